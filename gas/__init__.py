@@ -1,1 +1,33 @@
-"""Gas."""
+"""Gas: which request, to which supercomputer, finishes first?
+
+The main path, from top to bottom::
+
+    Application.read("lu.toml")      application   how long it runs on n processors, which n it takes
+    read_availability("kth.json")    availability  free processors per future time frame (endpoints fetch it)
+    plan(application, lists).best    planner       the earliest-finishing request, and why the others lose
+
+and under it, from the bottom: `times`, `errors`, `compiled` (kernels as machine code), `profile` (the step function
+"free processors over time" and its few operations), `s3` (the scheduler, pure), `endpoints` (schedulers that can be
+asked), `service` (S³ over HTTP), `pictures`, `cli`. Imports point down that list only.
+"""
+
+from gas.application import Application
+from gas.availability import AvailabilityList, Frame, read_availability
+from gas.errors import BadInput, GasError, Infeasible, StalePlan, Unreachable
+from gas.planner import Candidate, Limits, Plan, plan
+
+__all__ = [
+    "Application",
+    "AvailabilityList",
+    "BadInput",
+    "Candidate",
+    "Frame",
+    "GasError",
+    "Infeasible",
+    "Limits",
+    "Plan",
+    "StalePlan",
+    "Unreachable",
+    "plan",
+    "read_availability",
+]

@@ -1,1 +1,41 @@
-"""Models."""
+"""How long an application runs on n processors, and which n it accepts.
+
+===================  ===================================================================================
+`model`              what every model answers, t(p) in whole seconds, reading [speedup], plug-ins
+`constraints`        which processor counts are allowed, reading [processors]
+`downey`             Downey's model: sequential time, average parallelism A, variance sigma
+`amdahl`             Amdahl's law: sequential time and serial fraction
+`table`              measured times, as they stand or interpolated
+`nas`                the NAS Parallel Benchmarks, from the packaged ``data/npb.csv``
+`fitting`            Downey's model and Amdahl's law fitted to timings, and which of them to believe
+`families`           both of those as a least-squares search sees them
+`timings`            measured pairs of processors and seconds, from CSV
+`fields`             strict reading of one table of a TOML or JSON document
+===================  ===================================================================================
+
+Everything here is a pure function of its arguments, save reading a CSV file. Nothing knows of schedulers or logs.
+"""
+
+from speedup_models.amdahl import Amdahl
+from speedup_models.constraints import Constraint, ConstraintError, Intersection, constraint_from_table
+from speedup_models.downey import Downey
+from speedup_models.fields import FieldError
+from speedup_models.model import ModelError, SpeedupModel, execution_times, model_from_table
+from speedup_models.nas import Nas
+from speedup_models.table import Table
+
+__all__ = [
+    "Amdahl",
+    "Constraint",
+    "ConstraintError",
+    "Downey",
+    "FieldError",
+    "Intersection",
+    "ModelError",
+    "Nas",
+    "SpeedupModel",
+    "Table",
+    "constraint_from_table",
+    "execution_times",
+    "model_from_table",
+]

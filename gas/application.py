@@ -1,0 +1,116 @@
+"""The application: how long it runs on how many processors, which counts it accepts, and how safe its walltime is.
+
+Written as a TOML file (DESIGN.md, "Application file"), or built in Python from a speed-up model and a constraint.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+from gas.times import LONGEST
+from speedup_models import Constraint, SpeedupModel, constraint_from_table, execution_times, model_from_table
+from speedup_models.fields import Fields, finite_number
+
+__all__ = ["Application", "read_toml"]
+
+SAFETY = 1.1
+"""The default safety: a walltime a tenth above the expected execution time."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """A moldable application.
+
+    Attributes
+    ----------
+    model
+        How long it runs on n processors.
+    constraint
+        Which n the user wants; intersected with the model's own, if it has one.
+    safety
+        The walltime is the execution time times this, at least 1.
+    """
+
+    model: SpeedupModel
+    constraint: Constraint = field(default_factory=lambda: Constraint("any"))
+    safety: float = SAFETY
+    name: str = "application"
+
+    def __post_init__(self) -> None:
+        finite_number(self.safety, "safety", minimum=1, maximum=1000)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Application:
+        """Return the application that a TOML file describes (standard input for ``-``).
+
+        Raises
+        ------
+        BadInput, FieldError, ModelError
+            The file cannot be read or used; the message names the place in it.
+        """
+        place = "standard input" if str(path) == "-" else str(path)
+        fields = Fields(read_toml(path), place)
+        name = fields.text("name", "application" if str(path) == "-" else Path(path).stem)
+        model = model_from_table(fields.table("speedup"))
+        constraint = constraint_from_table(fields.table("processors", {}))
+        walltime = fields.table("walltime", {})
+        safety = walltime.number("safety", SAFETY, minimum=1, maximum=1000)
+        walltime.done()
+        fields.done()
+        return cls(model=model, constraint=constraint, safety=safety, name=name)
+
+    def sizes(self, machine: int) -> NDArray[np.int64]:
+        """Return the processor counts, ascending, that it can take on a machine of so many processors."""
+        allowed = self.constraint.allowed(machine)
+        if self.model.constraint is not None:
+            allowed = np.intersect1d(allowed, self.model.constraint.allowed(machine), assume_unique=True)
+        if self.model.sizes is not None:
+            allowed = np.intersect1d(allowed, np.array(self.model.sizes, np.int64), assume_unique=True)
+        return allowed
+
+    def permits(self, processors: int) -> bool:
+        """Return whether both constraints, the user's and the model's, accept this count."""
+        own = self.model.constraint
+        return self.constraint.permits(processors) and (own is None or own.permits(processors))
+
+    def describe_constraint(self) -> str:
+        """Return the constraint in words."""
+        own = self.model.constraint
+        words = self.constraint.describe()
+        return words if own is None else f"{words}; {self.model.name}: {own.describe()}"
+
+    def execution_times(self, processors: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return t(p) in whole seconds, at least 1; 0 where the model has no answer."""
+        return execution_times(self.model, processors)
+
+    def walltimes(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return w(p) = max(t, ⌈round(t · safety, 6)⌉) for execution times in whole seconds."""
+        walltimes = np.maximum(times, np.ceil(np.round(times * self.safety, 6)).astype(np.int64))
+        if walltimes.size and walltimes.max() > LONGEST:
+            raise BadInput(
+                f"{self.name}: a walltime of {walltimes.max()} s is above {LONGEST} s (136 years), the longest possible"
+            )
+        return walltimes
+
+
+def read_toml(path: str | Path) -> dict[str, object]:
+    """Return the tables of a TOML file, or of standard input for ``-``."""
+    place = "standard input" if str(path) == "-" else str(path)
+    try:
+        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+        return tomllib.loads(data.decode())
+    except OSError as error:
+        raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{place}: not UTF-8 text at byte {error.start}") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadInput(f"{place}: not TOML: {error}") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise BadInput(f"{place}: not TOML that can be used: {str(error).split(';')[0]}") from None

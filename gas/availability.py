@@ -1,0 +1,216 @@
+"""The availability list: what a scheduler says it has free, and until when (DESIGN.md, wire format).
+
+The paper's section 4.3 lists frames (from, to, free processors); here they adjoin, half-open, and the last one has no
+end. `AvailabilityList` is what the planner reads; `read_availability` and `AvailabilityList.from_wire` refuse
+everything that breaks the format, naming the frame.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gas.errors import BadInput
+from gas.profile import Profile, profile_of
+from gas.times import LATEST
+from speedup_models.fields import FieldError, Fields, shown
+
+__all__ = ["MOST_PROCESSORS", "SCHEMA", "AvailabilityList", "Frame", "Kind", "parse_json", "read_availability"]
+
+SCHEMA = "gas.availability/1"
+
+MOST_PROCESSORS = 2**31 - 1
+"""The largest machine there is."""
+
+Kind = Literal["promise", "estimate"]
+
+
+class Frame(NamedTuple):
+    """One time frame ``[start, end)``; the last one's end is None."""
+
+    start: int
+    end: int | None
+    free: int
+
+
+@dataclass(frozen=True, eq=False)
+class AvailabilityList:
+    """Free processors per future time frame of one scheduler.
+
+    Attributes
+    ----------
+    kind
+        "promise": a start that the list shows will not get later (S³); "estimate": it may.
+    now
+        The instant (epoch seconds) at which the list was made, and its first frame starts.
+    version
+        Changes with the schedule, never with the clock alone.
+    starts, free
+        int64, one entry a frame.
+    """
+
+    scheduler: str
+    kind: Kind
+    now: int
+    processors: int
+    version: str
+    starts: NDArray[np.int64]
+    free: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        starts: ArrayLike,
+        free: ArrayLike,
+        *,
+        processors: int | None = None,
+        scheduler: str = "machine",
+        kind: Kind = "promise",
+        version: str = "",
+    ) -> AvailabilityList:
+        """Return a list from the starts of its frames and what is free in each, checked like one from outside."""
+        start_list, free_list = np.asarray(starts).tolist(), np.asarray(free).tolist()
+        ends = [*start_list[1:], None]
+        return cls.from_wire(
+            {
+                "schema": SCHEMA,
+                "scheduler": scheduler,
+                "kind": kind,
+                "now": start_list[0] if start_list else 0,
+                "processors": max(free_list, default=0) if processors is None else processors,
+                "version": version,
+                "frames": [
+                    {"start": s, "end": e, "free": f} for s, e, f in zip(start_list, ends, free_list, strict=True)
+                ],
+            },
+            "availability",
+        )
+
+    @property
+    def profile(self) -> Profile:
+        """The same steps as a `Profile` (a copy)."""
+        return profile_of(self.starts, self.free)
+
+    @property
+    def frames(self) -> list[Frame]:
+        """The frames one by one."""
+        starts = self.starts.tolist()
+        return [Frame(s, e, f) for s, e, f in zip(starts, [*starts[1:], None], self.free.tolist(), strict=True)]
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the list as the JSON object of the wire format."""
+        return {
+            "schema": SCHEMA,
+            "scheduler": self.scheduler,
+            "kind": self.kind,
+            "now": self.now,
+            "processors": self.processors,
+            "version": self.version,
+            "frames": [frame._asdict() for frame in self.frames],
+        }
+
+    @classmethod
+    def from_wire(cls, document: object, place: str) -> AvailabilityList:
+        """Read the JSON object of the wire format.
+
+        Raises
+        ------
+        FieldError
+            Anything that breaks the format; the message starts with `place` and names the frame.
+        """
+        fields = Fields(document, place)
+        fields.text("schema", choices=[SCHEMA])
+        scheduler = fields.text("scheduler")
+        kind = fields.text("kind", choices=["promise", "estimate"])
+        now = fields.integer("now", minimum=0, maximum=LATEST)
+        processors = fields.integer("processors", minimum=1, maximum=MOST_PROCESSORS)
+        version = fields.value("version")
+        if not isinstance(version, str):
+            raise fields.fail("version", f"{shown(version)} is not a text; write it in quotes")
+        frames = fields.value("frames")
+        fields.done()
+        if not isinstance(frames, list) or not frames:
+            raise fields.fail("frames", "must be a list of at least one frame")
+        starts, free = _frames(frames, now, processors, place)
+        return cls(scheduler, kind, now, processors, version, starts, free)
+
+
+def _frames(frames: list[Any], now: int, processors: int, place: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Check the frames one by one and return their starts and free processors."""
+    starts, free = [], []
+    expected, before = now, None
+    last = len(frames) - 1
+    for i, frame in enumerate(frames):
+        here = f"{place} frames[{i}]"
+        if not isinstance(frame, Mapping) or len(frame) != 3 or not {"start", "end", "free"} <= frame.keys():
+            fields = Fields(frame, here)
+            for key in ("start", "end", "free"):
+                fields.value(key)
+            fields.done()
+        start, end, count = frame["start"], frame["end"], frame["free"]
+        if type(start) is not int or type(count) is not int:
+            key = "start" if type(start) is not int else "free"
+            raise FieldError(f"{here} {key}", f"{shown(frame[key])} is not a whole number")
+        if start != expected:
+            if i == 0:
+                raise FieldError(f"{here} start", f"{shown(start)} is not now ({now}); the first frame starts at now")
+            word = "a gap" if start > expected else "an overlap"
+            raise FieldError(
+                f"{here} start",
+                f"{shown(start)} leaves {word}: frames[{i - 1}] ends at {expected}; they must adjoin",
+            )
+        if not 0 <= count <= processors:
+            raise FieldError(f"{here} free", f"{shown(count)} is outside 0 to {processors}, the machine's processors")
+        if count == before:
+            raise FieldError(
+                f"{here} free", f"is {count} like in frames[{i - 1}]; neighbours differ, so make them one frame"
+            )
+        if i == last:
+            if end is not None:
+                raise FieldError(f"{here} end", f"{shown(end)}: the last frame has no end; write null")
+        else:
+            if type(end) is not int:
+                problem = "only the last frame may be without an end" if end is None else "is not a whole number"
+                raise FieldError(f"{here} end", f"{shown(end)}: {problem}")
+            if end <= start:
+                raise FieldError(f"{here} end", f"{shown(end)} is not after its start {start}")
+            if end > LATEST:
+                raise FieldError(f"{here} end", f"{shown(end)} is above {LATEST}, the last instant possible")
+            expected = end
+        starts.append(start)
+        free.append(count)
+        before = count
+    return np.array(starts, np.int64), np.array(free, np.int64)
+
+
+def parse_json(text: str | bytes, place: str) -> Any:
+    """Return a JSON document, or raise `BadInput` that says where it breaks."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{place}: not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{place}: not JSON: not UTF-8 text at byte {error.start}") from None
+    except RecursionError:
+        raise BadInput(f"{place}: not JSON that can be used: nested too deeply") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise BadInput(f"{place}: not JSON that can be used: {str(error).split(';')[0]}") from None
+
+
+def read_availability(path: str | Path) -> AvailabilityList:
+    """Return the availability list in a file, or on standard input for ``-``."""
+    place = "standard input" if str(path) == "-" else str(path)
+    try:
+        text = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
+    if not text.strip():
+        raise BadInput(f"{place}: is empty; an availability list is a JSON object with schema {SCHEMA}")
+    return AvailabilityList.from_wire(parse_json(text, place), place)

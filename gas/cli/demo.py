@@ -1,0 +1,5 @@
+"""``gas demo``."""
+
+
+def demo_command() -> None:
+    """Show."""

@@ -1,0 +1,151 @@
+"""``gas fit``: which speed-up model timings speak for, as a table, JSON, a picture and an application file."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gas.errors import BadInput
+from speedup_models.fitting import FitReport, ModelFit, ModelName, application_text, percent, read_timings
+from speedup_models.fitting import fit as fit_models
+
+__all__ = ["fit", "report_document"]
+
+
+class Choice(StrEnum):
+    """Which model to write into the application file."""
+
+    AUTO = "auto"
+    DOWNEY = "downey"
+    AMDAHL = "amdahl"
+
+
+def fit(
+    timings: Annotated[Path, typer.Argument(help="CSV with the header processors,seconds; - is standard input.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write an application file (TOML).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw timings and fits: .png, .svg or .pdf.")] = None,
+    name: Annotated[str | None, typer.Option(help="The application's name. Default: that of the timings file.")] = None,
+    model: Annotated[Choice, typer.Option(help="The model to write; auto is the better one.")] = Choice.AUTO,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    bootstrap: Annotated[int, typer.Option(min=0, help="Bootstrap samples behind the intervals; 0 for none.")] = 200,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the application file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Fit Downey's model and Amdahl's law to measured execution times, and say which to believe."""
+    if output is not None and output.exists() and not force:
+        raise _exists(output)
+    if plot is not None:
+        _drawable(plot)
+    source = sys.stdin if str(timings) == "-" else timings
+    pairs = read_timings(source)
+    report = fit_models(pairs.processors, pairs.seconds, seed=seed, bootstrap=bootstrap)
+    chosen: ModelName | None = None if model is Choice.AUTO else "downey" if model is Choice.DOWNEY else "amdahl"
+    called = name if name is not None else "application" if source is sys.stdin else timings.stem
+    # Made before anything is written: a name that cannot be used leaves no picture behind.
+    text = application_text(report, called, chosen) if output is not None else ""
+    if plot is not None:
+        from gas.pictures.fit import draw_fit
+
+        draw_fit(report, plot)
+    if output is not None:
+        _write(output, text, force=force)
+        print(f"{output}: written, {report.of(chosen or report.better).title}", file=sys.stderr)
+    for warning in report.warnings:
+        print(f"Warning: {warning}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(report_document(report, called, chosen), ensure_ascii=False, allow_nan=False))
+    else:
+        _show(report)
+
+
+def report_document(report: FitReport, name: str, model: ModelName | None = None) -> dict[str, Any]:
+    """Return a fit as a ``gas.fit/1`` object.
+
+    An interval is null if there is none; its high end is null, and ``unbounded`` true, if the timings set no limit.
+    """
+    counts = report.timings.processors
+    return {
+        "schema": "gas.fit/1",
+        "name": name,
+        "timings": len(counts),
+        "processors": sorted(set(counts.tolist())),
+        "models": {fitted.name: _model_document(fitted) for fitted in (report.downey, report.amdahl)},
+        "better": report.better,
+        "written": model or report.better,
+        "decided": report.decided,
+        "verdict": report.verdict,
+        "warnings": list(report.warnings),
+        "seed": report.seed,
+        "bootstrap": report.bootstrap,
+    }
+
+
+def _model_document(fitted: ModelFit) -> dict[str, Any]:
+    parameters = {}
+    for key, estimate in fitted.parameters.items():
+        unbounded = estimate.high is not None and math.isinf(estimate.high)
+        parameters[key] = {
+            "value": estimate.value,
+            "low": estimate.low,
+            "high": None if unbounded else estimate.high,
+            "unbounded": unbounded,
+        }
+    return {
+        "parameters": parameters,
+        "identifiable": fitted.identifiable,
+        "error": fitted.error,
+        "aicc": fitted.aicc,
+        "cv_error": fitted.cv_error,
+    }
+
+
+def _show(report: FitReport) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    parameters = Table(box=box.SIMPLE_HEAD)
+    for title in ("model", "parameter", "value", "95% interval"):
+        parameters.add_column(title, justify="right" if title == "value" else "left")
+    quality = Table(box=box.SIMPLE_HEAD)
+    for title in ("model", "error of the fit", "error on left-out counts", "AICc"):
+        quality.add_column(title, justify="left" if title == "model" else "right")
+    for fitted in (report.downey, report.amdahl):
+        title = f"{fitted.title}{' *' if fitted.name == report.better else ''}"
+        for i, (key, estimate) in enumerate(fitted.parameters.items()):
+            unit = " (s)" if key == "sequential_time" else ""
+            parameters.add_row("" if i else title, key + unit, f"{estimate.value:.4g}", estimate.interval())
+        parameters.add_section()
+        aicc = "-" if fitted.aicc is None else f"{fitted.aicc:.1f}"
+        quality.add_row(title, percent(fitted.error), percent(fitted.cv_error), aicc)
+    console = Console(highlight=False)
+    console.print(parameters, quality)
+    console.print(f"* {report.verdict}", markup=False)
+
+
+def _exists(output: Path) -> BadInput:
+    return BadInput(f"{output}: is there already; give another name or add --force")
+
+
+def _drawable(plot: Path) -> None:
+    from gas.pictures.fit import SUFFIXES
+
+    if plot.suffix.lower() not in SUFFIXES:
+        raise BadInput(f'{plot}: pictures are {", ".join(sorted(SUFFIXES))}, not "{plot.suffix}"')
+
+
+def _write(output: Path, text: str, *, force: bool) -> None:
+    try:
+        # "x" refuses a file that came to be since the fit began.
+        with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise _exists(output) from None
+    except OSError as error:
+        raise BadInput(f"{output}: cannot be written: {error.strerror}") from None

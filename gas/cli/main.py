@@ -1,0 +1,130 @@
+"""The program `gas`: its commands, and how errors end it.
+
+Every error that Gas foresees is one line on standard error and an exit code (`gas.errors.ERRORS`). Commands of other
+distributions join through the entry points ``gas.commands``; a broken one disturbs no other.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib.metadata import entry_points
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from gas.cli.demo import demo_command
+from gas.cli.fit import fit
+from gas.cli.jobs import cancel_command, logs_command, reserve_command, status_command, wait_command
+from gas.cli.plan import plan_command, submit_command
+from gas.cli.schedulers import availability_command, endpoints_command
+from gas.cli.serve import serve_command
+from gas.errors import Missing, outcome_of
+from speedup_models.fields import nearest
+
+__all__ = ["app", "main", "run"]
+
+PLUG_INS = "gas.commands"
+
+
+class _Commands(TyperGroup):
+    """The commands of Gas, then those of plug-ins, which are loaded when they are called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        own = super().list_commands(ctx)
+        return [*own, *sorted({point.name for point in entry_points(group=PLUG_INS)} - set(own))]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        for point in entry_points(group=PLUG_INS):
+            if point.name == cmd_name:
+                try:
+                    return typer.main.get_command(point.load())
+                except Exception as error:  # whatever a plug-in does wrong is its own
+                    if "--help" in sys.argv or ctx.resilient_parsing or len(sys.argv) < 2:
+                        return None
+                    raise Missing(f'the command "{cmd_name}" of {point.value} cannot be loaded: {error!r}') from None
+        return None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f'there is no command "{args[0]}"{nearest(args[0], self.list_commands(ctx))}')
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    name="gas",
+    cls=_Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Which request, to which supercomputer, finishes first?",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"gas {version('apples-gas')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+app.command("demo")(demo_command)
+app.command("plan")(plan_command)
+app.command("submit", context_settings={"allow_extra_args": True, "ignore_unknown_options": False})(submit_command)
+app.command("status")(status_command)
+app.command("wait")(wait_command)
+app.command("logs")(logs_command)
+app.command("cancel")(cancel_command)
+app.command("reserve")(reserve_command)
+app.command("availability")(availability_command)
+app.command("endpoints")(endpoints_command)
+app.command("serve")(serve_command)
+app.command("fit")(fit)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the program and return its exit code; errors have been told on standard error."""
+    try:
+        app(args=arguments, prog_name="gas")
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1
+    except KeyboardInterrupt:
+        print("gas: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        outcome = outcome_of(error)
+        if outcome is None:
+            if os.environ.get("GAS_DEBUG"):
+                raise
+            print(
+                f"gas: an error that nobody foresaw ({type(error).__name__}: {error}); please report it "
+                "(GAS_DEBUG=1 shows where)",
+                file=sys.stderr,
+            )
+            return 1
+        print(f"gas: {' '.join(str(error).split())}", file=sys.stderr)
+        return outcome.exit_code
+    return 0
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(run())

@@ -1,0 +1,107 @@
+"""What several commands share: which schedulers are meant, which job, and what the planner is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gas.endpoints import Configuration, Endpoint, FileEndpoint, JobEndpoint, S3Endpoint, load_configuration
+from gas.errors import BadInput, GasError
+
+__all__ = [
+    "AvailabilityFiles",
+    "ConfigFile",
+    "Endpoints",
+    "Json",
+    "chosen_endpoints",
+    "job_endpoint",
+    "job_of",
+    "percentage",
+]
+
+Endpoints = Annotated[
+    list[str] | None,
+    typer.Option("--endpoint", "-e", metavar="NAME|URL", help="A scheduler of the configuration, or an S³ address."),
+]
+AvailabilityFiles = Annotated[
+    list[str] | None,
+    typer.Option("--availability", "-a", metavar="FILE", help="An availability list in a file; - is standard input."),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Configuration (else $GAS_CONFIG, ./gas.toml, ~/.config)."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def chosen_endpoints(
+    names: list[str] | None, files: list[str] | None, config: Path | None
+) -> list[Endpoint | tuple[str, GasError]]:
+    """Return the schedulers that are meant: those named, or all of the configuration.
+
+    An endpoint that cannot even be set up comes as its name and the error, so that the others go on.
+    """
+    given, lists = list(names or []), list(files or [])
+    if lists.count("-") > 1:
+        raise BadInput("--availability -: standard input can be read only once")
+    configuration = Configuration() if lists and not given else load_configuration(config)
+    if not given and not lists:
+        given = configuration.names
+        if not given:
+            raise BadInput(
+                "no scheduler to plan with: name one with -e URL or --availability FILE, or write a gas.toml "
+                "(`gas endpoints --help` shows how)"
+            )
+    chosen: list[Endpoint | tuple[str, GasError]] = []
+    for name in dict.fromkeys(given):
+        if "://" in name:
+            chosen.append(S3Endpoint(name, name))
+            continue
+        try:
+            chosen.append(configuration.endpoint(name))
+        except GasError as error:
+            if name not in configuration.tables:
+                raise
+            chosen.append((name, error))
+    chosen += [FileEndpoint(path, path) for path in dict.fromkeys(lists)]
+    return chosen
+
+
+def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
+    """Return the one scheduler that is meant and takes jobs."""
+    configuration = Configuration() if name and "://" in name else load_configuration(config)
+    if name is None:
+        if len(configuration.names) != 1:
+            known = f" ({', '.join(configuration.names)})" if configuration.names else ""
+            raise BadInput(f"which scheduler? name it with -e NAME or URL{known}")
+        name = configuration.names[0]
+    endpoint: Endpoint = S3Endpoint(name, name) if "://" in name else configuration.endpoint(name)
+    if not isinstance(endpoint, JobEndpoint):
+        raise BadInput(f"{name}: takes no jobs; it is an availability list only")
+    return endpoint
+
+
+def job_of(text: str, endpoint: str | None, config: Path | None) -> tuple[JobEndpoint, int]:
+    """Return the scheduler and number of a job written ``12``, ``kth:12`` or ``http://127.0.0.1:8642:12``."""
+    where, separator, number = text.rpartition(":")
+    if separator and endpoint is not None and where != endpoint:
+        raise BadInput(f"job {text}: names the scheduler {where}, but -e says {endpoint}; name it once")
+    if not (number.isascii() and number.isdigit() and len(number) < 19 and int(number) > 0):
+        raise BadInput(f"job {text!r}: is not a job; write its number, or SCHEDULER:NUMBER")
+    return job_endpoint(where if separator else endpoint, config), int(number)
+
+
+def percentage(text: str, what: str) -> float:
+    """Return ``5%`` as 0.05."""
+    given = text.strip()
+    try:
+        if not given.endswith("%"):
+            raise ValueError
+        value = float(given[:-1]) / 100
+    except ValueError:
+        raise BadInput(f"{what} {given!r}: write a percentage like 5%") from None
+    if not 0 <= value <= 100:
+        raise BadInput(f"{what} {given}: must be 0% or more, and at most 10000%")
+    return value

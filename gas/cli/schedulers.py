@@ -1,0 +1,153 @@
+"""``gas availability`` and ``gas endpoints``: what schedulers have free, and whether they answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gas.availability import AvailabilityList
+from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
+from gas.cli.tables import note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
+from gas.endpoints import JobEndpoint, ask
+from gas.errors import Unreachable
+from gas.times import duration_text, iso_time, relative_text
+
+__all__ = ["availability_command", "endpoints_command"]
+
+
+def availability_command(
+    endpoint: Endpoints = None,
+    availability: AvailabilityFiles = None,
+    frames: Annotated[int, typer.Option("--frames", min=1, help="The most frames to print in the table.")] = 20,
+    plot: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
+    config: ConfigFile = None,
+    json: Json = False,
+) -> None:
+    """Show what schedulers have free, and until when.
+
+    With --json and one scheduler, the output is an availability list that `gas plan --availability` reads.
+    """
+    chosen = chosen_endpoints(endpoint, availability, config)
+    broken = [e for e in chosen if isinstance(e, tuple)]
+    answers = ask([e for e in chosen if not isinstance(e, tuple)])
+    problems = [error for _, error in broken] + [a.error for a in answers if a.error is not None]
+    for problem in problems:
+        if len(chosen) > 1:
+            note(f"gas: {problem}")
+    lists = [a.availability for a in answers if a.availability is not None]
+    if not lists:
+        if len(problems) == 1:
+            raise problems[0]
+        raise Unreachable("no scheduler answered")
+    if plot is not None:
+        from gas.pictures.plan import draw_availability
+
+        draw_availability(lists[0], plot)
+        note(f"drawn: {plot}")
+    if json:
+        wires = [one.to_wire() for one in lists]
+        print_json(wires[0] if len(wires) == 1 else {"schema": "gas.availabilities/1", "lists": wires})
+        return
+    for i, one in enumerate(lists):
+        if i:
+            say()
+        show_availability(one, frames)
+
+
+def show_availability(one: AvailabilityList, most: int) -> None:
+    """Print a list as a picture and a table."""
+    from gas.pictures.terminal import availability_picture
+
+    say(f"{one.scheduler}: {one.processors} processors, {one.kind}s, as of {iso_time(one.now)}")
+    say()
+    say(availability_picture(one, width=picture_width(), colour=wants_colour(), ascii=wants_ascii()))
+    say()
+    shown = one.frames[:most]
+    print_table(
+        ["from", "until", "for", "free"],
+        [
+            (
+                relative_text(f.start, one.now),
+                "for ever" if f.end is None else relative_text(f.end, one.now),
+                "" if f.end is None else duration_text(f.end - f.start),
+                str(f.free),
+            )
+            for f in shown
+        ],
+    )
+    if len(shown) < len(one.frames):
+        say(f"({len(one.frames) - len(shown)} more frames: --frames {len(one.frames)})")
+
+
+def endpoints_command(
+    endpoint: Endpoints = None,
+    availability: AvailabilityFiles = None,
+    config: ConfigFile = None,
+    json: Json = False,
+) -> None:
+    """Show the schedulers of the configuration: do they answer, how fast, with what kind of list, which limits.
+
+    A configuration (./gas.toml, ~/.config/gas/config.toml, $GAS_CONFIG or --config) names them:
+
+    [endpoints.kth]
+    type = "s3"
+    url = "http://127.0.0.1:8642"
+    max_processors = 64
+    max_walltime = "12h"
+    """
+    chosen = chosen_endpoints(endpoint, availability, config)
+    asked = {id(a.endpoint): a for a in ask([e for e in chosen if not isinstance(e, tuple)])}
+    entries: list[dict[str, Any]] = []
+    for e in chosen:
+        if isinstance(e, tuple):
+            entries.append({"name": e[0], "address": None, "ok": False, "error": str(e[1])})
+            continue
+        answer = asked[id(e)]
+        one = answer.availability
+        entry: dict[str, Any] = {
+            "name": answer.name,
+            "address": e.address,
+            "ok": answer.error is None,
+            "error": None if answer.error is None else str(answer.error),
+            "takes_jobs": isinstance(e, JobEndpoint),
+            "round_trip_ms": round(answer.seconds * 1000, 1),
+            "max_processors": e.limits.max_processors,
+            "max_walltime": e.limits.max_walltime,
+        }
+        if one is not None:
+            at_once = int(one.free[0])
+            entry |= {"kind": one.kind, "processors": one.processors, "free_now": at_once, "frames": len(one.starts)}
+        entries.append(entry)
+    if json:
+        print_json({"schema": "gas.endpoints/1", "endpoints": entries})
+    else:
+        print_table(
+            ["name", "address", "answers", "kind", "processors", "free now", "jobs", "limits", "round trip"],
+            [_row(entry) for entry in entries],
+            left=("name", "address", "answers", "kind", "jobs", "limits"),
+        )
+        for entry in entries:
+            if entry["error"]:
+                note(f"gas: {entry['error']}")
+    if not any(entry["ok"] for entry in entries):
+        raise Unreachable("no scheduler answered")
+
+
+def _row(entry: dict[str, Any]) -> tuple[str, ...]:
+    limits = []
+    if entry.get("max_processors"):
+        limits.append(f"{entry['max_processors']} processors")
+    if entry.get("max_walltime"):
+        limits.append(duration_text(entry["max_walltime"]))
+    return (
+        entry["name"],
+        entry["address"] or "",
+        "yes" if entry["ok"] else "no",
+        entry.get("kind", ""),
+        str(entry.get("processors", "")),
+        str(entry.get("free_now", "")),
+        "yes" if entry.get("takes_jobs") else "no",
+        ", ".join(limits) or "none",
+        f"{entry['round_trip_ms']} ms" if "round_trip_ms" in entry else "",
+    )

@@ -1,0 +1,86 @@
+"""``gas serve``: S³ as a service on this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gas.cli.tables import note, say
+from gas.errors import BadInput, Missing
+
+__all__ = ["PORT", "serve_command"]
+
+PORT = 8642
+
+
+def serve_command(
+    processors: Annotated[
+        int | None,
+        typer.Option("--processors", "-p", min=1, max=2**31 - 1, help="Size of the machine (default: the log's)."),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="What the scheduler calls itself.")] = "s3",
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", metavar="DIR", help="Where jobs are kept (default: ~/.local/state/gas/NAME)."),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="A loopback address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free one.")] = PORT,
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="LOG", help="Begin with the jobs of a log (SWF) as they stood.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="INSTANT", help="When in the log: 120d, 40% or 1996-12-24T08:00.")
+    ] = None,
+    clock_speed: Annotated[
+        float, typer.Option("--clock-speed", metavar="K", help="Scheduler seconds per real second.")
+    ] = 1.0,
+) -> None:
+    """Run S³: accept jobs over HTTP, promise their starts, run them on this machine.
+
+    It listens on loopback only. Jobs and promises are kept in the state directory and survive a restart.
+    """
+    if not 0 < clock_speed <= 1e6:
+        raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")
+    if at is not None and trace is None:
+        raise BadInput(f"--at {at}: is an instant of a log; name the log with --trace")
+    if not name.strip() or any(c in name for c in ":/ \t\n"):
+        raise BadInput(f"--name {name!r}: use letters, digits, - and _")
+    try:
+        from gas.service.live import LiveScheduler
+        from gas.service.preload import log_instant, stood
+        from gas.service.server import hold_state, listen, serve
+    except ImportError as error:
+        raise Missing(f'gas serve needs {error.name}: pip install "apples-gas[server]"') from None
+
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    directory = state or home / "gas" / name
+    listener = listen(host, port)
+    with hold_state(directory):
+        if trace is None:
+            if processors is None:
+                raise BadInput("--processors: say how large the machine is (a log brings its own with --trace)")
+            scheduler = LiveScheduler(name, processors, directory, clock_speed=clock_speed)
+        else:
+            from gas.cli.progress import progress
+            from workloads import read_swf, rigid_jobs
+
+            log = read_swf(trace)
+            for warning in log.warnings:
+                note(f"gas: {warning}")
+            instant = log_instant(log, at or "50%")
+            size = rigid_jobs(log, processors).machine
+            scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed)
+            with progress("replaying the log") as report:
+                machine, jobs, rigid = stood(
+                    log, processors=size, at=instant, now=scheduler.clock.now(), progress=report
+                )
+            scheduler.preload(jobs, machine)
+            for reason, count in rigid.skipped.items():
+                note(f"gas: {count} jobs of the log left out: {reason}")
+            for line in log.acknowledgements:
+                note(f"log: {line}")
+            note(f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait")
+        serve(scheduler, listener, lambda url: say(f"S³ {name} with {scheduler.processors} processors at {url}"))

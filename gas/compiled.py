@@ -1,0 +1,145 @@
+"""Compiling kernels with numba, on demand, in one place.
+
+A *kernel* is a plain function on arrays, marked by `kernel` and nothing else: called as it stands it is ordinary
+Python. `compiled` returns the same source as machine code. Nothing here imports numba before the first `compiled`.
+
+Two traps are closed here:
+
+* A plain function called from a compiled one does not compile, so `compiled` compiles, with a kernel, every kernel
+  that it reaches.
+* numba's file cache looks at one function's own file only and would go on serving machine code that holds an older
+  version of a callee from another file. The name of the cache directory therefore holds a hash of every source file
+  (and every constant) that the kernel reaches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+__all__ = ["WORTH_COMPILING", "available", "cache_directory", "compiled", "fastest", "kernel"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_compiled: dict[types.FunctionType, Any] = {}
+
+
+def kernel(function: F) -> F:
+    """Mark a function on arrays as one that `compiled` may compile; it stays the plain function."""
+    function.__gas_kernel__ = True  # type: ignore[attr-defined]
+    return function
+
+
+def available() -> bool:
+    """Return whether numba is installed (the extra `sim` or `server`), without importing it."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def compiled(function: F) -> F:
+    """Return the kernel as machine code, together with every kernel that it calls.
+
+    The first call in the life of a source version compiles (seconds); later ones load from the cache directory.
+
+    Raises
+    ------
+    ImportError
+        numba is not installed; `available` tells beforehand.
+    """
+    plain = cast(types.FunctionType, function)
+    if plain not in _compiled:
+        _compile(plain, cache_directory(function))
+    return cast(F, _compiled[plain])
+
+
+def cache_directory(function: Callable[..., Any]) -> Path:
+    """Return where the machine code of this version of the kernel's sources is kept.
+
+    ``$GAS_CACHE``, else ``gas`` in ``$XDG_CACHE_HOME`` (``~/.cache``), and in it a directory named by the hash.
+    """
+    digest = hashlib.sha256()
+    digest.update(f"{sys.version}|{platform.machine()}|{_numba_version()}".encode())
+    kernels = sorted(_reached(cast(types.FunctionType, function)), key=lambda k: (k.__module__, k.__name__))
+    for path in sorted({k.__code__.co_filename for k in kernels}):
+        digest.update(path.encode() + b"\0" + Path(path).read_bytes())
+    for reached in kernels:  # a constant may come from a module that holds no kernel
+        for name, value in sorted(_globals_used(reached)):
+            if isinstance(value, (bool, int, float, str)):
+                digest.update(f"{reached.__module__}.{name}={value!r}".encode())
+    home = os.environ.get("GAS_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gas")
+    return Path(home) / f"kernels-{digest.hexdigest()[:20]}"
+
+
+def _numba_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("numba")
+    except PackageNotFoundError:
+        return "none"
+
+
+def _globals_used(function: types.FunctionType) -> Iterator[tuple[str, object]]:
+    for name in function.__code__.co_names:
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+
+
+def _callees(function: types.FunctionType) -> list[tuple[str, types.FunctionType]]:
+    return [
+        (name, value)
+        for name, value in _globals_used(function)
+        if isinstance(value, types.FunctionType) and getattr(value, "__gas_kernel__", False)
+    ]
+
+
+def _reached(function: types.FunctionType) -> set[types.FunctionType]:
+    found: set[types.FunctionType] = set()
+    waiting = [function]
+    while waiting:
+        current = waiting.pop()
+        if current not in found:
+            found.add(current)
+            waiting += [callee for _, callee in _callees(current)]
+    return found
+
+
+def _compile(function: types.FunctionType, directory: Path) -> Any:
+    if function in _compiled:
+        return _compiled[function]
+    import numba
+
+    namespace = dict(function.__globals__)
+    namespace.update({name: _compile(callee, directory) for name, callee in _callees(function)})
+    clone = types.FunctionType(
+        function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
+    )
+    clone.__module__, clone.__qualname__ = function.__module__, function.__qualname__
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        config.CACHE_DIR = str(directory)  # read when the function is decorated, so only this one sees it
+        _compiled[function] = numba.njit(cache=True)(clone)
+    except (OSError, RuntimeError):  # nowhere to write: compile in every process
+        _compiled[function] = numba.njit(clone)
+    finally:
+        config.CACHE_DIR = before
+    return _compiled[function]
+
+
+WORTH_COMPILING = 400_000
+"""Steps from which machine code pays for the import of numba: about half a second of plain Python."""
+
+
+def fastest(function: F, steps: int) -> F:
+    """Return the form of a kernel that answers soonest: compiled if it is at hand or the problem is large."""
+    if function in _compiled or (steps > WORTH_COMPILING and available()):
+        return compiled(function)
+    return function

@@ -1,0 +1,121 @@
+"""The picture of a fit: timings, both models, and how far the bootstrap lets each of them stray."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gas.errors import BadInput, Missing
+from speedup_models.fitting import FitReport, ModelFit, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["SUFFIXES", "draw_fit"]
+
+SUFFIXES: Final = {".pdf": {"CreationDate": None}, ".png": {"Software": None}, ".svg": {"Date": None}}
+"""File types, with the metadata left out so that the same fit gives the same bytes."""
+
+# From Okabe and Ito's palette, told apart with any kind of colour vision.
+COLOURS: Final = {"amdahl": "#D55E00", "downey": "#0072B2"}
+DASHES: Final = {"amdahl": (0, (5, 2)), "downey": "solid"}
+
+
+def draw_fit(report: FitReport, path: str | Path) -> None:
+    """Write the picture of a fit as PNG, SVG or PDF, by the path's suffix; an existing file is replaced.
+
+    Processors and seconds are both on logarithmic axes. Bands hold 95% of the bootstrap's curves.
+
+    Raises
+    ------
+    BadInput
+        Another suffix, or the file cannot be written.
+    Missing
+        Matplotlib is not installed.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise BadInput(f'{path}: pictures are {", ".join(sorted(SUFFIXES))}, not "{path.suffix}"')
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from matplotlib.style import context
+    except ImportError:
+        raise Missing("pictures need matplotlib; install it with: pip install 'apples-gas[plot]'") from None
+    # Matplotlib's own style, not the user's: sizes below are meant for it, and pictures are the same everywhere.
+    with context(["default", {"svg.hashsalt": "gas fit", "font.size": 10}]):
+        figure = Figure(figsize=(7.2, 4.8), dpi=160, layout="constrained")
+        FigureCanvasAgg(figure)
+        _draw(figure, report)
+        try:
+            figure.savefig(path, metadata=SUFFIXES[path.suffix.lower()])
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _draw(figure: Figure, report: FitReport) -> None:
+    counts, seconds = report.timings
+    axes = figure.add_subplot()
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    (points,) = axes.plot(counts, seconds, "o", markersize=5.5, zorder=5, label="timings")
+    points.set(markerfacecolor="white", markeredgecolor="black", markeredgewidth=1.2)
+    n = np.geomspace(counts[0], counts[-1], 400)
+    in_view = [seconds]
+    shaded = False
+    for fit in (report.downey, report.amdahl):
+        expected, band, colour = fit.seconds(n), fit.band(n), COLOURS[fit.name]
+        label = f"{_described(fit)}{' (chosen)' if fit.name == report.better else ''}"
+        axes.plot(n, expected, color=colour, linestyle=DASHES[fit.name], linewidth=1.8, label=label)
+        in_view.append(expected)
+        if band is not None:
+            axes.fill_between(n, *band, color=colour, alpha=0.16, linewidth=0)
+            in_view += band
+            shaded = True
+    ideal = seconds[counts == counts[0]].mean() * counts[0] / n
+    axes.plot(n, ideal, color="0.55", linewidth=0.9, linestyle=(0, (1, 2)), label="time falling as 1/n")
+    if shaded:
+        axes.fill_between([], [], [], color="0.5", alpha=0.25, linewidth=0, label="95% of the bootstrap's curves")
+    # The 1/n line is a guide and may leave the picture; nothing else does.
+    everything = np.concatenate(in_view)
+    axes.set_ylim(everything.min() / 1.25, everything.max() * 1.25)
+    _number(axes, counts.tolist())
+    axes.set_xlabel("processors")
+    axes.set_ylabel("execution time (s)")
+    axes.grid(True, which="major", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper left", frameon=False, fontsize=9)
+
+
+def _described(fit: ModelFit) -> str:
+    values = {key: f"{estimate.value:.3g}" for key, estimate in fit.parameters.items()}
+    if fit.name == "downey":
+        shape = f"A = {values['A']}, σ = {values['sigma']}"
+    else:
+        shape = f"serial fraction {values['serial_fraction']}"
+    return f"{fit.title}: {shape}; error {percent(fit.error)}"
+
+
+def _number(axes: Axes, counts: list[int]) -> None:
+    """Label the axes with plain numbers: processors where they were measured, if they do not crowd."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    span = np.log(counts[-1] / counts[0])
+    shown = [counts[0]]
+    for count in sorted(set(counts))[1:]:
+        if np.log(count / shown[-1]) > 0.02 * len(f"{count:,}") * span:
+            shown.append(count)
+    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    axes.xaxis.set_major_locator(FixedLocator(shown))
+    axes.xaxis.set_major_formatter(plain)
+    axes.xaxis.set_minor_locator(NullLocator())
+    low, high = axes.get_ylim()
+    decades = np.log10(high / low)
+    steps: tuple[float, ...] = (1, 1.5, 2, 3, 5, 7) if decades < 1 else (1, 2, 5) if decades < 3.5 else (1,)
+    axes.yaxis.set_major_locator(LogLocator(subs=steps))
+    axes.yaxis.set_major_formatter(plain)
+    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,290 @@
+"""Free processors over time in a terminal: time to the right, processors upward, the best candidate drawn in.
+
+    availability_picture   the picture, as text
+    readable_horizon       how many seconds from now are worth showing
+    least_free             what stays free throughout each column
+    time_ticks, tick_text  round time steps and their labels
+
+The last three serve `gas.pictures.plan` too, so that both kinds of picture show the same stretch of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.availability import AvailabilityList
+from gas.errors import BadInput
+from gas.planner import Candidate
+from gas.times import duration_text, relative_text
+
+__all__ = [
+    "LOWEST",
+    "NARROWEST",
+    "availability_picture",
+    "least_free",
+    "readable_horizon",
+    "tick_text",
+    "time_ticks",
+]
+
+NARROWEST = 20
+"""The least width of a picture: the axis of the largest machine takes 11 columns of it."""
+
+LOWEST = 2
+"""The least height of a picture."""
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
+
+_IDLE_HORIZON = _HOUR  # nothing changes and nothing is planned: any stretch of time shows that
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_SHADE = "▒"
+_ASCII_EIGHTHS = " ...:::::"  # rounded: a dot is less than half a character
+_ASCII_SHADE = "#"
+
+# Cyan and yellow stay apart for every kind of colour vision, on dark and on light terminals.
+_FREE, _BEST, _BEST_ON_FREE = "36", "33", "33;46"
+
+Cell = tuple[str, str]  # one character, and its SGR code ("" for the terminal's own colour)
+
+
+def availability_picture(
+    availability: AvailabilityList,
+    *,
+    width: int,
+    height: int = 12,
+    colour: bool,
+    horizon: int | None = None,
+    candidates: Sequence[Candidate] = (),
+    best: Candidate | None = None,
+    ascii: bool = False,
+) -> str:
+    """Return the availability list as a picture of ``height + 3`` lines, none wider than `width`.
+
+    A column is as high as what stays free throughout its time, that is, the least of it; heights are rounded down to
+    an eighth of a line, but one free processor is seen. The best candidate is a rectangle from its start to its
+    finish, at least one column wide, as high as its processors; it stands on the axis, where the free ones are.
+
+    Parameters
+    ----------
+    width
+        Columns of the terminal, at least 20.
+    height
+        Lines for the machine, at least 2; below them come the axis, its labels and the legend.
+    colour
+        Whether to use ANSI colours. Without them the best candidate is shaded.
+    horizon
+        Seconds from the list's instant to show; None for `readable_horizon`.
+    candidates
+        Everything that the planner looked at; it bears on the default horizon only. Candidates of other
+        schedulers (and a best one of another) are passed over.
+    ascii
+        Whether to use nothing but ASCII characters.
+
+    Raises
+    ------
+    BadInput
+        Width, height or horizon too small.
+    """
+    if width < NARROWEST:
+        raise BadInput(f"width {width}: a picture needs at least {NARROWEST} columns")
+    if height < LOWEST:
+        raise BadInput(f"height {height}: a picture needs at least {LOWEST} lines")
+    if horizon is not None and horizon < 1:
+        raise BadInput(f"horizon {horizon}: must be at least 1 s")
+    if best is not None and best.scheduler != availability.scheduler:
+        best = None
+    own = [c for c in candidates if c.scheduler == availability.scheduler]
+    now, machine = availability.now, availability.processors
+    span = readable_horizon([availability], now, own, best) if horizon is None else horizon
+
+    margin = len(str(machine))
+    columns = width - margin - 1
+    levels = _eighths(least_free(availability, now, span, columns), machine, height)
+    rectangle = range(0)
+    best_level = 0
+    if best is not None and best.start - now < span:
+        rectangle = _columns_of(best, now, span, columns)
+        best_level = int(_eighths(np.array([best.processors]), machine, height)[0])
+
+    half_line = height - round(machine // 2 * height / machine) if machine > 1 and height >= 4 else None
+    lines = []
+    for line in range(height):
+        label = str(machine) if line == 0 else str(machine // 2) if line == half_line else ""
+        stroke = ("+" if ascii else "┤") if label else ("|" if ascii else "│")
+        row = height - 1 - line
+        cells = [
+            _cell(level - 8 * row, best_level - 8 * row if column in rectangle else 0, row, colour, ascii)
+            for column, level in enumerate(levels.tolist())
+        ]
+        lines.append(label.rjust(margin) + stroke + _text(cells, colour))
+    axis, labels = _time_axis(span, columns, ascii)
+    lines.append("0".rjust(margin) + ("+" if ascii else "└") + axis)
+    lines.append((" " * (margin + 1) + labels).rstrip())
+    lines.append(_legend(availability, span, best, len(rectangle) > 0, width, colour, ascii))
+    return "\n".join(lines)
+
+
+def readable_horizon(
+    lists: Iterable[AvailabilityList], now: int, candidates: Sequence[Candidate] = (), best: Candidate | None = None
+) -> int:
+    """Return how many seconds from `now` are worth showing.
+
+    Everything is: the last change of every list and the finish of every candidate. But when that takes more than
+    twice the time of what matters most, only the latter is shown: until the best candidate finishes, and until the
+    machines are for good within 5% of what their lists end with, though no longer than six times the best
+    turn-around time, so that the best candidate does not shrink to a line. Either way a tenth is added.
+    """
+    last_change, settled = 0, 0
+    for one in lists:
+        last_change = max(last_change, int(one.starts[-1]) - now)
+        low = np.flatnonzero(one.free < 0.95 * int(one.free[-1]))
+        if low.size:
+            settled = max(settled, int(one.starts[low[-1] + 1]) - now)
+    everything = max([last_change, *(c.finish - now for c in candidates)])
+    core = settled
+    if best is not None:
+        turnaround = best.finish - now
+        everything = max(everything, turnaround)
+        core = max(turnaround, min(settled, 6 * turnaround))
+    shown = everything if everything <= 2 * core or core <= 0 else core
+    return -(-shown * 11 // 10) if shown > 0 else _IDLE_HORIZON
+
+
+def least_free(availability: AvailabilityList, now: int, span: int, columns: int) -> NDArray[np.int64]:
+    """Return what stays free throughout each of so many equal parts of ``[now, now + span)``.
+
+    `now` is not before the list's own instant. The edges of the parts need not be whole seconds.
+    """
+    starts = availability.starts - now
+    begins = np.array([i * span // columns for i in range(columns)], np.int64)
+    ends = np.array([-(-(i + 1) * span // columns) for i in range(columns)], np.int64)
+    first = np.searchsorted(starts, begins, "right") - 1
+    behind = np.searchsorted(starts, ends, "left")
+    bounds = np.column_stack([first, behind]).ravel()
+    padded = np.append(availability.free, availability.free[-1])  # reduceat refuses a bound behind the end
+    least: NDArray[np.int64] = np.minimum.reduceat(padded, bounds)[::2]
+    return least
+
+
+def time_ticks(span: int, most: int) -> list[int]:
+    """Return at most `most` instants in ``[0, span)``, 0 and up in the smallest round step that allows it."""
+    for step in _steps():
+        if -(-span // step) <= most:
+            return list(range(0, span, step))
+    raise AssertionError("steps grow without end")
+
+
+def tick_text(seconds: int) -> str:
+    """Return the exact label of a tick: ``now``, ``+90s`` is ``+1m30s``, ``+1d12h``, ``+2y`` (of 365 days)."""
+    if seconds == 0:
+        return "now"
+    text, rest = "+", seconds
+    for unit, size in (("y", _YEAR), ("d", _DAY), ("h", _HOUR), ("m", _MINUTE), ("s", 1)):
+        count, rest = divmod(rest, size)
+        text += f"{count}{unit}" if count else ""
+    return text
+
+
+def _steps() -> Iterator[int]:
+    """Yield the steps that people find round, in seconds, ascending and without end."""
+    yield from (1, 2, 5, 10, 15, 30)
+    yield from (m * _MINUTE for m in (1, 2, 5, 10, 15, 30))
+    yield from (h * _HOUR for h in (1, 2, 3, 6, 12))
+    yield from (d * _DAY for d in (1, 2, 5, 10, 20, 50, 100))
+    years = _YEAR
+    while True:
+        yield from (years, 2 * years, 5 * years)
+        years *= 10
+
+
+def _eighths(free: NDArray[np.int64], machine: int, height: int) -> NDArray[np.int64]:
+    """Return processors as eighths of a line, rounded down, but one processor is not nothing."""
+    return np.maximum(free * (8 * height) // machine, np.minimum(free, 1))
+
+
+def _columns_of(best: Candidate, now: int, span: int, columns: int) -> range:
+    """Return the columns nearest to its start and finish, at least one."""
+    first = min((2 * (best.start - now) * columns + span) // (2 * span), columns - 1)
+    behind = min((2 * (best.finish - now) * columns + span) // (2 * span), columns)
+    return range(first, max(behind, first + 1))
+
+
+def _cell(free: int, best: int, row: int, colour: bool, ascii: bool) -> Cell:
+    """Return one character; `free` and `best` are their eighths above the foot of this row (0 is the lowest)."""
+    free = min(max(free, 0), 8)
+    if colour and not ascii and best > 0:
+        return _EIGHTHS[min(best, 8)], _BEST_ON_FREE if best < 8 == free else _BEST
+    if best >= 4 or (best > 0 and row == 0):  # one character, one meaning: the best is rounded to whole ones
+        return _ASCII_SHADE if ascii else _SHADE, _BEST
+    return (_ASCII_EIGHTHS if ascii else _EIGHTHS)[free], _FREE if free else ""
+
+
+def _text(cells: Iterable[Cell], colour: bool) -> str:
+    """Return the characters, with one colour code for each run of one colour, without blanks at the end."""
+    text = ""
+    for code, run in groupby(cells, key=lambda cell: cell[1]):
+        characters = "".join(character for character, _ in run)
+        text += f"\x1b[{code}m{characters}\x1b[0m" if colour and code else characters
+    return text.rstrip()
+
+
+def _time_axis(span: int, columns: int, ascii: bool) -> tuple[str, str]:
+    """Return the axis and the line of labels, as many of them as stand two blanks apart."""
+    for most in range(max(columns // 4, 1), 0, -1):
+        axis = ["-" if ascii else "─"] * columns
+        labels = ""
+        for tick in time_ticks(span, most):
+            label, column = tick_text(tick), tick * columns // span
+            at = min(max(column - len(label) // 2, 0), columns - len(label))
+            if labels and at < len(labels) + 2:
+                break
+            labels = labels.ljust(at) + label
+            axis[column] = "+" if ascii else "┬"
+        else:
+            return "".join(axis), labels
+    raise AssertionError("one label always has room")
+
+
+def _legend(
+    availability: AvailabilityList,
+    span: int,
+    best: Candidate | None,
+    drawn: bool,
+    width: int,
+    colour: bool,
+    ascii: bool,
+) -> str:
+    """Return the longest legend that has room."""
+    now = availability.now
+    free_mark = (_ASCII_EIGHTHS if ascii else _EIGHTHS)[8], _FREE
+    best_mark = (_ASCII_SHADE if ascii else _EIGHTHS[8] if colour else _SHADE), _BEST
+    tail = int(availability.starts[-1]) - now
+    more = f" (changes until +{duration_text(tail)})" if tail >= span else ""
+    if best is None:
+        endings = [f" free throughout each column{more}", f" free{more}", " free"]
+        return _text([free_mark, *_plain(next(e for e in endings if len(e) < width))], colour)
+    size = f"{best.processors} processor{'s' if best.processors > 1 else ''}"
+    start, finish = relative_text(best.start, now), relative_text(best.finish, now)
+    full = f"{size}, starts {start}, finishes {finish}"
+    outside = "" if drawn else " (outside)"
+    cells: list[Cell] = []
+    for free, text in (
+        (f" free{more}  ", f" best: {full}{outside}"),
+        (" free  ", f" best: {full}{outside}"),
+        (" free  ", f" {size}, {start} to {finish}{outside}"),
+        (" free  ", f" {size}{outside}"),
+        (" free  ", " best"),
+    ):
+        cells = [free_mark, *_plain(free), *([best_mark] if drawn else []), *_plain(text if drawn else text[1:])]
+        if len(cells) <= width:
+            break
+    return _text(cells, colour)
+
+
+def _plain(text: str) -> list[Cell]:
+    return [(character, "") for character in text]

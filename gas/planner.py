@@ -1,0 +1,300 @@
+"""The planner: of all requests that an application could make, the one that finishes first.
+
+For every allowed processor count p, with walltime w(p), it takes the earliest start s such that the availability list
+has p free throughout [s, s + w(p)); the candidate finishes at s + t(p). The least finish wins; ties go to fewer
+processors, then the earlier start, then the order in which schedulers were named (DESIGN.md, "The planner"). It is
+exact, and pure: lists in, `Plan` out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.application import Application
+from gas.availability import MOST_PROCESSORS, AvailabilityList, Kind
+from gas.compiled import fastest
+from gas.errors import BadInput
+from gas.profile import NEVER, earliest_fits
+from gas.times import duration_text, iso_time
+from gas.walk import walk
+
+__all__ = ["SCHEMA", "Algorithm", "Candidate", "Limits", "Plan", "Rejected", "plan"]
+
+SCHEMA = "gas.plan/1"
+
+Algorithm = Literal["exact", "walk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One request that could be made; times in epoch seconds, durations in seconds."""
+
+    scheduler: str
+    processors: int
+    walltime: int
+    execution_time: int
+    start: int
+    kind: Kind
+
+    @property
+    def finish(self) -> int:
+        """When the application is expected to end."""
+        return self.start + self.execution_time
+
+    @property
+    def processor_seconds(self) -> int:
+        """What the run is expected to use up of an allocation."""
+        return self.processors * self.execution_time
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the JSON object C of DESIGN.md."""
+        return {
+            "scheduler": self.scheduler,
+            "processors": self.processors,
+            "walltime": self.walltime,
+            "execution_time": self.execution_time,
+            "processor_seconds": self.processor_seconds,
+            "start": self.start,
+            "start_iso": iso_time(self.start),
+            "finish": self.finish,
+            "finish_iso": iso_time(self.finish),
+            "kind": self.kind,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A processor count that was looked at and is impossible, and why."""
+
+    scheduler: str
+    processors: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a scheduler accepts from one request, beyond the size of its machine."""
+
+    max_processors: int | None = None
+    max_walltime: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the planner found: `best` (None if nothing is possible) and everything that it looked at.
+
+    `candidates` stand best first, by finish, processors, start and the order of the schedulers; `best` is the first
+    of them unless a tolerance asked for a smaller one.
+    """
+
+    application: str
+    algorithm: Algorithm
+    now: int
+    best: Candidate | None
+    candidates: list[Candidate]
+    rejected: list[Rejected] = field(default_factory=list)
+
+    def turnaround(self, candidate: Candidate) -> int:
+        """Return how many seconds from now the candidate finishes."""
+        return candidate.finish - self.now
+
+    def why_lost(self, candidate: Candidate) -> str:
+        """Return in words what the best candidate has over this one."""
+        best = self.best
+        if best is None or candidate == best:
+            return "best"
+        if candidate.finish > best.finish:
+            return f"finishes {duration_text(candidate.finish - best.finish)} later"
+        if candidate.finish < best.finish:
+            sooner = duration_text(best.finish - candidate.finish)
+            return f"finishes {sooner} sooner, within the tolerance, on more processors"
+        if candidate.processors > best.processors:
+            return "finishes at the same instant on more processors"
+        if candidate.start > best.start:
+            return "finishes at the same instant, starts later"
+        return "the same on a scheduler named later"
+
+    def to_wire(self, endpoints: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+        """Return the JSON object of schema gas.plan/1."""
+        return {
+            "schema": SCHEMA,
+            "application": self.application,
+            "algorithm": self.algorithm,
+            "now": self.now,
+            "now_iso": iso_time(self.now),
+            "best": self.best.to_wire() if self.best else None,
+            "candidates": [c.to_wire() for c in self.candidates],
+            "rejected": [
+                {"scheduler": r.scheduler, "processors": r.processors, "reason": r.reason} for r in self.rejected
+            ],
+            "endpoints": list(endpoints),
+        }
+
+
+def plan(
+    application: Application,
+    availability: AvailabilityList | Iterable[AvailabilityList],
+    *,
+    not_before: int | None = None,
+    deadline: int | None = None,
+    max_processor_hours: float | None = None,
+    tolerance: float = 0.0,
+    algorithm: Algorithm = "exact",
+    limits: Mapping[str, Limits] | None = None,
+) -> Plan:
+    """Find the request that finishes first.
+
+    Parameters
+    ----------
+    availability
+        One list or several, in the order in which ties are decided. Nothing starts before the latest of their
+        instants, so that an old list gains nothing from its age.
+    not_before, deadline
+        Epoch seconds: no start before, no expected finish after.
+    max_processor_hours
+        The most that the run may be expected to use up.
+    tolerance
+        0.05 takes the fewest processors among the candidates whose turn-around time is within 5% of the best.
+    algorithm
+        "exact", or "walk" for the paper's Fig. 4.3.
+    limits
+        By scheduler, what it accepts from one request.
+
+    Raises
+    ------
+    BadInput
+        No list at all, two of one name, or an option out of range.
+    """
+    lists = [availability] if isinstance(availability, AvailabilityList) else list(availability)
+    if not lists:
+        raise BadInput("no availability list to plan with; name at least one scheduler")
+    names = [a.scheduler for a in lists]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f'two availability lists come from a scheduler called "{name}"; give each its own name')
+    if not (tolerance >= 0 and np.isfinite(tolerance)):
+        raise BadInput(f"tolerance {tolerance}: must be 0 or more (0.05 is 5%)")
+    if max_processor_hours is not None and not max_processor_hours > 0:
+        raise BadInput(f"max-processor-hours {max_processor_hours}: must be more than 0")
+    now = max(a.now for a in lists)
+    first = now if not_before is None else max(now, not_before)
+
+    candidates: list[Candidate] = []
+    rejected: list[Rejected] = []
+    for one in lists:
+        found, impossible = _plan_one(application, one, first, algorithm, (limits or {}).get(one.scheduler, Limits()))
+        candidates += found
+        rejected += impossible
+    candidates, refused = _affordable(candidates, deadline, max_processor_hours)
+    rejected += refused
+    order = {name: i for i, name in enumerate(names)}
+    candidates.sort(key=lambda c: (c.finish, c.processors, c.start, order[c.scheduler]))
+    best = candidates[0] if candidates else None
+    if best is not None and tolerance > 0:
+        latest = now + (best.finish - now) * (1 + tolerance)
+        near = [c for c in candidates if c.finish <= latest]
+        best = min(near, key=lambda c: (c.processors, c.finish, c.start, order[c.scheduler]))
+    return Plan(application.name, algorithm, now, best, candidates, rejected)
+
+
+def _plan_one(
+    application: Application, availability: AvailabilityList, first: int, algorithm: Algorithm, limits: Limits
+) -> tuple[list[Candidate], list[Rejected]]:
+    """Return the candidates of one scheduler, and the counts that it cannot take."""
+    name = availability.scheduler
+    rejected = [Rejected(name, p, reason) for p, reason in _not_allowed(application, availability.processors)]
+    sizes = application.sizes(availability.processors)
+    times = application.execution_times(sizes)
+    keep = times > 0
+    rejected += [Rejected(name, p, f"{application.model.name} has no time for it") for p in sizes[~keep].tolist()]
+    sizes, times = sizes[keep], times[keep]
+    walltimes = application.walltimes(times)
+
+    within = np.ones(len(sizes), bool)
+    if limits.max_processors is not None:
+        within &= sizes <= limits.max_processors
+        rejected += [
+            Rejected(name, p, f"above the scheduler's limit of {limits.max_processors} processors")
+            for p in sizes[~within].tolist()
+        ]
+    if limits.max_walltime is not None:
+        too_long = within & (walltimes > limits.max_walltime)
+        rejected += [
+            Rejected(name, p, f"its walltime of {w} s is above the scheduler's limit of {limits.max_walltime} s")
+            for p, w in zip(sizes[too_long].tolist(), walltimes[too_long].tolist(), strict=True)
+        ]
+        within &= ~too_long
+    sizes, times, walltimes = sizes[within], times[within], walltimes[within]
+
+    anchors = _anchors(availability, sizes, walltimes, first, algorithm)
+    candidates = []
+    for p, t, w, s in zip(sizes.tolist(), times.tolist(), walltimes.tolist(), anchors.tolist(), strict=True):
+        if s == NEVER:
+            rejected.append(Rejected(name, p, f"no hole: never free for {w} s in this list"))
+        else:
+            candidates.append(Candidate(name, p, w, t, s, availability.kind))
+    return candidates, rejected
+
+
+def _anchors(
+    availability: AvailabilityList,
+    sizes: NDArray[np.int64],
+    walltimes: NDArray[np.int64],
+    first: int,
+    algorithm: Algorithm,
+) -> NDArray[np.int64]:
+    anchors = np.empty(len(sizes), np.int64)
+    if len(sizes) == 0:
+        return anchors
+    frames = len(availability.starts)
+    if algorithm == "exact":
+        fastest(earliest_fits, frames + len(sizes))(availability.profile, sizes, walltimes, first, anchors)
+    elif algorithm == "walk":
+        fastest(walk, frames * len(sizes))(availability.profile, sizes, walltimes, first, anchors)
+    else:
+        raise BadInput(f'algorithm "{algorithm}" is not known; there are exact and walk')
+    return anchors
+
+
+def _not_allowed(application: Application, machine: int) -> Iterable[tuple[int, str]]:
+    """Yield the counts that the application's author named, or would expect next, and that cannot be taken."""
+    named: set[int] = set(application.model.sizes or ()) | set(application.constraint.sizes or ())
+    for size in sorted(named):
+        if not application.permits(size):
+            yield size, f"constraint: not {application.describe_constraint()}"
+        elif size > machine:
+            yield size, f"machine too small: it has {machine} processors"
+        elif application.model.sizes is not None and size not in application.model.sizes:
+            yield size, f"{application.model.name} has no time for it"
+    if not named and machine < MOST_PROCESSORS // 4:
+        next_power = 2 ** machine.bit_length()
+        if application.constraint.kind == "power-of-two" and application.permits(next_power):
+            yield next_power, f"machine too small: it has {machine} processors"
+
+
+def _affordable(
+    candidates: list[Candidate], deadline: int | None, max_processor_hours: float | None
+) -> tuple[list[Candidate], list[Rejected]]:
+    """Part the candidates by what the user wants to wait and to spend."""
+    kept, refused = [], []
+    for c in candidates:
+        if deadline is not None and c.finish > deadline:
+            late = duration_text(c.finish - deadline)
+            refused.append(Rejected(c.scheduler, c.processors, f"would finish {late} after the deadline"))
+        elif max_processor_hours is not None and c.processor_seconds > max_processor_hours * 3600:
+            hours = c.processor_seconds / 3600
+            refused.append(
+                Rejected(
+                    c.scheduler,
+                    c.processors,
+                    f"{hours:.6g} processor-hours are above the {max_processor_hours:g} allowed",
+                )
+            )
+        else:
+            kept.append(c)
+    return kept, refused

@@ -1,0 +1,12 @@
+"""S³, the space-shared scheduler of the paper: pure, and the same live and in simulation.
+
+placing    the kernels: place, revise, promote
+core       `S3`: submit, reserve, cancel, step, availability, check
+machine    `Machine`: S³ with jobs whose run time is known; time moves on, jobs start and end
+replay     a log driven through a machine up to an instant
+"""
+
+from gas.s3.core import S3, Broken, Entry
+from gas.s3.machine import Event, Machine
+
+__all__ = ["S3", "Broken", "Entry", "Event", "Machine"]

@@ -1,0 +1,130 @@
+"""S³ on a machine where time moves on: starts fall due, simulated jobs end when their run time is over.
+
+Pure as the core: `advance` is told the time and which real jobs have ended, handles every instant up to then in
+order, and returns what happened. The live service drives it by the clock, a replay of a log by its arrivals.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from gas.s3.core import S3, Entry
+
+__all__ = ["Event", "Machine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A job or reservation started or ended at an instant."""
+
+    time: int
+    kind: Literal["started", "ended"]
+    id: int
+
+
+class Machine:
+    """A schedule and the jobs on it whose run time is known.
+
+    Attributes
+    ----------
+    schedule
+        The `S3`. Call `advance` up to the present before changing anything.
+    run_times
+        Seconds that a simulated job lasts once started, by id; it is killed at its walltime at the latest. A job not
+        in here ends when `advance` is told so.
+    """
+
+    def __init__(self, schedule: S3) -> None:
+        self.schedule = schedule
+        self.run_times: dict[int, int] = {}
+        self._ends: list[tuple[int, int]] = []
+
+    def next_instant(self) -> int | None:
+        """Return when something is due next, as far as is known; None if nothing is."""
+        known = [self._ends[0][0]] if self._ends else []
+        start = self.schedule.next_start()
+        if start is not None:
+            known.append(start)
+        return min(known, default=None)
+
+    def advance(self, now: int, ended: Iterable[tuple[int, int]] = ()) -> list[Event]:
+        """Handle every instant up to `now` and return what happened, in order.
+
+        Parameters
+        ----------
+        ended
+            (instant, id) of real jobs whose processors are free again. An instant that has been handled already, or
+            that lies ahead, counts as the nearest one that can still be handled.
+        """
+        schedule = self.schedule
+        events: list[Event] = []
+        reported = sorted((min(max(time, schedule.now), now), id) for time, id in ended)
+        while True:
+            instants = [self.next_instant(), reported[0][0] if reported else None]
+            instant = min((t for t in instants if t is not None and t <= now), default=now)
+            instant = max(instant, schedule.now)
+            gone = []
+            while reported and reported[0][0] <= instant:
+                gone.append(reported.pop(0)[1])
+            while self._ends and self._ends[0][0] <= instant:
+                gone.append(heapq.heappop(self._ends)[1])
+            events += [Event(instant, "ended", id) for id in gone]
+            for entry in schedule.step(instant, gone):
+                events.append(Event(instant, "started", entry.id))
+                self._begin(entry.id, instant)
+            following = self.next_instant()
+            if instant == now and not reported and (following is None or following > now):
+                return events
+
+    def submit(
+        self, processors: int, walltime: int, run_time: int | None = None, *, start_by: int | None = None
+    ) -> Entry:
+        """Submit a job at the schedule's present instant; one that can start at once does.
+
+        `run_time` makes it a simulated job. `S3.submit` names the errors.
+        """
+        entry = self.schedule.submit(processors, walltime, start_by=start_by)
+        if run_time is not None:
+            self.run_times[entry.id] = run_time
+        for started in self.schedule.step(self.schedule.now):
+            self._begin(started.id, self.schedule.now)
+        return entry
+
+    def reserve(self, processors: int, start: int, walltime: int, *, start_by: int | None = None) -> Entry:
+        """Reserve processors; they are given back by themselves at the end. `S3.reserve` names the errors."""
+        entry = self.schedule.reserve(processors, start, walltime, start_by=start_by)
+        self.run_times[entry.id] = walltime
+        for started in self.schedule.step(self.schedule.now):
+            self._begin(started.id, self.schedule.now)
+        return entry
+
+    def end(self, id: int) -> list[Event]:
+        """End a running simulated job now, as a cancellation does."""
+        self._ends = [(time, other) for time, other in self._ends if other != id]
+        heapq.heapify(self._ends)
+        now = self.schedule.now
+        return self.advance(now, [(now, id)])
+
+    def restore(self, entries: Iterable[Entry], run_times: dict[int, int], *, version: int, last_id: int) -> None:
+        """Take over the entries of an earlier life, with the run times of those that are simulated (`S3.restore`)."""
+        given = list(entries)
+        self.run_times = dict(run_times)
+        self.schedule.restore(given, version=version, last_id=last_id)
+        for entry in given:
+            if entry.state == "running":
+                self._begin(entry.id, entry.start)
+
+    def copy(self) -> Machine:
+        """Return an independent copy, to ask "what if"."""
+        other = Machine(self.schedule.copy())
+        other.run_times = dict(self.run_times)
+        other._ends = list(self._ends)
+        return other
+
+    def _begin(self, id: int, start: int) -> None:
+        if id in self.run_times:
+            lasts = min(self.run_times[id], self.schedule.entries[id].walltime)
+            heapq.heappush(self._ends, (start + lasts, id))

@@ -1,0 +1,99 @@
+"""What the service knows of a job: what was asked for, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gas.times import iso_time
+
+__all__ = ["ACTIVE", "Actuator", "Job", "JobState", "Kind", "Wish"]
+
+JobState = Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
+Kind = Literal["job", "reservation"]
+Actuator = Literal["process", "simulated", "none"]
+
+ACTIVE: frozenset[JobState] = frozenset({"queued", "reserved", "running"})
+"""The states in which a job is in the schedule."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a client asked for; seconds and epoch seconds.
+
+    `actuator` says how a job is run: a `process` starts `command` on this machine, a `simulated` one lasts
+    `run_time`, and a reservation has `none`. `start` is a reservation's. `key` makes the request idempotent.
+    """
+
+    kind: Kind
+    name: str
+    processors: int
+    walltime: int
+    actuator: Actuator
+    command: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    directory: str | None = None
+    run_time: int | None = None
+    start: int | None = None
+    start_by: int | None = None
+    key: str | None = None
+
+
+@dataclass
+class Job:
+    """A job or reservation and its life so far; instants in epoch seconds of the scheduler.
+
+    `first_promise` is the start that the client was told, `promise` the latest word on it, `start` what is planned or
+    was done, `due` when the processors come back at the latest, `finished` when they did.
+    """
+
+    id: int
+    wish: Wish
+    submitted: int
+    state: JobState
+    start: int
+    promise: int
+    first_promise: int
+    due: int
+    finished: int | None = None
+    exit_status: int | None = None
+    signal: str | None = None
+    message: str | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether it holds processors now or in future."""
+        return self.state in ACTIVE
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the job as the JSON object of ``GET /v1/jobs/{id}``."""
+        wish = self.wish
+        started = None if self.state in ("queued", "reserved") else self.start
+        if self.state == "cancelled" and self.finished is not None and self.start >= self.finished:
+            started = None
+        wire: dict[str, Any] = {
+            "id": self.id,
+            "kind": wish.kind,
+            "name": wish.name,
+            "state": self.state,
+            "processors": wish.processors,
+            "walltime": wish.walltime,
+            "actuator": wish.actuator,
+            "command": list(wish.command),
+            "run_time": wish.run_time,
+            "exit_status": self.exit_status,
+            "signal": self.signal,
+            "message": self.message,
+        }
+        instants = {
+            "submitted": self.submitted,
+            "promise": self.promise,
+            "first_promise": self.first_promise,
+            "start": started,
+            "due": self.due if self.active else None,
+            "finished": self.finished,
+        }
+        for name, instant in instants.items():
+            wire[name] = instant
+            wire[f"{name}_iso"] = None if instant is None else iso_time(instant)
+        return wire

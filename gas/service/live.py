@@ -1,0 +1,448 @@
+"""The live scheduler: S³ driven by a clock, with its store and its processes.
+
+Every public method brings the schedule up to the present, does its one thing, writes what changed to the store and
+only then answers. A write that fails is answered as failed, and the memory is read back from the store, so that the
+two never differ. One lock makes it safe to call from many threads; a thread of its own starts what falls due.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from gas.availability import AvailabilityList
+from gas.compiled import available
+from gas.errors import BadInput, Conflict, GasError, NotFound
+from gas.s3 import S3, Entry, Event, Machine
+from gas.s3.core import State
+from gas.service import processes
+from gas.service.clock import Clock
+from gas.service.jobs import Job, JobState, Wish
+from gas.service.store import Store
+
+__all__ = ["LiveScheduler", "StoreFailed"]
+
+log = logging.getLogger("gas.s3")
+
+POLL_SECONDS = 0.05
+"""How often the records of running processes are looked at."""
+
+LIFE_SECONDS = 1.0
+"""How often it is verified that a running process without a record of its end is still there."""
+
+STARTUP_SECONDS = 30
+"""How long a wrapper may take to write its first record."""
+
+
+class StoreFailed(GasError):
+    """The store could not be written (disk full, read-only); nothing was changed."""
+
+
+class LiveScheduler:
+    """A machine that accepts jobs and runs them.
+
+    Parameters
+    ----------
+    name
+        What the availability list calls this scheduler.
+    processors
+        The size of the machine; a store that was made for another size is refused.
+    state
+        The directory of the store and of the jobs' files; made if missing.
+    clock
+        By default the real one. One that was left behind by an earlier life of the store goes on from there.
+    """
+
+    def __init__(
+        self, name: str, processors: int, state: Path, *, clock: Clock | None = None, clock_speed: float = 1.0
+    ) -> None:
+        self.name = name
+        self.processors = processors
+        self._directory = state
+        (state / "jobs").mkdir(parents=True, exist_ok=True)
+        self._store = Store(state / "s3.sqlite")
+        self._lock = threading.RLock()
+        self._wake = threading.Condition(self._lock)
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        meta = self._store.meta()
+        if int(meta.get("processors", processors)) != processors:
+            self._store.close()
+            raise Conflict(
+                f"{state}: belongs to a machine of {meta['processors']} processors, not {processors}; "
+                "use another --state or that size"
+            )
+        if clock is None:
+            before = meta.get("clock")
+            if before is None:
+                clock = Clock(clock_speed)
+            else:
+                origin, real_origin, speed = map(float, before.split())
+                shown = Clock(speed, origin=origin, real_origin=real_origin).now()
+                clock = Clock(clock_speed, origin=shown if speed != 1 or clock_speed != 1 else None)
+        self.clock = clock
+        self._life_seen = 0.0
+        self._ended_before: list[Job] = []
+        self._remember_clock()
+        self._read_back()
+
+    # ---------------------------------------------------------------------------------------------------- life
+
+    def start(self) -> None:
+        """Start what falls due, from now on, in a thread."""
+        self._thread = threading.Thread(target=self._run, name="s3-dispatcher", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop starting jobs; those that run go on by themselves."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+        with self._lock:
+            self._store.close()
+
+    def _run(self) -> None:
+        with self._wake:
+            while not self._stopping:
+                try:
+                    self._catch_up()
+                except StoreFailed as error:
+                    log.error("%s; trying again", error)
+                self._wake.wait(self._seconds_to_wait())
+
+    def _seconds_to_wait(self) -> float:
+        following = self._machine.next_instant()
+        waits = [60.0]
+        if following is not None:
+            waits.append(max(0.001, self.clock.seconds_until(following)))
+        if any(job.wish.actuator == "process" for job in self._jobs.values() if job.state == "running"):
+            waits.append(POLL_SECONDS)
+        return min(waits)
+
+    # ----------------------------------------------------------------------------------------------------- ask
+
+    def availability(self) -> AvailabilityList:
+        """Return what is free from now on."""
+        with self._present():
+            return self._machine.schedule.availability(self.name)
+
+    def job(self, id: int) -> Job:
+        """Return a job of any age, or raise `NotFound`."""
+        with self._present():
+            return self._find(id)
+
+    def jobs(self, *, ended: int = 0) -> list[Job]:
+        """Return the jobs in the schedule in submission order, after the latest `ended` ones that have ended."""
+        with self._present():
+            past = self._store.recent(ended) if ended else []
+            return [*reversed(past), *self._jobs.values()]
+
+    def output(self, id: int, stream: str, limit: int) -> bytes:
+        """Return the last `limit` bytes of what a process has written to "stdout" or "stderr"."""
+        with self._lock:
+            job = self._find(id)
+        if job.wish.actuator != "process":
+            raise Conflict(f"job {id} is not a process ({job.wish.actuator}); it has no output")
+        return processes.output(self._job_directory(id), stream, limit=limit)
+
+    def health(self) -> dict[str, object]:
+        """Return how the service is."""
+        with self._lock:
+            schedule = self._machine.schedule
+            return {
+                "status": "ok",
+                "scheduler": self.name,
+                "processors": self.processors,
+                "in_use": schedule.in_use,
+                "queued": len(schedule.queued),
+                "running": len(schedule.running),
+                "promises_broken": self._broken_before + len(schedule.broken),
+            }
+
+    @contextmanager
+    def frozen(self) -> Iterator[Machine]:
+        """Hold the schedule as it is now; the machine may be copied, not changed."""
+        with self._present():
+            yield self._machine
+
+    # -------------------------------------------------------------------------------------------------- change
+
+    def submit(self, wish: Wish) -> tuple[Job, bool]:
+        """Accept a job or a reservation and promise its start; durable on return.
+
+        Return the job and whether it is new: a client key that was used before returns that job.
+
+        Raises
+        ------
+        BadInput, StalePlan
+            As `S3.submit` and `S3.reserve`.
+        Conflict
+            The key was used for a different request.
+        StoreFailed
+            The store cannot be written; nothing was accepted.
+        """
+        with self._present():
+            if wish.key is not None and (earlier := self._store.by_key(wish.key)) is not None:
+                if earlier.wish != wish:
+                    raise Conflict(
+                        f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key"
+                    )
+                return self._jobs.get(earlier.id, earlier), False
+            if wish.kind == "reservation":
+                if wish.start is None:
+                    raise BadInput("start: a reservation needs one")
+                entry = self._machine.reserve(wish.processors, wish.start, wish.walltime, start_by=wish.start_by)
+            else:
+                run_time = wish.run_time if wish.actuator == "simulated" else None
+                entry = self._machine.submit(wish.processors, wish.walltime, run_time, start_by=wish.start_by)
+            job = Job(
+                entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end
+            )
+            self._jobs[job.id] = job
+            self._write([])
+            self._catch_up()  # a zero-length job has ended already
+            return self._jobs.get(job.id, job), True
+
+    def cancel(self, id: int) -> Job:
+        """Take a job out of the schedule, ending it if it runs.
+
+        A process is told to stop; its processors are free when it is gone. A job that has ended stays as it is.
+        """
+        with self._present():
+            job = self._find(id)
+            if not job.active:
+                return job
+            if job.state != "running":
+                self._machine.schedule.cancel(id)
+                self._write([self._leave(job, "cancelled")])
+            elif job.wish.actuator == "process":
+                self._to_cancel.add(id)
+                job.message = "being cancelled"
+                processes.cancel_process(self._job_directory(id))
+            else:
+                events = self._machine.end(id)
+                job.state = "cancelled"
+                self._write(self._apply(events))
+            return job
+
+    def preload(self, jobs: list[tuple[str, Entry, int]], machine: Machine) -> None:
+        """Take over a machine with simulated jobs as they stand: (name, entry, run time) of each, as one write.
+
+        Raises
+        ------
+        Conflict
+            The store holds jobs already.
+        """
+        with self._lock:
+            if self._store.last_id():
+                raise Conflict(f"{self._directory}: holds jobs already; preload a log into a fresh --state")
+            self._machine = machine
+            for name, entry, run_time in jobs:
+                wish = Wish("job", name, entry.processors, entry.walltime, actuator="simulated", run_time=run_time)
+                self._jobs[entry.id] = Job(
+                    entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end
+                )
+            self._machine.schedule.take_changed()
+            self._write(list(self._jobs.values()))
+
+    # -------------------------------------------------------------------------------------------------- inside
+
+    @contextmanager
+    def _present(self) -> Iterator[None]:
+        """Hold the lock, with the schedule brought up to now; wake the dispatcher at the end."""
+        with self._wake:
+            self._catch_up()
+            yield
+            self._wake.notify_all()
+
+    def _find(self, id: int) -> Job:
+        job = self._jobs.get(id) or (self._store.job(id) if 0 < id < 2**63 else None)
+        if job is None:
+            raise NotFound(f"there is no job {id}")
+        return job
+
+    def _job_directory(self, id: int) -> Path:
+        return self._directory / "jobs" / str(id)
+
+    def _catch_up(self) -> None:
+        """Bring the schedule up to now: processes that ended, starts that fell due."""
+        events = self._machine.advance(self.clock.now(), self._ended_processes())
+        gone = self._apply(events)
+        if gone or events or self._machine.schedule.broken or self._ended_before:
+            ended_before, self._ended_before = self._ended_before, []
+            self._write(ended_before + gone)
+
+    def _ended_processes(self) -> list[tuple[int, int]]:
+        """Return (instant, id) of the processes that have left a record of their end, or no trace of life."""
+        ended = []
+        look_for_life = time.monotonic() > self._life_seen + LIFE_SECONDS
+        if look_for_life:
+            self._life_seen = time.monotonic()
+        for job in self._jobs.values():
+            if job.state != "running" or job.wish.actuator != "process":
+                continue
+            directory = self._job_directory(job.id)
+            record = processes.read_state(directory)
+            if look_for_life and not isinstance(record, processes.Ended) and self._is_lost(job, record):
+                record = processes.read_state(directory)  # it may have ended between the two looks
+                if not isinstance(record, processes.Ended):
+                    job.state, job.message = "lost", "its wrapper is gone and left no record of the end"
+                    ended.append((self.clock.now(), job.id))
+            if isinstance(record, processes.Ended):
+                self._close(job, record)
+                ended.append((self.clock.instant(record.end), job.id))
+            elif job.id in self._to_cancel:
+                processes.cancel_process(directory)
+        return ended
+
+    def _is_lost(self, job: Job, record: object) -> bool:
+        if isinstance(record, processes.Started):
+            return not processes.alive(record)
+        return self.clock.now() > job.start + STARTUP_SECONDS * max(1.0, self.clock.speed)
+
+    def _close(self, job: Job, record: processes.Ended) -> None:
+        """Note how a process ended."""
+        states: dict[str, JobState] = {"walltime": "timeout", "cancelled": "cancelled", "not started": "failed"}
+        job.state = states.get(record.reason, "completed" if record.exit_status == 0 else "failed")
+        job.exit_status, job.signal, job.message = record.exit_status, record.signal, record.message
+
+    def _apply(self, events: list[Event]) -> list[Job]:
+        """Take over what the schedule says has happened; return the jobs that have left it."""
+        gone = []
+        for event in events:
+            if event.kind == "ended":
+                job = self._jobs[event.id]
+                if job.state == "running":  # simulated, or a reservation
+                    short = job.wish.run_time is not None and job.wish.run_time > job.wish.walltime
+                    job.state = "timeout" if short else "completed"
+                gone.append(self._leave(job, job.state, event.time))
+            else:
+                self._jobs[event.id].state = "running"
+        return gone
+
+    def _leave(self, job: Job, state: JobState, time: int | None = None) -> Job:
+        del self._jobs[job.id]
+        self._machine.run_times.pop(job.id, None)
+        job.state = state
+        job.finished = self._machine.schedule.now if time is None else time
+        return job
+
+    def _write(self, gone: list[Job]) -> None:
+        """Make the present schedule durable, then start the processes that are due."""
+        schedule = self._machine.schedule
+        changed: list[Job] = []
+        begin: list[Job] = []
+        for entry in schedule.take_changed():
+            job = self._jobs[entry.id]
+            if entry.state == "running" and job.id not in self._begun:
+                begin.append(job)
+            job.start, job.promise, job.due, job.state = entry.start, entry.promise, entry.end, entry.state
+            changed.append(job)
+        for broken in schedule.broken:
+            late = broken.start - broken.promised
+            log.warning("the promise to job %d could not be kept: %d s later than promised", broken.id, late)
+            if broken.id in self._jobs:
+                self._jobs[broken.id].message = f"promised for {broken.promised}, {late} s later now"
+        self._broken_before += len(schedule.broken)
+        schedule.broken.clear()
+        meta = {"version": str(schedule.version), "broken": str(self._broken_before)}
+        try:
+            self._store.write(jobs=[*gone, *changed], meta=meta)
+        except sqlite3.Error as error:
+            self._read_back()
+            raise StoreFailed(f"the store cannot be written ({error}); nothing was changed") from error
+        for job in gone:
+            self._begun.discard(job.id)
+            self._to_cancel.discard(job.id)
+        for job in begin:
+            self._begun.add(job.id)
+            if job.wish.actuator == "process":
+                self._start_process(job)
+
+    def _start_process(self, job: Job) -> None:
+        kill_at = self.clock.real_time(job.start + job.wish.walltime)
+        real_walltime = job.wish.walltime / self.clock.speed
+        environment = {
+            "GAS_JOB_ID": str(job.id),
+            "GAS_PROCESSORS": str(job.wish.processors),
+            "GAS_WALLTIME": str(job.wish.walltime),
+            **job.wish.environment,
+        }
+        directory = self._job_directory(job.id)
+        command = processes.Command(job.wish.command, environment, job.wish.directory or str(directory))
+        directory.mkdir(parents=True, exist_ok=True)
+        # TERM comes a twentieth of the walltime early, at most 5 s: a notice to save what can be saved.
+        notice = min(5.0, real_walltime / 20)
+        processes.start_process(directory, command, terminate_at=kill_at - notice, kill_at=kill_at)
+
+    def _read_back(self) -> None:
+        """Make the memory equal to the store, as of now."""
+        meta = self._store.meta()
+        self._jobs: dict[int, Job] = {job.id: job for job in self._store.active()}
+        self._broken_before = int(meta.get("broken", "0"))
+        self._to_cancel: set[int] = set()
+        self._ended_before = []
+        self._begun: set[int] = set()
+        now = self.clock.now()
+        self._machine = Machine(S3(self.processors, now, machine_code=available()))
+        entries: list[Entry] = []
+        run_times: dict[int, int] = {}
+        for job in list(self._jobs.values()):
+            wish = job.wish
+            lasts = wish.walltime if wish.kind == "reservation" else wish.run_time
+            if job.state == "running" and (end := self._ended_while_away(job, lasts, now)) is not None:
+                self._ended_before.append(self._leave(job, job.state, end))
+                continue
+            if lasts is not None:
+                run_times[job.id] = lasts
+            if job.state == "running":
+                self._begun.add(job.id)
+            entries.append(
+                Entry(
+                    job.id,
+                    wish.processors,
+                    wish.walltime,
+                    job.submitted,
+                    job.start,
+                    job.promise,
+                    cast(State, job.state),
+                    job.due,
+                )
+            )
+        version, last_id = int(meta.get("version", "0")), self._store.last_id()
+        self._machine.restore(entries, run_times, version=version, last_id=last_id)
+        for id in self._begun:
+            job = self._jobs[id]
+            if job.wish.actuator == "process" and not (self._job_directory(id) / "job.json").exists():
+                self._start_process(job)  # the service died between writing that it runs and starting it
+
+    def _ended_while_away(self, job: Job, lasts: int | None, now: int) -> int | None:
+        """Return when a running job ended while nobody looked, None if it still runs."""
+        if lasts is not None:
+            end = job.start + min(lasts, job.wish.walltime)
+            if end > now:
+                return None
+            job.state = "timeout" if lasts > job.wish.walltime else "completed"
+            return end
+        record = processes.read_state(self._job_directory(job.id))
+        if not isinstance(record, processes.Ended):
+            return None
+        self._close(job, record)
+        return min(now, self.clock.instant(record.end))
+
+    def _remember_clock(self) -> None:
+        now = self.clock.now()
+        self._store.write(
+            meta={
+                "processors": str(self.processors),
+                "clock": f"{now} {self.clock.real_time(now)} {self.clock.speed}",
+            }
+        )

@@ -1,0 +1,453 @@
+"""The jobs of S³ that really run on this machine: starting, watching and cancelling their wrappers.
+
+    start_process    hand a command to a wrapper of its own (`gas.service.wrapper`)
+    settle           how a job stands; brings a job whose wrapper was killed to an end
+    cancel_process   have it terminated, also before the wrapper has come up
+    output           the end of what it printed
+    read_state, alive, job_environment, reap_wrappers
+
+Everything known of a job lies in its directory, so that a service that starts again asks the same functions as before.
+Starting twice is harmless: whoever makes ``claim.json`` first, a wrapper or a cancellation, has the job. Only Linux has
+what this needs (``/proc``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gas.errors import BadInput, GasError, Missing
+from gas.service import wrapper
+from speedup_models.fields import FieldError, Fields
+
+__all__ = [
+    "OUTPUT_LIMIT",
+    "Command",
+    "Ended",
+    "Started",
+    "Unreadable",
+    "alive",
+    "cancel_process",
+    "job_environment",
+    "output",
+    "read_state",
+    "reap_wrappers",
+    "settle",
+    "start_process",
+]
+
+OUTPUT_LIMIT = 64 * 1024
+"""How many bytes of a stream `output` returns unless told otherwise."""
+
+Reason = Literal["exited", "walltime", "cancelled", "not started", "lost"]
+
+_REASONS: tuple[Reason, ...] = ("exited", "walltime", "cancelled", "not started", "lost")
+_RECORD_LIMIT = 1_000_000  # bytes; records have a few hundred
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a job runs.
+
+    Parameters
+    ----------
+    arguments
+        The program and its arguments, for no shell to interpret.
+    environment
+        What the job declares; `job_environment` says what is added.
+    directory
+        The working directory.
+
+    Raises
+    ------
+    BadInput
+        The operating system could never run this.
+    """
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    directory: str
+
+    def __post_init__(self) -> None:
+        if not self.arguments or not self.arguments[0]:
+            raise BadInput("command: is empty; name the program to run")
+        for i, argument in enumerate(self.arguments):
+            if "\0" in argument:
+                raise BadInput(f"command[{i}]: holds a NUL character, which no program can be given")
+        for name, value in self.environment.items():
+            if not name or "=" in name or "\0" in name + value:
+                raise BadInput(f"environment {name!r}: a name is not empty and holds no '=', neither part holds NUL")
+        if not self.directory or "\0" in self.directory:
+            raise BadInput(
+                f"directory {self.directory!r}: is empty or holds a NUL character; name the working directory"
+            )
+
+
+@dataclass(frozen=True)
+class Started:
+    """The record of a start: who watches over the job, what it is to the operating system, since when.
+
+    `wrapper_ticks` (the start of the wrapper in clock ticks since boot) and `boot` tell the wrapper from later
+    processes with its pid. `start` is in epoch seconds.
+    """
+
+    wrapper_pid: int
+    wrapper_ticks: int
+    boot: str
+    command_pid: int
+    process_group: int
+    start: float
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The record of an end: no process of the job is left.
+
+    Either `exit_status` or `signal` says how the command ended; both are None if it was never started or nobody
+    knows. `reason` is ``lost`` if the wrapper was killed (or the machine was). `start` and `end` are in epoch seconds.
+    """
+
+    exit_status: int | None
+    signal: str | None
+    reason: Reason
+    message: str | None
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A record that is there but cannot be understood."""
+
+    path: Path
+    problem: str
+
+
+def job_environment(declared: Mapping[str, str], service: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a job: what it declares, and PATH, HOME and LANG of the service where it does not.
+
+    Nothing else is handed on, since the service's environment may hold secrets and would make a job depend on how the
+    service happened to be started. The wrapper adds ``GAS_JOB_DIRECTORY``.
+    """
+    inherited = {name: service[name] for name in ("PATH", "HOME", "LANG") if name in service}
+    return {"PATH": os.defpath, **inherited, **declared}
+
+
+# --------------------------------------------------------------------------------------------------------- starting
+
+
+class _Wrapper(subprocess.Popen[bytes]):
+    """A child that is meant to outlive this process, which is nothing to warn about."""
+
+    def __del__(self) -> None:
+        """Leave out the ResourceWarning of a Popen that is dropped while its process runs."""
+
+
+_wrappers: list[_Wrapper] = []
+_wrappers_lock = threading.Lock()
+
+
+def start_process(job_directory: Path, command: Command, *, terminate_at: float, kill_at: float) -> None:
+    """Hand a command to a wrapper, which starts it within some 20 ms; do nothing if that has been done before.
+
+    The wrapper is an ordinary child, collected by `reap_wrappers`, in a session of its own. (A double fork would leave
+    the collecting to pid 1, which in many a container, and if it is this service, does not do that.)
+
+    Parameters
+    ----------
+    job_directory
+        Is made if missing. It must be this job's own and lie on a local file system.
+    terminate_at, kill_at
+        Epoch seconds at which the wrapper sends TERM and KILL.
+
+    Raises
+    ------
+    GasError
+        The directory cannot be written or no process be made. What is wrong with the command itself comes as an
+        end record (``not started``).
+    """
+    if not Path("/proc/self/stat").exists():
+        raise Missing("actuator process: needs Linux (/proc); use the actuator simulated here")
+    reap_wrappers()
+    try:
+        job_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        job_directory = job_directory.resolve()
+        if any((job_directory / name).exists() for name in (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED)):
+            return
+        record: dict[str, object] = {
+            "command": list(command.arguments),
+            "environment": job_environment(command.environment, os.environ),
+            "directory": str(Path(command.directory).absolute()),
+            "terminate_at": terminate_at,
+            "kill_at": kill_at,
+        }
+        wrapper.write_record(str(job_directory / wrapper.JOB), record, durable=False)
+        # isolated (no PYTHON* variable or user site reaches it) and without site; UTF-8 whatever the locale
+        program = [sys.executable, "-I", "-S", "-X", "utf8", wrapper.__file__, str(job_directory)]
+        with (job_directory / "wrapper.log").open("ab") as log:
+            process = _Wrapper(
+                program,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                start_new_session=True,
+                close_fds=True,  # also the service's listening socket, which uvicorn makes inheritable
+            )
+    except OSError as error:
+        raise GasError(f"job directory {job_directory}: the job cannot be started there: {error}") from error
+    with _wrappers_lock:
+        _wrappers.append(process)
+
+
+def reap_wrappers() -> None:
+    """Collect the wrappers that have ended, so that no zombies are left; `start_process` and `settle` do so too."""
+    with _wrappers_lock:
+        _wrappers[:] = [each for each in _wrappers if each.poll() is None]
+
+
+# --------------------------------------------------------------------------------------------------------- watching
+
+
+def read_state(job_directory: Path) -> Started | Ended | Unreadable | None:
+    """Return the latest record of a job, None if it has none yet."""
+    end = _record(job_directory / wrapper.ENDED)
+    if isinstance(end, Unreadable):
+        return end
+    if end is not None:
+        try:
+            return Ended(
+                exit_status=end.integer("exit_status") if end.value("exit_status") is not None else None,
+                signal=end.text("signal") if end.value("signal") is not None else None,
+                reason=end.text("reason", choices=_REASONS),
+                message=end.text("message") if end.value("message") is not None else None,
+                start=end.number("start"),
+                end=end.number("end"),
+            )
+        except FieldError as error:
+            return Unreadable(job_directory / wrapper.ENDED, str(error))
+    start = _record(job_directory / wrapper.STARTED)
+    if start is None or isinstance(start, Unreadable):
+        return start
+    try:
+        return Started(
+            wrapper_pid=start.integer("wrapper_pid", minimum=1),
+            wrapper_ticks=start.integer("wrapper_ticks", minimum=0),
+            boot=start.value("boot"),
+            command_pid=start.integer("command_pid", minimum=1),
+            process_group=start.integer("process_group", minimum=1),
+            start=start.number("start"),
+        )
+    except FieldError as error:
+        return Unreadable(job_directory / wrapper.STARTED, str(error))
+
+
+def alive(started: Started) -> bool:
+    """Return whether the wrapper of a job runs: the very process, not a later one with the same pid, nor its zombie."""
+    return _running(started.wrapper_pid, started.wrapper_ticks, started.boot)
+
+
+def settle(job_directory: Path) -> Started | Ended | Unreadable | None:
+    """Return how a job stands, after having brought it to an end if its wrapper cannot.
+
+    A wrapper that was killed (by hand, for want of memory, with the machine) leaves a job without an end record and
+    without a walltime. What is left of such a job is killed here; once nothing is, the end record is written in the
+    wrapper's stead, with the reason ``lost``. Called again and again it therefore leads to an `Ended` for every job
+    that a wrapper ever took. None means that none did: `start_process` may be called (again).
+    """
+    reap_wrappers()
+    state = read_state(job_directory)
+    if isinstance(state, Ended):
+        return state
+    claim = _claim(job_directory)
+    if claim is None and not isinstance(state, Started):
+        return state
+    if (claim is not None and _running(*claim)) or (isinstance(state, Started) and alive(state)):
+        return state
+    # it may have written its last record between being asked for and being looked at
+    state = read_state(job_directory)
+    if isinstance(state, Ended):
+        return state
+    left = _left_behind(job_directory.resolve(), state if isinstance(state, Started) else None)
+    for each in left:
+        _signal_process(each.pid, each.ticks, signal.SIGKILL)
+    if left:
+        return state
+    now = time.time()
+    if claim is not None and claim[0] == _CANCELLED:
+        record = _cancelled_record(now)
+    else:
+        began = state.start if isinstance(state, Started) else now
+        message = f"its wrapper was killed, or the machine was restarted; {_last_words(job_directory)}"
+        if isinstance(state, Unreadable):
+            message += f"; {state.path}: {state.problem}"
+        record = wrapper.end_record("lost", began, max(began, now), message=message)
+    wrapper.write_record(str(job_directory / wrapper.ENDED), record)
+    return read_state(job_directory)
+
+
+def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMIT) -> bytes:
+    """Return the last bytes, at most `limit`, of what a job has printed so far; nothing if it has not been started.
+
+    Raises
+    ------
+    BadInput
+        The stream is neither ``stdout`` nor ``stderr``, or the limit is negative.
+    """
+    if stream not in ("stdout", "stderr"):
+        raise BadInput(f'stream "{stream}": is neither stdout nor stderr')
+    if limit < 0:
+        raise BadInput(f"limit {limit}: is below 0")
+    try:
+        # the file is the job's to replace: a pipe or a terminal in its place must not keep the service waiting
+        number = os.open(job_directory / stream, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError:
+        return b""
+    try:
+        facts = os.fstat(number)
+        if not stat.S_ISREG(facts.st_mode):
+            return b""
+        return os.pread(number, limit, max(0, facts.st_size - limit))
+    finally:
+        os.close(number)
+
+
+# ------------------------------------------------------------------------------------------------------- cancelling
+
+
+def cancel_process(job_directory: Path) -> bool:
+    """Have a job terminated (TERM, KILL 2 s later); return whether there was anything left to cancel.
+
+    A job whose wrapper has not come up yet never runs. The end is on record later, see `settle`.
+    """
+    if isinstance(read_state(job_directory), Ended):
+        return False
+    if job_directory.is_dir():
+        claim: dict[str, object] = {"pid": _CANCELLED, "ticks": 0, "boot": ""}
+        with contextlib.suppress(FileExistsError):
+            wrapper.write_record(str(job_directory / wrapper.CLAIM), claim, once=True)
+            wrapper.write_record(str(job_directory / wrapper.ENDED), _cancelled_record(time.time()))
+            return True
+    owner = _claim(job_directory)
+    if owner is not None and _running(*owner) and _signal_process(owner[0], owner[1], signal.SIGTERM):
+        return True
+    return not isinstance(settle(job_directory), Ended | None)
+
+
+_CANCELLED = 0  # the pid in the claim of a cancellation
+
+
+def _cancelled_record(now: float) -> dict[str, object]:
+    return wrapper.end_record("cancelled", now, now, message="cancelled before the command was started")
+
+
+# -------------------------------------------------------------------------------------------- records and processes
+
+
+def _record(path: Path) -> Fields | Unreadable | None:
+    """Return the table that a file holds."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(_RECORD_LIMIT)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return Unreadable(path, f"cannot be read: {error.strerror}")
+    try:
+        return Fields(json.loads(text), path.name)
+    except (ValueError, RecursionError, FieldError) as error:
+        return Unreadable(path, f"is not a record: {error}")
+
+
+def _claim(job_directory: Path) -> tuple[int, int, str] | None:
+    """Return pid, start in ticks and boot of whoever has the job; those of no process if that cannot be read."""
+    record = _record(job_directory / wrapper.CLAIM)
+    if record is None:
+        return None
+    try:
+        if not isinstance(record, Unreadable):
+            return record.integer("pid", minimum=0), record.integer("ticks", minimum=0), str(record.value("boot"))
+    except FieldError:
+        pass
+    return -1, 0, ""
+
+
+def _running(pid: int, ticks: int, boot: str) -> bool:
+    """Return whether the process that had this pid, start and boot still runs."""
+    if pid <= 0 or boot != wrapper.boot_identity():
+        return False
+    found = wrapper.process(pid)
+    return found is not None and found.lives and found.ticks == ticks
+
+
+def _signal_process(pid: int, ticks: int, number: signal.Signals) -> bool:
+    """Send a signal to the process with this pid and start; return whether there was one.
+
+    The descriptor is taken first and the start compared after it: from then on the signal cannot reach another process
+    that gets the pid.
+    """
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a kernel or sandbox without it; the gap left is that between the next two lines
+        descriptor = -1
+    try:
+        found = wrapper.process(pid)
+        if found is None or found.ticks != ticks:
+            return False
+        if descriptor >= 0:
+            signal.pidfd_send_signal(descriptor, number)
+        else:
+            os.kill(pid, number)
+        return True
+    except (ProcessLookupError, PermissionError):
+        return False
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _left_behind(job_directory: Path, started: Started | None) -> list[wrapper.Process]:
+    """Return the living processes of a job whose wrapper is gone: those in its group, and all that bear its mark."""
+    mark = f"{wrapper.MARK}={job_directory}".encode(errors="surrogateescape")
+    group = None
+    if started is not None and started.boot == wrapper.boot_identity():
+        # the kernel gives out no pid that is still the number of a session, so one in use again means an empty session
+        group = (started.wrapper_pid, started.process_group)
+        reused = wrapper.process(started.wrapper_pid)
+        if reused is not None and reused.ticks != started.wrapper_ticks:
+            group = None
+    found = []
+    for each in wrapper.processes():
+        if not each.lives or each.pid == os.getpid():
+            continue
+        if (each.session, each.group) == group:
+            found.append(each)
+            continue
+        try:
+            environment = Path(f"/proc/{each.pid}/environ").read_bytes()
+        except OSError:  # another user's, or gone
+            continue
+        if mark in environment.split(b"\0"):
+            found.append(each)
+    return found
+
+
+def _last_words(job_directory: Path) -> str:
+    """Return what the wrapper itself printed at last: nothing, unless Python could not start or the disk is full."""
+    lines: list[bytes] = []
+    with contextlib.suppress(OSError):
+        lines = (job_directory / "wrapper.log").read_bytes()[-1000:].strip().splitlines()
+    return f"wrapper.log ends: {lines[-1].decode(errors='replace')}" if lines else "wrapper.log is empty"

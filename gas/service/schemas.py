@@ -1,0 +1,231 @@
+"""Bodies of requests and answers over HTTP, as the OpenAPI document shows them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from gas.availability import MOST_PROCESSORS
+from gas.service.jobs import Wish
+from gas.times import LATEST, LONGEST
+
+__all__ = ["AvailabilityAnswer", "ErrorAnswer", "HealthAnswer", "JobAnswer", "JobsAnswer", "ReserveBody", "SubmitBody"]
+
+Processors = Annotated[int, Field(strict=True, ge=1, le=MOST_PROCESSORS, description="Processors")]
+Walltime = Annotated[int, Field(strict=True, ge=1, le=LONGEST, description="Seconds; the job is killed at their end")]
+Instant = Annotated[int, Field(strict=True, ge=0, le=LATEST, description="Epoch seconds")]
+Text = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00]*$", max_length=131_072)]
+Name = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00-\x1f\x7f]*$", min_length=1, max_length=200)]
+Key = Annotated[str, StringConstraints(strict=True, pattern=r"^[\x21-\x7e]+$", max_length=200)]
+Variable = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00=]+$", max_length=1000)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProcessActuator(_Body):
+    """Start a command on the machine of the service, without a shell."""
+
+    kind: Literal["process"]
+    command: Annotated[list[Text], Field(min_length=1, max_length=10_000)]
+    environment: Annotated[dict[Variable, Text], Field(max_length=1000)] = Field(default_factory=dict)
+    directory: Annotated[
+        str | None, Field(pattern=r"^/[^\x00]*$", description="Working directory; by default one of the job's own")
+    ] = None
+
+
+class SimulatedActuator(_Body):
+    """Hold the processors for a given time and start nothing."""
+
+    kind: Literal["simulated"]
+    run_time: Annotated[int, Field(strict=True, ge=0, le=LONGEST, description="Seconds")]
+
+
+class SubmitBody(_Body):
+    """A job."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "lu.C",
+                    "processors": 64,
+                    "walltime": 17,
+                    "start_by": 1731000600,
+                    "actuator": {"kind": "process", "command": ["mpirun", "-n", "64", "./lu.C.64"]},
+                },
+                {"processors": 16, "walltime": 3600, "actuator": {"kind": "simulated", "run_time": 1800}},
+            ]
+        },
+    )
+
+    name: Name = "job"
+    processors: Processors
+    walltime: Walltime
+    start_by: Annotated[
+        Instant | None, Field(description="Queue nothing if the promised start would be later than this")
+    ] = None
+    actuator: Annotated[ProcessActuator | SimulatedActuator, Field(discriminator="kind")]
+    key: Annotated[Key | None, Field(description="The same key again returns the job that it submitted")] = None
+
+    def wish(self) -> Wish:
+        """Return the request as the scheduler takes it."""
+        actuator = self.actuator
+        if isinstance(actuator, ProcessActuator):
+            return Wish(
+                "job",
+                self.name,
+                self.processors,
+                self.walltime,
+                actuator="process",
+                command=tuple(actuator.command),
+                environment=actuator.environment,
+                directory=actuator.directory,
+                start_by=self.start_by,
+                key=self.key,
+            )
+        return Wish(
+            "job",
+            self.name,
+            self.processors,
+            self.walltime,
+            actuator="simulated",
+            run_time=actuator.run_time,
+            start_by=self.start_by,
+            key=self.key,
+        )
+
+
+class ReserveBody(_Body):
+    """A reservation."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "demo", "processors": 32, "start": 1731003600, "walltime": 7200}]},
+    )
+
+    name: Name = "reservation"
+    processors: Processors
+    start: Instant
+    walltime: Walltime
+    start_by: Annotated[
+        Instant | None, Field(description="The latest start that will do; by default `start` itself")
+    ] = None
+    key: Annotated[Key | None, Field(description="The same key again returns the reservation that it made")] = None
+
+    def wish(self) -> Wish:
+        """Return the request as the scheduler takes it."""
+        return Wish(
+            "reservation",
+            self.name,
+            self.processors,
+            self.walltime,
+            actuator="none",
+            start=self.start,
+            start_by=self.start_by,
+            key=self.key,
+        )
+
+
+class FrameAnswer(BaseModel):
+    """One time frame, half-open; the last has no end."""
+
+    start: int
+    end: int | None
+    free: int
+
+
+class AvailabilityAnswer(BaseModel):
+    """Free processors per future time frame."""
+
+    model_config = ConfigDict(
+        populate_by_name=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "schema": "gas.availability/1",
+                    "scheduler": "kth",
+                    "kind": "promise",
+                    "now": 1731000000,
+                    "processors": 100,
+                    "version": "8127",
+                    "frames": [
+                        {"start": 1731000000, "end": 1731000600, "free": 12},
+                        {"start": 1731000600, "end": None, "free": 100},
+                    ],
+                }
+            ]
+        },
+    )
+
+    schema_: Literal["gas.availability/1"] = Field(alias="schema")
+    scheduler: str
+    kind: Literal["promise", "estimate"]
+    now: int
+    processors: int
+    version: str
+    frames: list[FrameAnswer]
+
+
+class JobAnswer(BaseModel):
+    """A job or reservation; instants in epoch seconds and ISO 8601, durations in seconds."""
+
+    id: int
+    kind: Literal["job", "reservation"]
+    name: str
+    state: Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
+    processors: int
+    walltime: int
+    actuator: Literal["process", "simulated", "none"]
+    command: list[str]
+    run_time: int | None
+    exit_status: int | None
+    signal: str | None
+    message: str | None
+    submitted: int
+    submitted_iso: str
+    promise: Annotated[int, Field(description="The start that it is promised: it moves earlier or stays")]
+    promise_iso: str
+    first_promise: Annotated[int, Field(description="The start that its submission was answered with")]
+    first_promise_iso: str
+    start: Annotated[int | None, Field(description="When it started")]
+    start_iso: str | None
+    due: Annotated[int | None, Field(description="When its processors are free again at the latest")]
+    due_iso: str | None
+    finished: Annotated[int | None, Field(description="When its processors were free again")]
+    finished_iso: str | None
+
+
+class JobsAnswer(BaseModel):
+    """Jobs and reservations."""
+
+    jobs: list[JobAnswer]
+
+
+class HealthAnswer(BaseModel):
+    """How the service is."""
+
+    status: Literal["ok"]
+    scheduler: str
+    processors: int
+    in_use: int
+    queued: int
+    running: int
+    promises_broken: int
+
+
+class ErrorDetail(BaseModel):
+    """What went wrong, for a person, and its kind, for a program."""
+
+    kind: str
+    message: str
+
+
+class ErrorAnswer(BaseModel):
+    """An error; a plan that went stale also carries the availability list to plan again with."""
+
+    error: ErrorDetail
+    availability: dict[str, Any] | None = None

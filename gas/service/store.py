@@ -1,0 +1,155 @@
+"""The store: every job of the service in one SQLite file, so that an answered request survives a crash.
+
+WAL with ``synchronous=FULL``: when `Store.write` has returned, the change is on disk. The store is the truth; the
+schedule in memory can be thrown away and read back (`Store.active`).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+from gas.errors import Conflict
+from gas.service.jobs import Job, Wish
+
+__all__ = ["SCHEMA_VERSION", "Store"]
+
+SCHEMA_VERSION = 1
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL, name TEXT NOT NULL,
+    processors INTEGER NOT NULL, walltime INTEGER NOT NULL,
+    actuator TEXT NOT NULL, command TEXT NOT NULL, environment TEXT NOT NULL, directory TEXT,
+    run_time INTEGER, wished_start INTEGER, start_by INTEGER, client_key TEXT UNIQUE,
+    submitted INTEGER NOT NULL, state TEXT NOT NULL,
+    start INTEGER NOT NULL, promise INTEGER NOT NULL, first_promise INTEGER NOT NULL, due INTEGER NOT NULL,
+    finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT
+);
+CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running');
+"""
+
+_WISH = (
+    "id", "kind", "name", "processors", "walltime", "actuator", "command", "environment", "directory", "run_time",
+    "wished_start", "start_by", "client_key", "submitted", "first_promise",
+)  # fmt: skip
+_LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message")
+_COLUMNS = (*_WISH, *_LIFE)
+_WRITE = (
+    f"INSERT INTO jobs ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)}) "
+    f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _LIFE)}"
+)
+
+
+class Store:
+    """The jobs of one service; used by one thread at a time.
+
+    Raises
+    ------
+    Conflict
+        The file was written by a later version of Gas.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._database.row_factory = sqlite3.Row
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = FULL")
+        found = int(self._database.execute("PRAGMA user_version").fetchone()[0])
+        if found == 0:
+            self._database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+        elif found > SCHEMA_VERSION:
+            self._database.close()
+            raise Conflict(
+                f"{path}: was written by a later version of Gas (schema {found}, this one knows {SCHEMA_VERSION}); "
+                "use that version, or another --state"
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    # -------------------------------------------------------------------------------------------------- write
+
+    def write(self, *, jobs: Iterable[Job] = (), meta: dict[str, str] | None = None) -> None:
+        """Write jobs (new or changed) and facts in one transaction, durable on return."""
+        database = self._database
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            database.executemany(_WRITE, map(_row, jobs))
+            database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", (meta or {}).items())
+            database.execute("COMMIT")
+        except BaseException:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            raise
+
+    # --------------------------------------------------------------------------------------------------- read
+
+    def meta(self) -> dict[str, str]:
+        """Return the facts about the service that outlive it."""
+        return {row["key"]: row["value"] for row in self._database.execute("SELECT key, value FROM meta")}
+
+    def active(self) -> list[Job]:
+        """Return the jobs in the schedule, in submission order."""
+        return self._select("WHERE state IN ('queued', 'reserved', 'running') ORDER BY id")
+
+    def job(self, id: int) -> Job | None:
+        """Return one job, None if there is none of that number."""
+        return next(iter(self._select("WHERE id = ?", id)), None)
+
+    def by_key(self, key: str) -> Job | None:
+        """Return the job that a client submitted with this key."""
+        return next(iter(self._select("WHERE client_key = ?", key)), None)
+
+    def recent(self, limit: int) -> list[Job]:
+        """Return the latest jobs that have ended, newest first."""
+        return self._select("WHERE state NOT IN ('queued', 'reserved', 'running') ORDER BY id DESC LIMIT ?", limit)
+
+    def last_id(self) -> int:
+        """Return the highest job number given so far, 0 before the first."""
+        return int(self._database.execute("SELECT coalesce(max(id), 0) FROM jobs").fetchone()[0])
+
+    def _select(self, condition: str, *values: object) -> list[Job]:
+        return [_job(row) for row in self._database.execute(f"SELECT * FROM jobs {condition}", values)]
+
+
+def _row(job: Job) -> dict[str, object]:
+    wish = job.wish
+    return {
+        "kind": wish.kind,
+        "name": wish.name,
+        "processors": wish.processors,
+        "walltime": wish.walltime,
+        "actuator": wish.actuator,
+        "command": json.dumps(wish.command),
+        "environment": json.dumps(wish.environment),
+        "directory": wish.directory,
+        "run_time": wish.run_time,
+        "wished_start": wish.start,
+        "start_by": wish.start_by,
+        "client_key": wish.key,
+        **{name: getattr(job, name) for name in ("id", "submitted", "first_promise", *_LIFE)},
+    }
+
+
+def _job(row: sqlite3.Row) -> Job:
+    wish = Wish(
+        kind=row["kind"],
+        name=row["name"],
+        processors=row["processors"],
+        walltime=row["walltime"],
+        actuator=row["actuator"],
+        command=tuple(json.loads(row["command"])),
+        environment=json.loads(row["environment"]),
+        directory=row["directory"],
+        run_time=row["run_time"],
+        start=row["wished_start"],
+        start_by=row["start_by"],
+        key=row["client_key"],
+    )
+    return Job(wish=wish, **{name: row[name] for name in ("id", "submitted", "first_promise", *_LIFE)})

@@ -1,0 +1,487 @@
+"""Run one command to its very end, whatever becomes of the service that started it.
+
+A program of its own, one process per job: ``python -I -S -X utf8 wrapper.py DIRECTORY``. It uses the standard library
+alone and as little of that as will do (no pathlib, contextlib, dataclasses, typing), because every job waits for it to
+start. What it reads and writes in DIRECTORY:
+
+    job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds)
+    claim.json     whose job this is: made only once, so that a command runs at most once however often it is started
+    started.json   wrapper and command by pid, and when the command started
+    ended.json     how it ended; written when no process of the job is left, and the last thing that happens
+    stdout, stderr what the command printed
+
+Records appear whole or not at all (written aside, synced, renamed).
+
+    exits by itself ── leftovers get 0.1 s, then TERM, 1 s later KILL ──┐
+    walltime        ── TERM at terminate_at, KILL at kill_at ───────────┼── nothing left ── ended.json
+    TERM to wrapper ── TERM, 2 s later (at most kill_at) KILL ──────────┘
+
+Signals go to all that descends from the command. As a *child subreaper* the wrapper inherits every orphan below it, so
+that a process which leaves the group by setsid or double fork is still found, and "no child left" means "nothing left".
+Without that (an old kernel, a sandbox) the wrapper's session is the limit of what it finds. A process that it may not
+kill, or that does not die, keeps it waiting: its processors are not free.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import select
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+JOB, CLAIM, STARTED, ENDED = "job.json", "claim.json", "started.json", "ended.json"
+
+MARK = "GAS_JOB_DIRECTORY"
+"""In the environment of every job: by it a job's processes are recognised should the wrapper be killed."""
+
+LINGER = 0.1  # seconds for leftovers to end by themselves: a `tee` behind the command still has lines to write
+LEFTOVER_GRACE = 1.0  # seconds between TERM and KILL for leftovers
+CANCEL_GRACE = 2.0  # seconds between TERM and KILL of a cancelled job
+
+_EXEC_PATIENCE = 5.0  # seconds to wait for the command to get going, before it counts as started anyway
+_RECORD_PATIENCE = 30.0  # seconds to go on trying to write the end record: a job may have filled the disk
+_NEVER = float("inf")
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+# ---------------------------------------------------------------------------------------------------------- deciding
+
+
+class Deadlines:
+    """What to do next with a job, and when. Knows times and events, touches nothing.
+
+    Parameters
+    ----------
+    terminate_at, kill_at
+        Seconds on the clock by which `step` is asked.
+    """
+
+    def __init__(self, terminate_at: float, kill_at: float) -> None:
+        self.terminate_at = terminate_at
+        self.kill_at = kill_at
+        self.reason = "exited"
+        self.exited = False
+        self._kill_pause = 0.001
+
+    def cancel(self, now: float) -> None:
+        """Take a wish to end the job now, unless its end has begun already: more of them change nothing."""
+        if self.exited or self.reason != "exited":
+            return
+        self.reason = "cancelled"
+        self.terminate_at = min(self.terminate_at, now)
+        self.kill_at = min(self.kill_at, now + CANCEL_GRACE)
+
+    def command_ended(self, now: float) -> None:
+        """Note that the command itself has ended; the deadlines are for its leftovers from now on."""
+        self.exited = True
+        self.terminate_at = min(self.terminate_at, now + LINGER)
+        self.kill_at = min(self.kill_at, now + LINGER + LEFTOVER_GRACE)
+
+    def step(self, now: float) -> int:
+        """Return the signal that is due, 0 for none. KILL falls due again and again, ever more slowly."""
+        if now < min(self.terminate_at, self.kill_at):
+            return 0
+        if not self.exited and self.reason == "exited":
+            self.reason = "walltime"
+        if now >= self.kill_at:
+            self.kill_at = now + self._kill_pause
+            self._kill_pause = min(1.0, 2 * self._kill_pause)
+            return signal.SIGKILL
+        self.terminate_at = _NEVER
+        return signal.SIGTERM
+
+    def pause(self, now: float) -> float:
+        """Return for how many seconds nothing is due."""
+        return max(0.0, min(self.terminate_at, self.kill_at) - now)
+
+
+def why_not(error: Exception, arguments: list[str], directory: str, path: str | None) -> str:
+    """Return a sentence for the owner of a job whose command could not be started.
+
+    Parameters
+    ----------
+    directory
+        The working directory of the job.
+    path
+        The PATH of its environment.
+    """
+    name = arguments[0]
+    if not os.path.isdir(directory):
+        problem = "is not a directory" if os.path.lexists(directory) else "does not exist"
+        return f"working directory {directory} {problem}; nothing was started"
+    if isinstance(error, FileNotFoundError):
+        if "/" not in name:
+            return f"{name}: command not found in PATH {path or os.defpath}; give its full path or set PATH"
+        if os.path.exists(os.path.join(directory, name)):
+            return f"{name}: the interpreter that its first line (#!) or the program itself asks for does not exist"
+        return f"{name}: no such file (seen from {directory})"
+    if isinstance(error, PermissionError):
+        if not os.access(directory, os.X_OK):
+            return f"working directory {directory} may not be entered: permission denied"
+        return f"{name}: permission denied; is it an executable file (chmod +x)?"
+    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+        return f"{name}: neither a program of this machine nor a script whose first line names its interpreter (#!)"
+    return f"{name}: could not be started: {error}"
+
+
+# ----------------------------------------------------------------------------------------------------------- records
+
+
+def write_record(path: str, record: dict[str, object], *, once: bool = False, durable: bool = True) -> None:
+    """Write a JSON record that appears whole or not at all.
+
+    Parameters
+    ----------
+    once
+        Raise FileExistsError, and leave the record that is there, if there is one.
+    durable
+        Survive a power failure too.
+    """
+    aside = f"{path}.{os.urandom(6).hex()}.tmp"
+    file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        try:
+            data = json.dumps(record).encode()
+            while data:
+                data = data[os.write(file, data) :]
+            if durable:
+                os.fsync(file)
+        finally:
+            os.close(file)
+        if once:
+            os.link(aside, path)
+            os.unlink(aside)
+        else:
+            os.rename(aside, path)
+    except BaseException:
+        os.unlink(aside)
+        raise
+    if durable:
+        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def end_record(
+    reason: str, start: float, end: float, *, status: int | None = None, message: str | None = None
+) -> dict[str, object]:
+    """Return the record of an end.
+
+    Parameters
+    ----------
+    reason
+        ``exited``, ``walltime``, ``cancelled``, ``not started`` or ``lost`` (`gas.service.processes.settle`).
+    start, end
+        Epoch seconds.
+    status
+        The exit status, or minus the number of the signal that ended the command; None if it is not known.
+    """
+    killed = status is not None and status < 0
+    return {
+        "exit_status": None if killed else status,
+        "signal": signal_name(-status) if status is not None and killed else None,
+        "reason": reason,
+        "message": message[:2000] if message else None,
+        "start": start,
+        "end": end,
+    }
+
+
+def signal_name(number: int) -> str:
+    """Return the usual name of a signal, ``SIGTERM`` or ``SIGRTMIN+3``."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+
+
+# --------------------------------------------------------------------------------------------------------- processes
+
+
+class Process:
+    """One line of the process table.
+
+    `ticks`, the start in clock ticks since boot, tells a process from a later one with the same pid.
+    """
+
+    __slots__ = ("group", "parent", "pid", "session", "state", "ticks")
+
+    def __init__(self, pid: int, state: str, parent: int, group: int, session: int, ticks: int) -> None:
+        self.pid = pid
+        self.state = state
+        self.parent = parent
+        self.group = group
+        self.session = session
+        self.ticks = ticks
+
+    @property
+    def lives(self) -> bool:
+        """Whether it is more than an entry that nobody has collected yet (pid 1 of many a container never does)."""
+        return self.state not in "ZXx"
+
+
+def process(pid: int) -> Process | None:
+    """Return a process by its pid, None if there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
+    except OSError:
+        return None
+    fields = text[text.rindex(b")") + 2 :].split()  # a name may hold spaces and brackets
+    return Process(pid, fields[0].decode(), int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
+
+
+def processes() -> list[Process]:
+    """Return the process table."""
+    found = (process(int(name)) for name in os.listdir("/proc") if name.isdecimal())
+    return [each for each in found if each is not None]
+
+
+def boot_identity() -> str:
+    """Return what tells one boot of the machine from another: pids and ticks begin anew with each."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def family(ancestor: int, table: list[Process]) -> list[Process]:
+    """Return the living processes that descend from a process or are in its session, without itself."""
+    children: dict[int, list[Process]] = {}
+    for each in table:
+        children.setdefault(each.parent, []).append(each)
+    members = {each.pid: each for each in table if each.session == ancestor}
+    waiting = [ancestor, *members]
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            members[child.pid] = child
+            waiting.append(child.pid)
+    return [each for each in members.values() if each.lives and each.pid != ancestor]
+
+
+def send(number: int) -> None:
+    """Send a signal to everything below this process.
+
+    By group, because that leaves no gap through which a member can slip by forking. A group of a descendant holds
+    descendants only: nobody else can join it, sessions being inherited.
+    """
+    own = os.getpgrp()
+    members = family(os.getpid(), processes())
+    targets = {-each.group if each.group != own else each.pid for each in members}
+    for target in targets:
+        try:
+            os.kill(target, number)
+        except (ProcessLookupError, PermissionError):
+            pass  # gone meanwhile; or another user's (a setuid program), which then keeps the job from ending
+
+
+# ---------------------------------------------------------------------------------------------------------- one job
+
+
+def clock() -> float:
+    """Return seconds that no change of the wall clock disturbs; time asleep (a suspended machine) counts."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def load_libc() -> ctypes.CDLL | None:
+    """Return the C library if it has prctl, else None."""
+    try:
+        libc = ctypes.CDLL(None)
+        return libc if hasattr(libc, "prctl") else None
+    except OSError:
+        return None
+
+
+def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None) -> tuple[int, int]:
+    """Start the command of a job in a process group of its own.
+
+    Returns
+    -------
+    pid, report
+        `report` is a file descriptor: a sentence can be read from it if the command could not be started, nothing if
+        it could.
+    """
+    create = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    files = [
+        os.open(os.devnull, os.O_RDONLY),
+        os.open(os.path.join(directory, "stdout"), create, 0o600),
+        os.open(os.path.join(directory, "stderr"), create, 0o600),
+    ]
+    report, writer = os.pipe()
+    wrapper = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _become(job, files, libc, wrapper)
+        except BaseException as error:
+            os.write(writer, str(error).encode("utf-8", "backslashreplace")[:4000])
+        finally:
+            os._exit(127)
+    os.close(writer)
+    for file in files:
+        os.close(file)
+    try:
+        os.setpgid(pid, pid)  # the child does the same; whoever comes first, the group is there from now on
+    except OSError:
+        pass
+    return pid, report
+
+
+def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wrapper: int) -> None:
+    """Turn this process, just forked, into the command of a job; if it returns at all, it raises."""
+    arguments, environment, directory = job["command"], job["environment"], job["directory"]
+    try:
+        os.setpgid(0, 0)
+        if libc is not None:
+            # without the wrapper nobody enforces the walltime, so the command goes with it
+            libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+            if os.getppid() != wrapper:
+                os._exit(127)
+        for number in signal.valid_signals():
+            try:
+                signal.signal(number, signal.SIG_DFL)  # nohup and Python ignore some, which exec would hand on
+            except (OSError, ValueError):
+                pass
+        for standard, file in enumerate(files):
+            os.dup2(file, standard)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.chdir(directory)
+        os.execvpe(arguments[0], arguments, environment)
+    except Exception as error:
+        raise RuntimeError(why_not(error, arguments, directory, environment.get("PATH"))) from error
+
+
+def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None:
+    """Wait until nothing of a job is left, sending what falls due meanwhile.
+
+    Returns
+    -------
+    status
+        Of the command: its exit status or minus the number of a signal; None if it was collected by an earlier call.
+    """
+    status = None
+    wanted = None
+    while True:
+        childless = False
+        try:
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == command:
+                    status = os.waitstatus_to_exitcode(ended[1])
+                    deadlines.command_ended(clock())
+        except ChildProcessError:
+            childless = True
+        if childless and (subreaper or not family(os.getpid(), processes())):
+            return status
+        if wanted is not None and wanted.si_signo != signal.SIGCHLD:
+            deadlines.cancel(clock())
+        due = deadlines.step(clock())
+        if due:
+            send(due)
+            if due == signal.SIGTERM:
+                send(signal.SIGCONT)  # a stopped process would not see the TERM
+        # a minute at most, for the sake of machines that sleep meanwhile; no SIGCHLD comes for what is not our child
+        limit = 0.02 if childless else 60.0
+        wanted = signal.sigtimedwait(_AWAITED, min(limit, deadlines.pause(clock())))
+
+
+_AWAITED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def run(directory: str) -> dict[str, object]:
+    """Run the job described in a directory and return the record of its end."""
+    arrived = time.time()
+    try:
+        with open(os.path.join(directory, JOB), encoding="utf-8") as file:
+            job = json.load(file)
+        terminate_at, kill_at = float(job["terminate_at"]), float(job["kill_at"])
+        if not (job["command"] and isinstance(job["environment"], dict) and isinstance(job["directory"], str)):
+            raise ValueError("the command is empty, or environment or directory is of the wrong type")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        message = f"{os.path.join(directory, JOB)} cannot be used: {type(error).__name__}: {error}"
+        return end_record("not started", arrived, arrived, message=message)
+    if kill_at <= arrived:
+        message = f"its walltime was over {arrived - kill_at:.1f} s before it could be started"
+        return end_record("not started", arrived, arrived, message=message)
+
+    offset = clock() - arrived  # deadlines move to the other clock once; the wall clock may jump from here on
+    deadlines = Deadlines(terminate_at + offset, kill_at + offset)
+    libc = load_libc()
+    subreaper = libc is not None and libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    job["environment"][MARK] = directory
+    command, report = start(job, directory, libc)
+
+    started = arrived
+    try:
+        # not for ever: a working directory on a file server that is down must not switch the walltime off
+        patience = min(_EXEC_PATIENCE, deadlines.pause(clock()))
+        answered = bool(select.select([report], [], [], patience)[0])
+        message = os.read(report, 4096).decode() if answered else ""
+        started = time.time()
+        began = clock()
+        if not message:
+            own = process(os.getpid())
+            record: dict[str, object] = {
+                "wrapper_pid": os.getpid(),
+                "wrapper_ticks": own.ticks if own else 0,
+                "boot": boot_identity(),
+                "command_pid": command,
+                "process_group": command,
+                "start": started,
+            }
+            write_record(os.path.join(directory, STARTED), record)
+        status = supervise(command, deadlines, subreaper)
+        if not answered:
+            message = os.read(report, 4096).decode()
+        if message:
+            return end_record("not started", started, time.time(), message=message)
+    except Exception as error:
+        deadlines.kill_at = clock()
+        status = supervise(command, deadlines, subreaper)
+        message = f"the wrapper failed and killed the command: {type(error).__name__}: {error}"
+        return end_record("exited", started, time.time(), status=status, message=message)
+    end = started + (clock() - began)  # so that end - start is what elapsed, also if the wall clock was set meanwhile
+    return end_record(deadlines.reason, started, end, status=status)
+
+
+def main(directory: str) -> int:
+    """Run the job of a directory unless somebody has done so before; return 0 once its end is on record."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are asked for, one by one
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would have exit statuses thrown away
+    if os.getpid() != os.getsid(0) and os.getpid() != os.getpgrp():
+        os.setsid()
+    directory = os.path.realpath(directory)
+    own = process(os.getpid())
+    claim: dict[str, object] = {"pid": os.getpid(), "ticks": own.ticks if own else 0, "boot": boot_identity()}
+    try:
+        write_record(os.path.join(directory, CLAIM), claim, once=True, durable=False)
+    except FileExistsError:
+        return 0
+    try:
+        record = run(directory)
+    except Exception as error:
+        now = time.time()
+        record = end_record("not started", now, now, message=f"the wrapper failed: {type(error).__name__}: {error}")
+    patience = clock() + _RECORD_PATIENCE
+    while True:
+        try:
+            write_record(os.path.join(directory, ENDED), record)
+            return 0
+        except OSError:
+            if clock() > patience:
+                raise
+            time.sleep(0.5)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

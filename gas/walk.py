@@ -1,0 +1,61 @@
+"""The paper's own walk over the availability list (Fig. 4.3), kept to reproduce it and to show what it misses.
+
+For each frame with n processors free it finds d, the last moment until which n stay free, and tries the allowed sizes
+k ≤ n inside [s, d). Because d belongs to n and not to k, a size that would have lasted beyond d is not seen, and the
+walk can miss the optimum (`models.md` 6.1). `gas.profile.earliest_fits` answers the same question exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import kernel
+from gas.profile import NEVER, Profile, frame_at
+
+__all__ = ["walk"]
+
+_NO_END = 2**62
+
+
+@kernel
+def walk(
+    profile: Profile,
+    processors: NDArray[np.int64],
+    walltimes: NDArray[np.int64],
+    not_before: int,
+    anchors: NDArray[np.int64],
+) -> None:
+    """Write into `anchors` the first start at which the walk finds each request, `NEVER` where it finds none.
+
+    O(frames · requests) at worst; a request that has been found is not tried again.
+    """
+    starts, free, count = profile.starts, profile.free, profile.used[0]
+    begin = frame_at(profile, not_before)
+
+    # lasts[i] is d: where the first later frame with fewer processors starts. Found from the end, jumping over frames
+    # that are no smaller.
+    smaller = np.empty(count, np.int64)
+    for i in range(count - 1, begin - 1, -1):
+        j = i + 1
+        while j < count and free[j] >= free[i]:
+            j = smaller[j]
+        smaller[i] = j
+
+    anchors[:] = NEVER
+    waiting = np.arange(len(processors))
+    left = len(processors)
+    for i in range(begin, count):
+        start = max(not_before, starts[i])
+        end = starts[smaller[i]] if smaller[i] < count else _NO_END
+        kept = 0
+        for position in range(left):
+            k = waiting[position]
+            if processors[k] <= free[i] and start + walltimes[k] <= end:
+                anchors[k] = start
+            else:
+                waiting[kept] = k
+                kept += 1
+        left = kept
+        if left == 0:
+            return

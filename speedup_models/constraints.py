@@ -1,0 +1,314 @@
+"""Which processor counts an application accepts.
+
+A count n is accepted if it lies within [minimum, maximum] and is of the right kind::
+
+    any             every count          perfect-square  1, 4, 9, 16, ...
+    power-of-two    1, 2, 4, 8, ...      multiple        m, 2m, 3m, ...        list   the sizes named
+
+Members of each kind are numbered in ascending order (2**i, i*i, i*m, the i-th of the list), so how many there are
+within some bounds, and which is the first, is arithmetic; only `allowed` makes an array.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from speedup_models.fields import FieldError, Fields, nearest, shown
+from speedup_models.model import ModelError
+
+__all__ = [
+    "MOST_COUNTS",
+    "MOST_PROCESSORS",
+    "Constraint",
+    "ConstraintError",
+    "Intersection",
+    "Kind",
+    "constraint_from_table",
+]
+
+Kind = Literal["any", "power-of-two", "perfect-square", "multiple", "list"]
+KINDS: Final[tuple[str, ...]] = get_args(Kind)
+
+MOST_PROCESSORS: Final = 2**31
+"""No machine has more."""
+
+MOST_COUNTS: Final = 2**24
+"""`allowed` makes no array of more counts (128 MiB)."""
+
+
+class ConstraintError(ModelError):
+    """A constraint that no processor count meets, or that is put together wrongly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """The counts of one kind within bounds; at least one count, or it is refused.
+
+    Attributes
+    ----------
+    minimum, maximum
+        Bounds, both included; None is the machine.
+    multiple
+        Of what the counts are multiples; for that kind only.
+    sizes
+        The counts themselves, for the kind "list" only; kept in ascending order.
+
+    Raises
+    ------
+    ConstraintError
+        On construction, if no count is left or the parts do not belong together.
+    """
+
+    kind: Kind
+    minimum: int = 1
+    maximum: int | None = None
+    multiple: int | None = None
+    sizes: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ConstraintError(f"constraint {shown(self.kind)} is not known{nearest(str(self.kind), KINDS)}")
+        for name in ("minimum", "maximum", "multiple"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _count(name, getattr(self, name)))
+        for name, kind in (("multiple", "multiple"), ("sizes", "list")):
+            if (getattr(self, name) is not None) != (self.kind == kind):
+                raise ConstraintError(f'{name} belongs to the constraint "{kind}", and to no other')
+        if self.sizes is not None:
+            sizes = sorted({_count("a size of the list", size) for size in self.sizes})
+            if not sizes:
+                raise ConstraintError("the list of processor counts is empty; name at least one")
+            object.__setattr__(self, "sizes", tuple(sizes))
+        if self.maximum is not None and self.minimum > self.maximum:
+            raise ConstraintError(
+                f"at least {self.minimum} and at most {self.maximum} processors: no count is both; "
+                "lower the minimum or raise the maximum"
+            )
+        if self._how_many(MOST_PROCESSORS) == 0:
+            limits = _range(self.minimum, self.maximum)
+            raise ConstraintError(f"no count{limits} is {self._noun()}; {self._nearest_counts()}")
+
+    def allowed(self, machine: int) -> NDArray[np.int64]:
+        """Return the accepted counts on a machine of so many processors, ascending; possibly none.
+
+        All are laid out in memory, 8 bytes each; more than `MOST_COUNTS` are refused.
+        """
+        how_many = self._how_many(machine)
+        if how_many > MOST_COUNTS:
+            raise ConstraintError(
+                f"{how_many} processor counts ({self.describe()}, machine of {machine}) are more than "
+                f"{MOST_COUNTS}, the most that can be tried; set a maximum or a narrower constraint"
+            )
+        first, last = self._numbers(self.minimum, self._upper(machine))
+        if self.sizes is not None:
+            return np.array(self.sizes[first : last + 1], dtype=np.int64)
+        numbers = np.arange(first, max(first, last + 1), dtype=np.int64)
+        if self.kind == "power-of-two":
+            return np.left_shift(np.int64(1), numbers)
+        if self.kind == "perfect-square":
+            return numbers * numbers
+        return numbers * (self.multiple or 1)
+
+    def permits(self, n: int) -> bool:
+        """Return whether an application under this constraint can run on n processors."""
+        n = operator.index(n)
+        if n < self.minimum or (self.maximum is not None and n > self.maximum):
+            return False
+        first, last = self._numbers(n, n)
+        return first == last
+
+    def intersect(self, other: Constraint | Intersection) -> Constraint | Intersection:
+        """Return the constraint that accepts what both accept.
+
+        Raises
+        ------
+        ConstraintError
+            No count is accepted by both.
+        """
+        return _intersection(self, other)
+
+    def describe(self) -> str:
+        """Return the constraint as a noun, for messages: "a power of two from 2 to 128"."""
+        if self.sizes is not None:
+            first, last = self._numbers(self.minimum, self._upper(MOST_PROCESSORS))
+            inside = self.sizes[first : last + 1]
+            if inside:
+                return _listed(inside)
+        return self._noun() + _range(self.minimum, self.maximum)
+
+    def _noun(self) -> str:
+        if self.sizes is not None:
+            return _listed(self.sizes)
+        nouns = {"any": "any count", "power-of-two": "a power of two", "perfect-square": "a perfect square"}
+        return nouns.get(self.kind, f"a multiple of {self.multiple}")
+
+    def _upper(self, machine: int) -> int:
+        machine = operator.index(machine)
+        if not 1 <= machine <= MOST_PROCESSORS:
+            raise ConstraintError(f"a machine has from 1 to {MOST_PROCESSORS} processors, not {machine}")
+        return machine if self.maximum is None else min(self.maximum, machine)
+
+    def _numbers(self, low: int, high: int) -> tuple[int, int]:
+        """Return the number of the first and of the last member within [low, high]; last < first if there is none."""
+        if self.sizes is not None:
+            return bisect_left(self.sizes, low), bisect_right(self.sizes, high) - 1
+        if self.kind == "power-of-two":
+            return (low - 1).bit_length(), high.bit_length() - 1
+        if self.kind == "perfect-square":
+            return math.isqrt(low - 1) + 1, math.isqrt(high)
+        step = self.multiple or 1
+        return -(-low // step), high // step
+
+    def _how_many(self, machine: int) -> int:
+        first, last = self._numbers(self.minimum, self._upper(machine))
+        return max(0, last - first + 1)
+
+    def _nearest_counts(self) -> str:
+        """Return the way out of an empty constraint: the accepted counts on both sides of its bounds."""
+        ways = []
+        below = self._members(1, self.minimum - 1) if self.minimum > 1 else None
+        upper = MOST_PROCESSORS if self.maximum is None else self.maximum
+        above = self._members(upper + 1, MOST_PROCESSORS) if upper < MOST_PROCESSORS else None
+        if below is not None:
+            ways.append(f"lower the minimum to {below[1]}")
+        if above is not None:
+            ways.append(f"raise the maximum to {above[0]}")
+        return " or ".join(ways) or "choose another constraint"
+
+    def _members(self, low: int, high: int) -> tuple[int, int] | None:
+        """Return the first and the last member of the kind within [low, high], whatever the constraint's bounds."""
+        first, last = self._numbers(low, high)
+        if last < first:
+            return None
+        return self._member(first), self._member(last)
+
+    def _member(self, number: int) -> int:
+        if self.sizes is not None:
+            return self.sizes[number]
+        if self.kind == "power-of-two":
+            return 1 << number
+        return number * (number if self.kind == "perfect-square" else self.multiple or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Intersection:
+    """The counts that several constraints of different kinds all accept; made by ``intersect``.
+
+    Only what no single `Constraint` can say is an intersection: two or three of a power of two, a perfect square
+    and a multiple, with the same bounds.
+    """
+
+    parts: tuple[Constraint, ...]
+
+    def allowed(self, machine: int) -> NDArray[np.int64]:
+        """Return the counts accepted on a machine of so many processors, ascending; possibly none."""
+        sparsest = min(self.parts, key=lambda part: part._how_many(machine))
+        counts = [n for n in sparsest.allowed(machine).tolist() if self.permits(n)]
+        return np.array(counts, dtype=np.int64)
+
+    def permits(self, n: int) -> bool:
+        """Return whether every part accepts n processors."""
+        return all(part.permits(n) for part in self.parts)
+
+    def intersect(self, other: Constraint | Intersection) -> Constraint | Intersection:
+        """Return the constraint that accepts what both accept; none at all is refused."""
+        return _intersection(self, other)
+
+    def describe(self) -> str:
+        """Return the constraint as a noun: "a power of two and a multiple of 12, from 2 to 128"."""
+        limits = _range(self.parts[0].minimum, self.parts[0].maximum)
+        return " and ".join(part._noun() for part in self.parts) + ("," + limits if limits else "")
+
+
+def constraint_from_table(fields: Fields) -> Constraint:
+    """Return the constraint that an application file's [processors] table describes.
+
+    Raises
+    ------
+    FieldError
+        A key is unknown or cannot be used, or no count is left.
+    """
+    kind: Kind = fields.text("constraint", "any", choices=KINDS)
+    limits = {"minimum": 1, "maximum": MOST_PROCESSORS}
+    minimum = fields.integer("min", 1, **limits)
+    maximum = fields.integer("max", None, **limits)
+    multiple = fields.integer("multiple", None, **limits)
+    sizes = fields.integers("list", None, **limits)
+    fields.done()
+    for key, value in (("multiple", multiple), ("list", sizes)):
+        if value is not None and kind != key:
+            way_out = f'write constraint = "{key}" or remove the key'
+            raise fields.fail(key, f'does not belong to the constraint "{kind}"; {way_out}')
+        if value is None and kind == key:
+            example = "multiple = 4" if key == "multiple" else "list = [16, 64]"
+            raise fields.fail(key, f'is missing, and constraint = "{kind}" needs it; write for example {example}')
+    if sizes is not None and len(set(sizes)) < len(sizes):
+        twice = next(n for n in sizes if sizes.count(n) > 1)
+        raise fields.fail("list", f"names {twice} more than once")
+    try:
+        return Constraint(kind, minimum, maximum, multiple, None if sizes is None else tuple(sizes))
+    except ConstraintError as error:
+        raise FieldError(fields.place, str(error)) from None
+
+
+def _intersection(one: Constraint | Intersection, other: Constraint | Intersection) -> Constraint | Intersection:
+    parts = [*_parts(one), *_parts(other)]
+    minimum = max(part.minimum for part in parts)
+    maximum = min((part.maximum for part in parts if part.maximum is not None), default=None)
+    empty = ConstraintError(
+        f"no processor count is {one.describe()} and also {other.describe()}; change one of the two"
+    )
+    lists = [set(part.sizes) for part in parts if part.sizes is not None]
+    try:
+        if lists:
+            sizes = (n for n in set.intersection(*lists) if all(part.permits(n) for part in parts))
+            return Constraint("list", minimum, maximum, sizes=tuple(sorted(sizes)))
+        kinds: list[Kind] = sorted({part.kind for part in parts if part.kind != "any"}, key=KINDS.index)
+        if not kinds:
+            kinds = ["any"]
+        steps = [part.multiple for part in parts if part.multiple is not None]
+        multiple = math.lcm(*steps)
+        merged = tuple(Constraint(kind, minimum, maximum, multiple if kind == "multiple" else None) for kind in kinds)
+    except ConstraintError:
+        raise empty from None
+    if len(merged) == 1:
+        return merged[0]
+    both = Intersection(merged)
+    # At least one part is a power of two or a square, so this looks at no more than 46,340 counts.
+    if not both.allowed(MOST_PROCESSORS).size:
+        raise empty
+    return both
+
+
+def _parts(constraint: Constraint | Intersection) -> tuple[Constraint, ...]:
+    return constraint.parts if isinstance(constraint, Intersection) else (constraint,)
+
+
+def _count(name: str, value: object) -> int:
+    """Return a count as an int, refused if it is none."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise ConstraintError(f"{name}: {shown(value)} is not a whole number")
+    if not 1 <= value <= MOST_PROCESSORS:
+        raise ConstraintError(f"{name}: {shown(value)} is not a count from 1 to {MOST_PROCESSORS}")
+    return int(value)
+
+
+def _listed(sizes: tuple[int, ...]) -> str:
+    if len(sizes) == 1:
+        return f"exactly {sizes[0]}"
+    if len(sizes) <= 10:
+        return "one of " + ", ".join(map(str, sizes))
+    return f"one of {', '.join(map(str, sizes[:4]))}, ..., {sizes[-1]} ({len(sizes)} counts)"
+
+
+def _range(minimum: int, maximum: int | None) -> str:
+    if maximum is None:
+        return f" of at least {minimum}" if minimum > 1 else ""
+    return f" from {minimum} to {maximum}" if minimum > 1 else f" up to {maximum}"

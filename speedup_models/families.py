@@ -1,0 +1,168 @@
+"""Amdahl's law and Downey's model as a least-squares search sees them.
+
+The fit is to the logarithm of time. For given shape parameters (the serial fraction; A and sigma) the best
+sequential time is then a mean, so only the shape is searched for. Least squares needs no more of the timings than
+their mean log time on each distinct count and how many there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from speedup_models.downey import speedup
+
+__all__ = ["FAMILIES", "LARGEST_SIGMA", "RESOLUTION", "RIDGE", "Family", "Groups", "ModelName", "ladder", "solve"]
+
+Array = NDArray[np.float64]
+ModelName = Literal["amdahl", "downey"]
+
+RESOLUTION: Final = 1e-6
+"""Relative error below which a timing is taken as exact, so that two perfect fits are equally good."""
+
+LARGEST_SIGMA: Final = 100.0
+"""Where the search for sigma ends; speed-ups are within 1% of those of infinite sigma there."""
+
+RIDGE: Final = 1.01
+"""Sums of squares within this factor fit about equally well."""
+
+HORIZON: Final = 100
+"""The search for A ends at so many times the largest measured count."""
+
+
+class Groups(NamedTuple):
+    """Timings by distinct count, ascending: n, mean log time, how many timings."""
+
+    n: Array
+    log_time: Array
+    weight: Array
+
+    @classmethod
+    def of(cls, processors: NDArray[np.int64], log_time: Array) -> Groups:
+        """Return the groups of single timings."""
+        counts, member = np.unique(processors, return_inverse=True)
+        weight = np.bincount(member).astype(np.float64)
+        return cls(counts.astype(np.float64), np.bincount(member, log_time) / weight, weight)
+
+    def without(self, i: int) -> Groups:
+        """Return all groups but the i-th."""
+        return Groups(*(np.delete(array, i) for array in self))
+
+    @property
+    def resolved(self) -> float:
+        """Return the sum of squares of timings that are each off by `RESOLUTION`."""
+        return float(self.weight.sum()) * RESOLUTION**2
+
+
+@dataclass(frozen=True)
+class Family:
+    """One of the two models: its shape parameters, and the space in which they are searched for.
+
+    A point of that space is (f) for Amdahl's law, and for Downey's model (log A, w) with w = sigma/2 up to sigma = 1
+    and w = sigma/(1+sigma) above: times depend on those smoothly, and an infinite sigma is only w = 1.
+    """
+
+    name: ModelName
+    title: str
+    parameters: tuple[str, ...]
+
+    def log_speedup(self, n: Array, shape: Array) -> Array:
+        """Return log S for the shape parameters in the last axis of `shape`: shape (..., len(n))."""
+        if self.name == "amdahl":
+            return np.asarray(np.log(n) - np.log1p(shape[..., :1] * (n - 1)))
+        return np.asarray(np.log(speedup(n, shape[..., :1], shape[..., 1:])))
+
+    def shape(self, point: Array) -> Array:
+        """Return the shape parameters at a point."""
+        if self.name == "amdahl":
+            return point
+        log_a, w = point[..., 0], point[..., 1]
+        sigma = np.where(w <= 0.5, 2 * w, w / np.maximum(1 - w, 1e-9))
+        return np.stack([np.maximum(np.exp(log_a), 1.0), sigma], axis=-1)
+
+    def upper(self, groups: Groups) -> Array:
+        """Return the upper bounds of points; the lower ones are 0."""
+        if self.name == "amdahl":
+            return np.array([1.0])
+        return np.array([np.log(HORIZON * groups.n[-1]), LARGEST_SIGMA / (1 + LARGEST_SIGMA)])
+
+    def log_work(self, groups: Groups, point: Array) -> Array:
+        """Return the best log L at each point."""
+        weights = groups.weight / groups.weight.sum()
+        return np.asarray((groups.log_time + self.log_speedup(groups.n, self.shape(point))) @ weights)
+
+    def residuals(self, groups: Groups, point: Array) -> Array:
+        """Return the groups' weighted log residuals at each point, shape (..., groups)."""
+        work = groups.log_time + self.log_speedup(groups.n, self.shape(point))
+        mean = work @ (groups.weight / groups.weight.sum())
+        return np.asarray((work - mean[..., np.newaxis]) * np.sqrt(groups.weight))
+
+    def squares(self, groups: Groups, point: Array) -> Array:
+        """Return the sum of squared residuals at each point."""
+        return np.asarray((self.residuals(groups, point) ** 2).sum(axis=-1))
+
+
+FAMILIES: Final[dict[ModelName, Family]] = {
+    "amdahl": Family("amdahl", "Amdahl's law", ("serial_fraction",)),
+    "downey": Family("downey", "Downey's model", ("A", "sigma")),
+}
+
+
+def ladder(family: Family, groups: Groups, steps: int) -> tuple[Array, Array]:
+    """Return points at fixed steps of the first coordinate, each the best in the second, and their squares.
+
+    The best w is found by looking at 17 values and then, five times, more closely around the best of them.
+    """
+    if family.name == "amdahl":
+        points = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, steps)])[:, np.newaxis]
+        return points, family.squares(groups, points)
+    upper = family.upper(groups)
+    first, rows = np.linspace(0.0, upper[0], steps), np.arange(steps)
+    low, high = np.zeros(steps), np.full(steps, upper[1])
+    for _ in range(6):
+        second = np.linspace(low, high, 17, axis=-1)
+        points = np.stack(np.broadcast_arrays(first[:, np.newaxis], second), axis=-1)
+        squares = family.squares(groups, points)
+        best = squares.argmin(axis=-1)
+        centre, width = second[rows, best], (high - low) / 16
+        low, high = np.maximum(centre - width, 0.0), np.minimum(centre + width, upper[1])
+    return points[rows, best], squares[rows, best]
+
+
+def solve(family: Family, groups: Groups, start: Array | None = None) -> Array:
+    """Return the best point: local searches from the lowest rungs of the ladder, and from `start` if given.
+
+    With a start, the ladder is coarser. Of points that fit equally well it is the one with the largest A: that
+    claims no levelling-off which the timings do not show.
+    """
+    from scipy.optimize import least_squares
+
+    rungs, squares = ladder(family, groups, 120 if start is None else 40)
+    padded = np.pad(squares, 1, constant_values=np.inf)
+    valleys = np.flatnonzero((squares <= padded[:-2]) & (squares <= padded[2:]))
+    valleys = valleys[np.argsort(squares[valleys], kind="stable")]
+    ridge = np.flatnonzero(squares <= squares.min() * RIDGE + groups.resolved)
+    if start is None:
+        starts = [*rungs[valleys[:4]], rungs[ridge[0]], rungs[ridge[-1]]]
+    else:
+        starts = [start, rungs[valleys[0]]]
+    upper = family.upper(groups)
+    found: list[Array] = []
+    for point in starts:
+        result = least_squares(
+            lambda x: family.residuals(groups, x),
+            np.clip(point, 1e-9, upper - 1e-9),
+            bounds=(np.zeros_like(upper), upper),
+            xtol=1e-10,
+            ftol=1e-10,
+            gtol=1e-12,
+        )
+        # A local search stays inside of its bounds, while the best may lie on one of them.
+        found += [result.x, point]
+    sums = np.array([float(family.squares(groups, point)) for point in found])
+    equal = sums <= sums.min() * (1 + 1e-6) + groups.resolved
+    best = max((point for point, same in zip(found, equal, strict=True) if same), key=lambda point: float(point[0]))
+    return np.where(best < 1e-12, 0.0, best)  # what a search calls zero

@@ -1,0 +1,372 @@
+"""Downey's model and Amdahl's law fitted to timings, and how far either is to be believed.
+
+- Errors of timings are relative, so the fit is least squares on the logarithm of time (`families`).
+- The models are compared by AICc, which charges for parameters, and by predicting each processor count from the others.
+- Intervals are percentiles of a residual bootstrap: somebody chose the counts, so they stay, and the fit's relative
+  errors are dealt out anew. (Drawing whole timings instead would often leave too few distinct counts.)
+- Where every measured n is at most A, Downey's speed-up depends on A and sigma through one ratio only and *is*
+  Amdahl's law. The timings then fix neither. No bootstrap shows that, so it is looked for along A.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedup_models.amdahl import Amdahl
+from speedup_models.downey import Downey
+from speedup_models.families import (
+    FAMILIES,
+    LARGEST_SIGMA,
+    RESOLUTION,
+    RIDGE,
+    Array,
+    Family,
+    Groups,
+    ModelName,
+    ladder,
+    solve,
+)
+from speedup_models.fields import shown
+from speedup_models.model import ModelError
+from speedup_models.timings import Timings, read_timings
+
+__all__ = ["Estimate", "FitReport", "ModelFit", "ModelName", "Timings", "application_text", "fit", "read_timings"]
+
+COVERAGE: Final = 0.95
+"""Share of the bootstrap samples inside of an interval or a band."""
+
+DECISIVE: Final = 2.0
+"""Models whose AICc differs by less cannot be told apart (Burnham and Anderson's rule of thumb)."""
+
+FEWEST_COUNTS: Final = 3
+"""A curve of fewer distinct counts has no shape."""
+
+ENOUGH_COUNTS: Final = 5
+"""Two more than Downey's parameters: with fewer distinct counts too little is left to judge a shape by."""
+
+ENOUGH_TIMINGS: Final = 8
+"""Twice Downey's parameters, the scatter being one. With fewer, the correction in AICc outweighs the data."""
+
+CLEARLY: Final = 0.9
+"""Errors of prediction within this factor are alike."""
+
+MOST_SAMPLES: Final = 100_000
+
+POOR: Final = 0.15
+"""Typical relative error from which a fit is called poor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A fitted parameter with its interval: None if there is none, infinite if the timings set no limit."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    def interval(self) -> str:
+        """Return the interval in words."""
+        if self.low is None or self.high is None:
+            return "no interval"
+        if self.low == 0 and math.isinf(self.high):
+            return "not limited"
+        return f"at least {self.low:.4g}" if math.isinf(self.high) else f"{self.low:.4g} to {self.high:.4g}"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ModelFit:
+    """One of the two models, fitted.
+
+    Attributes
+    ----------
+    parameters
+        By their names in an application file, sequential_time first.
+    error
+        Root mean square of the fit's relative errors.
+    aicc
+        Akaike's criterion with the small-sample correction; None if there are too few timings for it.
+    cv_error
+        Mean relative error of predicting the times on each processor count from those on the others; None if those
+        would not determine the model.
+    identifiable
+        False if quite other parameters would fit as well.
+    samples
+        Parameters of each bootstrap sample, shape (samples, parameters); possibly none.
+    """
+
+    name: ModelName
+    parameters: dict[str, Estimate]
+    error: float
+    aicc: float | None
+    cv_error: float | None
+    identifiable: bool
+    samples: Array
+
+    @property
+    def title(self) -> str:
+        """Return the model's name in prose."""
+        return FAMILIES[self.name].title
+
+    def model(self) -> Downey | Amdahl:
+        """Return the fitted model."""
+        values = [estimate.value for estimate in self.parameters.values()]
+        return Amdahl(*values) if self.name == "amdahl" else Downey(*values)
+
+    def seconds(self, processors: ArrayLike) -> Array:
+        """Return the fitted seconds on each n, which may be any real number of at least 1."""
+        values = np.array([[estimate.value for estimate in self.parameters.values()]])
+        return np.asarray(self._seconds(values, processors)[0])
+
+    def band(self, processors: ArrayLike) -> tuple[Array, Array] | None:
+        """Return the bootstrap's least and largest seconds on each real n, percentiles; None without samples."""
+        if not len(self.samples):
+            return None
+        bounds = np.quantile(self._seconds(self.samples, processors), _tails(), axis=0)
+        return bounds[0], bounds[1]
+
+    def _seconds(self, values: Array, processors: ArrayLike) -> Array:
+        n = np.asarray(processors, dtype=np.float64)
+        return np.asarray(values[:, :1] * np.exp(-FAMILIES[self.name].log_speedup(n, values[:, 1:])))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FitReport:
+    """Both models fitted to the same timings, and which is better.
+
+    Attributes
+    ----------
+    better
+        The model to use; the simpler one where the timings cannot tell.
+    decided
+        Whether the timings can tell the models apart.
+    verdict
+        Which and why, in a sentence or two.
+    warnings
+        What else to know before relying on the better model.
+    """
+
+    timings: Timings
+    amdahl: ModelFit
+    downey: ModelFit
+    better: ModelName
+    decided: bool
+    verdict: str
+    warnings: tuple[str, ...]
+    seed: int
+    bootstrap: int
+
+    def of(self, name: ModelName) -> ModelFit:
+        """Return the fit of one model."""
+        return self.amdahl if name == "amdahl" else self.downey
+
+
+def fit(processors: ArrayLike, seconds: ArrayLike, *, seed: int = 0, bootstrap: int = 200) -> FitReport:
+    """Return Downey's model and Amdahl's law fitted to measured times.
+
+    Parameters
+    ----------
+    processors, seconds
+        One timing each; a count may be timed more than once. Their order does not matter.
+    bootstrap
+        Samples behind the intervals; 0 for none.
+
+    Raises
+    ------
+    ModelError
+        Fewer than 3 distinct counts, different lengths, or a count or time that cannot be one.
+    """
+    if seed < 0:
+        raise ModelError(f"seed {seed} is below 0, the least that is possible")
+    if not 0 <= bootstrap <= MOST_SAMPLES:
+        raise ModelError(f"{bootstrap} bootstrap samples: the number is from 0 to {MOST_SAMPLES}")
+    timings = Timings.of(processors, seconds)
+    groups = Groups.of(timings.processors, np.log(timings.seconds))
+    if len(groups.n) < FEWEST_COUNTS:
+        raise ModelError(
+            f"timings on {len(groups.n)} distinct processor counts: a fit needs {FEWEST_COUNTS}; time it on more"
+        )
+    rng = np.random.default_rng(seed)
+    amdahl = _fitted(FAMILIES["amdahl"], timings, groups, rng, bootstrap)
+    downey = _fitted(FAMILIES["downey"], timings, groups, rng, bootstrap)
+    better, decided, verdict = _judged(amdahl, downey, len(groups.n), len(timings.seconds))
+    warnings = tuple(_warnings(downey if better == "downey" else amdahl, downey, groups))
+    return FitReport(timings, amdahl, downey, better, decided, verdict, warnings, seed, bootstrap)
+
+
+def application_text(report: FitReport, name: str, model: ModelName | None = None) -> str:
+    """Return an application file (TOML) of the better model, or of the one named, with its origin in comments."""
+    if not name.strip() or not name.isprintable():
+        raise ModelError(f"application name {shown(name)}: write one line of printable text")
+    chosen = report.of(model or report.better)
+    counts = report.timings.processors
+    distinct = len(np.unique(counts))
+    comments = [
+        f"{chosen.title}, fitted by gas fit to {len(counts)} timings on {distinct} processor counts from {counts[0]} "
+        f"to {counts[-1]}; outside of that range it extrapolates.",
+        f"Least squares on log time. Typical error {percent(chosen.error)}; "
+        f"predicting each count from the others: {percent(chosen.cv_error)}.",
+        f"Intervals: 95%, from {report.bootstrap} residual bootstrap samples, seed {report.seed}.",
+        report.verdict,
+        *(f"Warning: {warning}" for warning in report.warnings),
+    ]
+    if chosen.name != report.better:
+        comments.append(f"{chosen.title} was asked for; the comparison prefers {report.of(report.better).title}.")
+    lines = [
+        line for text in comments for line in textwrap.wrap(text, 100, initial_indent="# ", subsequent_indent="#   ")
+    ]
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    lines += [f'name = "{escaped}"', "", "[speedup]", f'model = "{chosen.name}"']
+    for key, estimate in chosen.parameters.items():
+        unit = "seconds; " if key == "sequential_time" else ""
+        lines.append(f"{key} = {estimate.value:.6g}  # {unit}{estimate.interval()}")
+    return "\n".join(lines) + "\n"
+
+
+def percent(share: float | None) -> str:
+    """Return a relative error as text, a dash for None."""
+    return "-" if share is None else f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
+
+
+def _fitted(family: Family, timings: Timings, groups: Groups, rng: np.random.Generator, bootstrap: int) -> ModelFit:
+    point = solve(family, groups)
+    log_time = np.log(timings.seconds)
+    expected = family.log_work(groups, point) - family.log_speedup(
+        timings.processors.astype(np.float64), family.shape(point)
+    )
+    residuals = log_time - expected
+    how_many, free = len(residuals), len(residuals) - 1 - len(family.parameters)
+    squares = max(float(residuals @ residuals), groups.resolved)
+    samples = np.empty((0, 1 + len(family.parameters)))
+    if bootstrap and free > 0:
+        # Fitting takes part of the scatter away; this gives it back.
+        scatter = residuals * math.sqrt(how_many / free)
+        drawn = expected + rng.choice(scatter, size=(bootstrap, how_many))
+        resampled = (Groups.of(timings.processors, row) for row in drawn)
+        samples = np.array([_parameters(family, g, solve(family, g, start=point)) for g in resampled])
+    values = _parameters(family, groups, point)
+    intervals, identifiable = _intervals(family, groups, point, values, samples)
+    names = ("sequential_time", *family.parameters)
+    return ModelFit(
+        name=family.name,
+        parameters={k: Estimate(float(v), *i) for k, v, i in zip(names, values, intervals, strict=True)},
+        error=math.sqrt(float(residuals @ residuals) / how_many),
+        aicc=_aicc(squares, how_many, len(names) + 1),
+        cv_error=_cross_validated(family, timings, groups),
+        identifiable=identifiable,
+        samples=samples,
+    )
+
+
+def _parameters(family: Family, groups: Groups, point: Array) -> Array:
+    return np.array([np.exp(family.log_work(groups, point)), *family.shape(point)])
+
+
+def _aicc(squares: float, how_many: int, parameters: int) -> float | None:
+    """Return AICc of normal errors; the parameters include their variance."""
+    left = how_many - parameters - 1
+    if left <= 0:
+        return None
+    return how_many * math.log(squares / how_many) + 2 * parameters + 2 * parameters * (parameters + 1) / left
+
+
+def _cross_validated(family: Family, timings: Timings, groups: Groups) -> float | None:
+    if len(groups.n) - 1 < 1 + len(family.parameters):
+        return None
+    errors = []
+    for i, n in enumerate(groups.n):
+        others = groups.without(i)
+        point = solve(family, others)
+        log_time = family.log_work(others, point) - family.log_speedup(groups.n[i : i + 1], family.shape(point))
+        measured = timings.seconds[timings.processors == n]
+        errors.append(float(np.mean(np.abs(np.exp(log_time) / measured - 1))))
+    return float(np.mean(errors))
+
+
+def _tails() -> list[float]:
+    return [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]
+
+
+def _intervals(
+    family: Family, groups: Groups, point: Array, values: Array, samples: Array
+) -> tuple[list[tuple[float | None, float | None]], bool]:
+    """Return each parameter's interval, and whether the timings fix the parameters.
+
+    An interval spans the bootstrap's percentiles, the estimate, and, for Downey's model, the ridge if it is a wide
+    one: all A that fit as well as the best. At the end of the search it has no end.
+    """
+    likely = values[np.newaxis]
+    flat = False
+    limits = np.full(len(values), np.inf)
+    if family.name == "downey":
+        rungs, squares = ladder(family, groups, 120)
+        level = float(family.squares(groups, point)) * RIDGE + groups.resolved
+        ridge = np.array([values, *(_parameters(family, groups, rung) for rung in rungs[squares <= level])])
+        flat = bool(ridge[:, 1].max() > 2 * ridge[:, 1].min())
+        likely = ridge if flat else likely
+        limits[1:] = 0.99 * np.exp(family.upper(groups)[0]), 0.99 * LARGEST_SIGMA
+    if not len(samples):
+        return [(None, None)] * len(values), not flat
+    low, high = np.quantile(samples, _tails(), axis=0)
+    low, high = np.minimum(low, likely.min(axis=0)), np.maximum(high, likely.max(axis=0))
+    high = np.where(high >= limits, np.inf, high)
+    wide = family.name == "downey" and bool(high[1] > 10 * low[1])
+    return list(zip(low.tolist(), high.tolist(), strict=True)), not (flat or wide)
+
+
+def _judged(amdahl: ModelFit, downey: ModelFit, distinct: int, timings: int) -> tuple[ModelName, bool, str]:
+    """Return the better model, whether that is settled, and why."""
+    a, d = (max(f.cv_error, RESOLUTION) if f.cv_error is not None else math.inf for f in (amdahl, downey))
+    errors = f"error {percent(downey.cv_error)} for Downey's model, {percent(amdahl.cv_error)} for Amdahl's law"
+    simpler = "Amdahl's law is taken, having fewer parameters."
+    if amdahl.aicc is None or downey.aicc is None or distinct < ENOUGH_COUNTS or timings < ENOUGH_TIMINGS:
+        few = (
+            "The timings are too few to tell the models apart; "
+            f"that takes {ENOUGH_TIMINGS} of them, on {ENOUGH_COUNTS} processor counts."
+        )
+        if d < a / 2:
+            return "downey", False, f"{few} Downey's model is taken, as it predicts left-out counts better ({errors})."
+        return "amdahl", False, f"{few} {simpler}"
+    gain = amdahl.aicc - downey.aicc
+    if abs(gain) < DECISIVE:
+        cannot = f"The timings cannot tell the models apart: AICc differs by {abs(gain):.1f}, less than {DECISIVE:g}."
+        return "amdahl", False, f"{cannot} {simpler}"
+    better, own, others = (downey, d, a) if gain > 0 else (amdahl, a, d)
+    verdict = f"AICc prefers {better.title} (it is {abs(gain):.1f} lower)"
+    if others < own * CLEARLY:
+        return "amdahl", False, f"{verdict}, but the other model predicts left-out counts better ({errors}). {simpler}"
+    link = "which also predicts" if own < others * CLEARLY else "and neither clearly predicts"
+    return better.name, True, f"{verdict}, {link} left-out counts better ({errors})."
+
+
+def _warnings(better: ModelFit, downey: ModelFit, groups: Groups) -> list[str]:
+    found = []
+    n, times = groups.n.astype(np.int64), np.exp(groups.log_time)
+    for i in range(1, len(n)):
+        fastest = int(times[:i].argmin())
+        if times[i] > 1.1 * times[fastest]:
+            found.append(
+                f"the time rises from {times[fastest]:.4g} s on {n[fastest]} processors to {times[i]:.4g} s on {n[i]}, "
+                'which neither model can follow; use model = "table" with the timings themselves'
+            )
+            break
+    for i in range(1, len(n)):
+        if times[i - 1] / times[i] > 1.05 * n[i] / n[i - 1]:
+            found.append(
+                f"from {n[i - 1]} to {n[i]} processors the time falls to less than {n[i - 1]}/{n[i]} of itself "
+                "(superlinear speed-up), which neither model can follow"
+            )
+            break
+    if better.error > POOR:
+        found.append(f'the better model is still off by {percent(better.error)}; model = "table" may serve better')
+    if not downey.identifiable:
+        found.append(
+            "the timings do not fix Downey's A and sigma: quite other values fit as well, and what the model says "
+            "beyond the largest measured count means nothing; measure on more processors"
+        )
+    return found

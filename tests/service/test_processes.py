@@ -1,0 +1,487 @@
+"""Real commands, real wrappers, real signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gas.errors import BadInput, GasError
+from gas.service import processes, wrapper
+from gas.service.processes import (
+    Command,
+    Ended,
+    Started,
+    Unreadable,
+    alive,
+    cancel_process,
+    job_environment,
+    output,
+    read_state,
+    reap_wrappers,
+    settle,
+    start_process,
+)
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Return the first true answer."""
+    deadline = time.monotonic() + 15
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"in 15 s never: {what}"
+        time.sleep(0.003)
+    return answer
+
+
+def living(directory: Path) -> list[int]:
+    """Return the pids of all that runs for jobs below a directory: by their environment, and wrappers by their name."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdecimal():
+            continue
+        with suppress(OSError):
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            environment, arguments = (entry / "environ").read_bytes(), (entry / "cmdline").read_bytes()
+            if state != "Z" and (
+                f"GAS_JOB_DIRECTORY={directory}".encode() in environment
+                or f"wrapper.py\0{directory}".encode() in arguments
+            ):
+                found.append(int(entry.name))
+    return found
+
+
+def start(directory: Path, *arguments: str, walltime: float = 60, **environment: str) -> None:
+    """Start a job that has its TERM and its KILL at the end of the walltime."""
+    now = time.time()
+    command = Command(arguments, environment, "/")
+    start_process(directory, command, terminate_at=now + walltime, kill_at=now + walltime)
+
+
+def started(directory: Path) -> Started:
+    state = until(lambda: read_state(directory), "started")
+    assert isinstance(state, Started)
+    return state
+
+
+def ended(directory: Path) -> Ended:
+    state = until(lambda: (state := settle(directory)) and isinstance(state, Ended) and state, "ended")
+    assert isinstance(state, Ended)
+    return state
+
+
+def printed(directory: Path, text: bytes) -> None:
+    until(lambda: text in output(directory), f"{text!r} printed")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path: Path) -> Iterator[None]:
+    yield
+    try:
+        until(lambda: not living(tmp_path), "no process left")
+    finally:
+        for pid in living(tmp_path):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def innocent() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has nothing to do with any job."""
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    yield process
+    process.kill()
+    process.wait()
+
+
+# --------------------------------------------------------------------------------------------------- a job's life
+
+
+def test_a_job_starts_runs_and_ends(tmp_path: Path) -> None:
+    start(tmp_path / "1", "sh", "-c", "echo $((GAS_PROCESSORS * 2)); echo oh >&2; exit 3", GAS_PROCESSORS="21")
+    end = ended(tmp_path / "1")
+    assert (end.exit_status, end.signal, end.reason, end.message) == (3, None, "exited", None)
+    assert end.start <= end.end <= time.time() + 1
+    assert output(tmp_path / "1") == b"42\n"
+    assert output(tmp_path / "1", "stderr") == b"oh\n"
+
+
+def test_a_running_job_is_alive_until_it_is_cancelled(tmp_path: Path) -> None:
+    start(tmp_path, "sleep", "60")
+    state = started(tmp_path)
+    assert alive(state)
+    assert settle(tmp_path) == state
+    assert cancel_process(tmp_path)
+    end = ended(tmp_path)
+    assert (end.reason, end.signal, end.start) == ("cancelled", "SIGTERM", state.start)
+    until(lambda: not alive(state), "the wrapper gone")
+    assert not cancel_process(tmp_path)
+
+
+def test_the_walltime_is_enforced(tmp_path: Path) -> None:
+    start(tmp_path, "sleep", "60", walltime=0.3)
+    assert ended(tmp_path).reason == "walltime"
+
+
+def test_a_job_gets_what_it_declares_and_little_of_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAS_TOKEN", "secret")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    start(tmp_path, "env", HOME="/nowhere", GAS_WALLTIME="60")
+    ended(tmp_path)
+    assert set(output(tmp_path).decode().splitlines()) == {
+        "LANG=C.UTF-8",
+        "HOME=/nowhere",
+        "GAS_WALLTIME=60",
+        f"PATH={os.environ['PATH']}",
+        f"GAS_JOB_DIRECTORY={tmp_path}",
+    }
+
+
+def test_a_service_without_a_path_gives_the_usual_one() -> None:
+    assert job_environment({"A": "1"}, {"SECRET": "2"}) == {"A": "1", "PATH": os.defpath}
+
+
+def test_ignored_and_blocked_signals_and_open_sockets_of_the_service_are_not_handed_on(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    try:
+        with socket.socket() as listening:
+            listening.set_inheritable(True)
+            # not of the shell itself: dash blocks everything for a moment while it starts a program
+            script = "grep -E 'Sig(Blk|Ign)' /proc/self/status; ls /proc/$$/fd; echo ready; sleep 60"
+            start(tmp_path, "sh", "-c", script)
+            printed(tmp_path, b"ready")
+            wrapper_files = Path(f"/proc/{started(tmp_path).wrapper_pid}/fd")
+            assert not any(str(each.readlink()).startswith("socket:") for each in wrapper_files.iterdir())
+            assert cancel_process(tmp_path)
+            ended(tmp_path)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+    assert output(tmp_path).split() == [b"SigBlk:", b"0" * 16, b"SigIgn:", b"0" * 16, b"0", b"1", b"2", b"ready"]
+
+
+def test_a_relative_working_directory_is_seen_from_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    now = time.time()
+    start_process(Path("1"), Command(("pwd",), {}, "data"), terminate_at=now + 60, kill_at=now + 60)
+    assert ended(Path("1")).exit_status == 0
+    assert output(Path("1")) == f"{tmp_path}/data\n".encode()
+
+
+def test_the_records_of_a_job_are_for_its_owner_only(tmp_path: Path) -> None:
+    start(tmp_path / "1", "echo", "private")
+    ended(tmp_path / "1")
+    assert (tmp_path / "1").stat().st_mode & 0o077 == 0
+    for name in ("job.json", "started.json", "ended.json", "stdout", "stderr"):
+        assert (tmp_path / "1" / name).stat().st_mode & 0o077 == 0, name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "directory", "message"),
+    [
+        ((), {}, "/", "command: is empty"),
+        (("",), {}, "/", "command: is empty"),
+        (("echo", "a\0b"), {}, "/", r"command\[1\]: holds a NUL"),
+        (("echo",), {"A=B": "1"}, "/", "environment 'A=B'"),
+        (("echo",), {"": "1"}, "/", "environment ''"),
+        (("echo",), {"A": "\0"}, "/", "environment 'A'"),
+        (("echo",), {}, "", "directory ''"),
+        (("echo",), {}, "/\0", "holds a NUL"),
+    ],
+)
+def test_what_no_system_could_run_is_refused_beforehand(
+    arguments: tuple[str, ...], environment: dict[str, str], directory: str, message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        Command(arguments, environment, directory)
+
+
+def test_a_command_that_is_not_there_is_an_end_that_says_so(tmp_path: Path) -> None:
+    start(tmp_path, "no-such-command")
+    end = ended(tmp_path)
+    assert (end.reason, end.exit_status, end.signal) == ("not started", None, None)
+    assert "no-such-command: command not found in PATH" in str(end.message)
+
+
+def test_a_job_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(GasError, match=r"job directory .*file/1: the job cannot be started there"):
+        start(tmp_path / "file" / "1", "true")
+
+
+def test_a_job_that_is_started_twice_runs_once(tmp_path: Path) -> None:
+    for _ in range(3):
+        start(tmp_path, "sh", "-c", "echo ran; sleep 0.05")
+    ended(tmp_path)
+    start(tmp_path, "sh", "-c", "echo ran again")
+    until(lambda: not living(tmp_path), "no wrapper left")
+    assert output(tmp_path) == b"ran\n"
+
+
+def test_thirty_jobs_at_once_end_and_leave_neither_process_nor_zombie(tmp_path: Path) -> None:
+    jobs = [tmp_path / str(i) for i in range(30)]
+    for i, directory in enumerate(jobs):
+        start(directory, "sh", "-c", f"sleep 60 & (setsid sleep 60 &); echo {i}; exit {i}")
+    wrappers = {each.pid for each in processes._wrappers}
+    assert len(wrappers) >= 30 - sum((each / "ended.json").exists() for each in jobs)
+    for i, directory in enumerate(jobs):
+        assert ended(directory).exit_status == i
+        assert output(directory) == f"{i}\n".encode()
+    assert not [pid for pid in living(tmp_path) if pid not in wrappers]
+
+    def all_collected() -> bool:
+        reap_wrappers()
+        return not processes._wrappers
+
+    until(all_collected, "all wrappers collected")
+    assert not any(Path(f"/proc/{pid}").exists() for pid in wrappers)
+
+
+# ------------------------------------------------------------------------------------------ life without service
+
+SERVICE = """
+import os, sys, time
+from pathlib import Path
+from gas.service.processes import Command, start_process
+
+now = time.time()
+command = Command(("sh", "-c", sys.argv[2]), {}, "/")
+start_process(Path(sys.argv[1]), command, terminate_at=now + 60, kill_at=now + 60)
+"""
+
+
+def test_a_job_outlives_the_service_that_is_killed(tmp_path: Path) -> None:
+    script = "echo up; while ! [ -e $GAS_JOB_DIRECTORY/go ]; do sleep 0.01; done; echo done; exit 5"
+    program = SERVICE + "\nprint('started', flush=True)\ntime.sleep(60)"
+    service = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path), script], stdout=subprocess.PIPE, start_new_session=True
+    )
+    with service:
+        printed(tmp_path, b"up")
+        os.killpg(service.pid, signal.SIGKILL)
+    assert service.returncode == -signal.SIGKILL
+    assert alive(started(tmp_path))
+    (tmp_path / "go").touch()
+    assert ended(tmp_path).exit_status == 5
+    assert output(tmp_path) == b"up\ndone\n"
+
+
+def test_a_service_that_stops_while_jobs_run_has_nothing_to_warn_about(tmp_path: Path) -> None:
+    service = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", SERVICE, str(tmp_path), "sleep 60"],
+        capture_output=True,
+        check=True,
+    )
+    assert service.stderr == b""
+    assert alive(started(tmp_path))
+    assert cancel_process(tmp_path)
+    assert ended(tmp_path).reason == "cancelled"
+
+
+def test_what_a_killed_wrapper_leaves_behind_is_killed_and_the_job_is_lost(tmp_path: Path) -> None:
+    start(tmp_path, "sh", "-c", "sleep 60 & setsid env -u PATH sleep 60 & env -i sleep 60 & echo up; wait")
+    printed(tmp_path, b"up")
+    state = started(tmp_path)
+    os.kill(state.wrapper_pid, signal.SIGKILL)
+    end = ended(tmp_path)
+    assert (end.reason, end.exit_status, end.signal, end.start) == ("lost", None, None, state.start)
+    assert "its wrapper was killed" in str(end.message)
+    assert living(tmp_path) == []
+    table = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    states = [line.split()[1] for line in table.splitlines() if line.split()[0] == str(state.process_group)]
+    assert all(each.startswith("Z") for each in states)
+
+
+def test_a_job_of_another_boot_is_lost_and_no_present_process_suffers(
+    tmp_path: Path, innocent: subprocess.Popen[bytes]
+) -> None:
+    start(tmp_path, "true")
+    ended(tmp_path)
+    (tmp_path / "ended.json").unlink()
+    ticks = int(Path(f"/proc/{innocent.pid}/stat").read_text().split()[21])
+    for name, pid in (("claim.json", "pid"), ("started.json", "wrapper_pid")):
+        record = json.loads((tmp_path / name).read_text())
+        record |= {pid: innocent.pid, pid.replace("pid", "ticks"): ticks, "boot": "another"}
+        (tmp_path / name).write_text(json.dumps(record))
+    state = started(tmp_path)
+    assert not alive(state)
+    assert alive(replace(state, boot=wrapper.boot_identity()))
+    assert ended(tmp_path).reason == "lost"
+    assert innocent.poll() is None
+
+
+@pytest.mark.parametrize("later", [-1, 1])
+def test_a_process_that_got_the_pid_of_a_wrapper_is_not_taken_for_it(
+    tmp_path: Path, innocent: subprocess.Popen[bytes], later: int
+) -> None:
+    ticks = int(Path(f"/proc/{innocent.pid}/stat").read_text().split()[21])
+    boot = wrapper.boot_identity()
+    state = Started(innocent.pid, ticks + later, boot, innocent.pid, innocent.pid, time.time())
+    claim = {"pid": state.wrapper_pid, "ticks": state.wrapper_ticks, "boot": boot}
+    (tmp_path / "claim.json").write_text(json.dumps(claim))
+    (tmp_path / "started.json").write_text(json.dumps(vars(state)))
+    assert read_state(tmp_path) == state
+    assert not alive(state)
+    assert alive(replace(state, wrapper_ticks=ticks))
+    assert not cancel_process(tmp_path)
+    assert ended(tmp_path).reason == "lost"
+    assert innocent.poll() is None
+
+
+def test_a_wrapper_that_nobody_has_collected_yet_is_not_alive(tmp_path: Path) -> None:
+    start(tmp_path, "sleep", "60")
+    state = started(tmp_path)
+    os.kill(state.wrapper_pid, signal.SIGKILL)
+    until(lambda: not alive(state), "not alive")
+    assert Path(f"/proc/{state.wrapper_pid}").exists()
+    assert ended(tmp_path).reason == "lost"
+
+
+def test_a_job_that_no_wrapper_has_taken_may_be_started(tmp_path: Path) -> None:
+    assert settle(tmp_path / "1") is None
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "job.json").write_text("{}")
+    assert settle(tmp_path / "1") is None
+    start(tmp_path / "1", "true")
+    assert ended(tmp_path / "1").exit_status == 0
+
+
+# -------------------------------------------------------------------------------------------------- cancellation
+
+
+def test_a_job_cancelled_before_it_is_started_never_runs(tmp_path: Path) -> None:
+    assert cancel_process(tmp_path)
+    assert ended(tmp_path).reason == "cancelled"
+    start(tmp_path, "echo", "ran")
+    assert ended(tmp_path).reason == "cancelled"
+    assert output(tmp_path) == b""
+    assert not cancel_process(tmp_path)
+
+
+def test_there_is_nothing_to_cancel_without_a_job_directory(tmp_path: Path) -> None:
+    assert not cancel_process(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("milliseconds", [0, 5, 10, 15, 20, 25, 30, 40])
+def test_a_job_cancelled_while_it_comes_up_ends_as_cancelled(tmp_path: Path, milliseconds: int) -> None:
+    start(tmp_path, "sleep", "60")
+    time.sleep(milliseconds / 1000)
+    assert cancel_process(tmp_path)
+    assert ended(tmp_path).reason == "cancelled"
+
+
+# -------------------------------------------------------------------------------------------------------- records
+
+
+RUBBISH = [
+    b"",
+    b"{",
+    b"[]",
+    b"\xff\xfe",
+    b"null",
+    b"[" * 100_000,
+    b'{"exit_status": 0}',
+    b"{}",
+    b'{"wrapper_pid": 1e9}',
+]
+
+
+@pytest.mark.parametrize("name", ["started.json", "ended.json"])
+@pytest.mark.parametrize("text", RUBBISH, ids=range(len(RUBBISH)))
+def test_a_rubbish_record_is_reported_with_its_name(tmp_path: Path, name: str, text: bytes) -> None:
+    (tmp_path / name).write_bytes(text)
+    state = read_state(tmp_path)
+    assert isinstance(state, Unreadable)
+    assert state.path == tmp_path / name
+    assert state.problem
+
+
+END = {"exit_status": 0, "signal": None, "reason": "exited", "message": None, "start": 1.5, "end": 2.5}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"exit_status": "0"}, {"exit_status": True}, {"signal": 9}, {"reason": "tired"}, {"message": 1}, {"end": None}],
+    ids=str,
+)
+def test_an_end_record_with_one_wrong_value_is_reported_and_without_it_is_read(
+    tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    (tmp_path / "ended.json").write_text(json.dumps(END))
+    assert read_state(tmp_path) == Ended(0, None, "exited", None, 1.5, 2.5)
+    (tmp_path / "ended.json").write_text(json.dumps(END | wrong))
+    state = read_state(tmp_path)
+    assert isinstance(state, Unreadable)
+    assert next(iter(wrong)) in state.problem
+
+
+@settings(deadline=None)
+@given(
+    text=st.binary(max_size=60)
+    | st.recursive(
+        st.none() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: st.dictionaries(st.sampled_from(list(END)), inner),
+    ).map(lambda value: json.dumps(value).encode())
+)
+def test_no_content_of_a_record_raises(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> None:
+    directory = tmp_path_factory.getbasetemp()
+    (directory / "ended.json").write_bytes(text)
+    assert isinstance(read_state(directory), Ended | Unreadable)
+
+
+@pytest.mark.parametrize("name", ["claim.json", "started.json", "ended.json"])
+def test_a_job_with_a_rubbish_record_still_comes_to_an_end(tmp_path: Path, name: str) -> None:
+    start(tmp_path, "sh", "-c", "sleep 60 & wait")
+    state = started(tmp_path)
+    os.kill(state.wrapper_pid, signal.SIGKILL)
+    until(lambda: not alive(state), "the wrapper gone")
+    (tmp_path / name).write_bytes(b"\0" * 100)
+    assert ended(tmp_path).reason == "lost"
+    assert living(tmp_path) == []
+
+
+# --------------------------------------------------------------------------------------------------------- output
+
+
+def test_output_is_the_end_of_the_stream(tmp_path: Path) -> None:
+    (tmp_path / "stdout").write_bytes(b"0123456789")
+    assert output(tmp_path) == b"0123456789"
+    assert output(tmp_path, limit=3) == b"789"
+    assert output(tmp_path, limit=0) == b""
+    assert output(tmp_path, "stderr") == b""
+
+
+def test_output_of_a_running_job_is_what_it_has_printed_so_far(tmp_path: Path) -> None:
+    start(tmp_path, "sh", "-c", "echo first; sleep 60")
+    printed(tmp_path, b"first\n")
+    assert cancel_process(tmp_path)
+    ended(tmp_path)
+
+
+@pytest.mark.parametrize(("stream", "limit"), [("job.json", 10), ("../stdout", 10), ("stdout", -1)])
+def test_only_the_two_streams_can_be_asked_for(tmp_path: Path, stream: str, limit: int) -> None:
+    with pytest.raises(BadInput):
+        output(tmp_path, stream, limit)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_job_that_puts_something_else_in_the_place_of_its_output_keeps_nobody_waiting(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / "stdout")
+    assert output(tmp_path) == b""

@@ -1,0 +1,71 @@
+"""A log in memory."""
+
+import numpy as np
+import pytest
+
+from workloads import Header, Log, LogError
+from workloads.log import COLUMNS, FIELDS
+
+
+def small(**columns):
+    return Log.from_columns({"submit": [0, 5, 9], "run_time": [1.5, 2, 3], **columns}, header=Header(("; Note: x",)))
+
+
+def test_columns_not_given_are_unknown_and_jobs_are_numbered_from_one():
+    log = small()
+    assert log.job.tolist() == [1, 2, 3]
+    assert log.user.tolist() == [-1, -1, -1]
+    assert len(log) == 3
+
+
+def test_there_are_eighteen_columns_measures_with_fractions_all_others_whole():
+    assert tuple(field.number for field in FIELDS) == tuple(range(1, 19))
+    columns = small().columns()
+    assert tuple(columns) == COLUMNS
+    fractional = {name for name, column in columns.items() if column.dtype == np.float64}
+    times = {"submit", "wait", "run_time", "cpu_time", "requested_time", "think_time"}
+    assert fractional == times | {"used_memory", "requested_memory"}
+
+
+def test_fractions_of_processors_break_the_format_but_are_kept():
+    assert small(allocated_processors=[1, 2.5, 3]).allocated_processors.tolist() == [1, 2.5, 3]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"walltime": [1, 2, 3]}, '"walltime" is no column'),
+        ({"user": [1, 2]}, 'column "user" has shape'),
+        ({"user": [1, 2.5, 3]}, r"user \(field 12\): 2.5 in row 1 is not a whole number"),
+        ({"wait": [1, float("nan"), 3]}, r"wait time \(field 3\): nan in row 1"),
+        ({"wait": [1, 2, float("inf")]}, r"wait time \(field 3\): inf in row 2"),
+        ({"user": [1, 2, 2**53 + 1]}, r"user \(field 12\): 9007199254740993 in row 2"),
+        ({"user": ["a", "b", "c"]}, "not a type of numbers"),
+    ],
+)
+def test_a_column_that_swf_cannot_hold_is_refused_by_name(columns, message):
+    with pytest.raises(LogError, match=message):
+        small(**columns)
+
+
+def test_columns_are_read_only_and_independent_of_the_arrays_they_came_from():
+    users = np.array([4, 5, 6])
+    log = small(user=users)
+    users[0] = 99
+    assert log.user[0] == 4
+    with pytest.raises(ValueError, match="read-only"):
+        log.user[0] = 1
+
+
+def test_replacing_columns_keeps_all_else():
+    changed = small(user=[7, 8, 9]).with_columns(requested_time=[10, 20, 30])
+    assert changed.requested_time.tolist() == [10, 20, 30]
+    assert changed.user.tolist() == [7, 8, 9]
+    assert changed.header.notes == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("rows", "jobs"), [([2, 0], [3, 1]), ([True, False, True], [1, 3]), ([], []), ([False] * 3, [])]
+)
+def test_rows_are_selected_by_index_or_mask(rows, jobs):
+    assert small().select(rows).job.tolist() == jobs

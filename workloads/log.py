@@ -1,0 +1,210 @@
+"""A log in memory: one array per field of the Standard Workload Format, with its header.
+
+Fields come in three kinds. A *measure* (a time or an amount of memory) may have a fraction and is float64. A *count*
+(of processors) and an *identity* (job, user, queue, …) are whole numbers, int64; where a log breaks the format with a
+fraction, a count column is kept as float64 so that nothing is lost, and an identity is refused. -1 means unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloads.header import Epoch, Header
+
+__all__ = ["COLUMNS", "FIELDS", "LARGEST", "Field", "Log", "LogError"]
+
+Integers: TypeAlias = NDArray[np.int64]
+Measures: TypeAlias = NDArray[np.float64]
+Counts: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+
+LARGEST = 2**53
+"""The largest number a field may have: up to here float64 holds every whole number."""
+
+
+class Field(NamedTuple):
+    """One of the 18 fields of a line."""
+
+    number: int
+    """Its place, from 1."""
+    name: str
+    """The name of its column in a `Log`."""
+    label: str
+    """How messages name it."""
+    kind: Literal["measure", "count", "identity"]
+
+    def __str__(self) -> str:
+        return f"{self.label} (field {self.number})"
+
+
+FIELDS = (
+    Field(1, "job", "job number", "identity"),
+    Field(2, "submit", "submit time", "measure"),
+    Field(3, "wait", "wait time", "measure"),
+    Field(4, "run_time", "run time", "measure"),
+    Field(5, "allocated_processors", "allocated processors", "count"),
+    Field(6, "cpu_time", "average CPU time", "measure"),
+    Field(7, "used_memory", "used memory", "measure"),
+    Field(8, "requested_processors", "requested processors", "count"),
+    Field(9, "requested_time", "requested time", "measure"),
+    Field(10, "requested_memory", "requested memory", "measure"),
+    Field(11, "status", "status", "identity"),
+    Field(12, "user", "user", "identity"),
+    Field(13, "group", "group", "identity"),
+    Field(14, "executable", "executable", "identity"),
+    Field(15, "queue", "queue", "identity"),
+    Field(16, "partition", "partition", "identity"),
+    Field(17, "preceding_job", "preceding job", "identity"),
+    Field(18, "think_time", "think time", "measure"),
+)
+"""The fields of version 2.2 in the order of a line."""
+
+COLUMNS = tuple(each.name for each in FIELDS)
+"""The names of their columns."""
+
+
+class LogError(ValueError):
+    """A log that cannot be used; the message names the log, the line and the field as far as they are known."""
+
+    def __init__(self, log: str, problem: str, *, line: int | None = None, at_field: Field | None = None) -> None:
+        place = log if line is None else f"{log}, line {line}"
+        super().__init__(f"{place}, {at_field}: {problem}" if at_field else f"{place}: {problem}")
+        self.log = log
+        self.problem = problem
+        self.line = line
+        self.field = at_field.name if at_field else None
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """The jobs of a log in the order of their submission, seconds and processors throughout; arrays are read-only.
+
+    `from_columns` makes one from arrays, `workloads.swf.read_swf` from a file.
+    """
+
+    job: Integers
+    submit: Measures
+    """Seconds since second 0 of the log (`start_time`)."""
+    wait: Measures
+    run_time: Measures
+    allocated_processors: Counts
+    cpu_time: Measures
+    """Average over the processors."""
+    used_memory: Measures
+    """Kilobytes per processor."""
+    requested_processors: Counts
+    requested_time: Measures
+    """The user's estimate."""
+    requested_memory: Measures
+    """Kilobytes per processor."""
+    status: Integers
+    """1 completed, 0 failed, 5 cancelled; 2, 3, 4 partial executions."""
+    user: Integers
+    group: Integers
+    executable: Integers
+    queue: Integers
+    partition: Integers
+    preceding_job: Integers
+    think_time: Measures
+    header: Header = field(default_factory=Header)
+    name: str = "log"
+    """How messages name the log."""
+    warnings: tuple[str, ...] = ()
+    """What a user should know before trusting the log."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Malformed lines left out by a lenient reader, counted by reason."""
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, ArrayLike], *, header: Header | None = None, name: str = "log") -> Log:
+        """Return the log with these columns; jobs are numbered from 1 where no "job" is given, the rest is -1.
+
+        Raises
+        ------
+        LogError
+            For a column that SWF does not have or cannot hold, or columns of unequal length.
+        """
+        unknown = [key for key in columns if key not in COLUMNS]
+        if unknown:
+            raise LogError(name, f'"{unknown[0]}" is no column; known: {", ".join(COLUMNS)}')
+        given = {key: np.asarray(values) for key, values in columns.items()}
+        length = max((array.size for array in given.values()), default=0)
+        wrong = [key for key, array in given.items() if array.shape != (length,)]
+        if wrong:
+            raise LogError(name, f'column "{wrong[0]}" has shape {given[wrong[0]].shape}, expected ({length},)')
+        given.setdefault("job", np.arange(1, length + 1, dtype=np.int64))
+        unknown_values = np.full(length, -1, dtype=np.int64)
+        typed: dict[str, Any] = {each.name: _typed(given.get(each.name, unknown_values), each, name) for each in FIELDS}
+        return cls(**typed, header=header or Header(), name=name)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the 18 columns by name, in the order of a line."""
+        return {each.name: getattr(self, each.name) for each in FIELDS}
+
+    def with_columns(self, **columns: ArrayLike) -> Log:
+        """Return the log with some columns replaced, say `requested_time` by the estimates of a model."""
+        changed: dict[str, Any] = Log.from_columns({**self.columns(), **columns}, name=self.name).columns()
+        return replace(self, **changed)
+
+    def with_header(self, header: Header) -> Log:
+        """Return the log under another header."""
+        return replace(self, header=header)
+
+    def select(self, rows: ArrayLike) -> Log:
+        """Return the log of some rows only (indices or a mask); the header stays as it is."""
+        index = np.asarray(rows)
+        if index.size == 0 and index.dtype != bool:
+            index = index.astype(np.int64)  # an empty list would be floats
+        selected: dict[str, Any] = {key: _frozen(column[index]) for key, column in self.columns().items()}
+        return replace(self, **selected)
+
+    @property
+    def epoch(self) -> Epoch:
+        """What second 0 is on the calendar, and what had to be assumed to say so (also among `warnings`)."""
+        return self.header.epoch
+
+    @property
+    def start_time(self) -> int:
+        """Second 0 of the log, in seconds since 1970-01-01 00:00 UTC."""
+        return self.epoch.start
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone of the machine."""
+        return self.epoch.zone
+
+    @property
+    def acknowledgements(self) -> tuple[str, ...]:
+        """Whom to thank; to be printed with every result made from the log."""
+        return self.header.acknowledgements
+
+
+def _typed(values: NDArray[Any], column: Field, log: str) -> NDArray[Any]:
+    """Return a column in the type of its kind, without losing anything."""
+    if values.dtype.kind not in "iuf":
+        raise LogError(log, f"{values.dtype} is not a type of numbers", at_field=column)
+    bad = ~((values >= -LARGEST) & (values <= LARGEST))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise LogError(log, f"{values[at]} in row {at} is not a number within ±2**53", at_field=column)
+    if column.kind == "measure":
+        return _frozen(values.astype(np.float64) + 0.0)  # + 0.0 makes -0.0 plain
+    whole = values.astype(np.int64)
+    if np.array_equal(whole, values):
+        return _frozen(whole)
+    if column.kind == "count":
+        return _frozen(values.astype(np.float64))
+    at = int(np.flatnonzero(whole != values)[0])
+    raise LogError(log, f"{values[at]} in row {at} is not a whole number", at_field=column)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array
