@@ -1,4 +1,4 @@
-"""Gas: which request, to which supercomputer, finishes first?
+"""Gas: the request, and the supercomputer, that finishes a moldable application first.
 
 The main path, from top to bottom::
 

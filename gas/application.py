@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
-from gas.times import LONGEST
 from speedup_models import Constraint, SpeedupModel, constraint_from_table, execution_times, model_from_table
 from speedup_models.fields import Fields, finite_number
 
@@ -68,11 +67,11 @@ class Application:
 
     def sizes(self, machine: int) -> NDArray[np.int64]:
         """Return the processor counts, ascending, that it can take on a machine of so many processors."""
+        if self.model.sizes is not None:  # a few, whereas a constraint may allow millions
+            return np.array([n for n in self.model.sizes if n <= machine and self.permits(n)], np.int64)
         allowed = self.constraint.allowed(machine)
         if self.model.constraint is not None:
             allowed = np.intersect1d(allowed, self.model.constraint.allowed(machine), assume_unique=True)
-        if self.model.sizes is not None:
-            allowed = np.intersect1d(allowed, np.array(self.model.sizes, np.int64), assume_unique=True)
         return allowed
 
     def permits(self, processors: int) -> bool:
@@ -92,12 +91,7 @@ class Application:
 
     def walltimes(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return w(p) = max(t, ⌈round(t · safety, 6)⌉) for execution times in whole seconds."""
-        walltimes = np.maximum(times, np.ceil(np.round(times * self.safety, 6)).astype(np.int64))
-        if walltimes.size and walltimes.max() > LONGEST:
-            raise BadInput(
-                f"{self.name}: a walltime of {walltimes.max()} s is above {LONGEST} s (136 years), the longest possible"
-            )
-        return walltimes
+        return np.maximum(times, np.ceil(np.round(times * self.safety, 6)).astype(np.int64))
 
 
 def read_toml(path: str | Path) -> dict[str, object]:

@@ -211,6 +211,8 @@ def read_availability(path: str | Path) -> AvailabilityList:
         text = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
     except OSError as error:
         raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
+    except ValueError:  # a null character in it
+        raise BadInput(f"{str(path)!r}: cannot be read: no file has such a name") from None
     if not text.strip():
         raise BadInput(f"{place}: is empty; an availability list is a JSON object with schema {SCHEMA}")
     return AvailabilityList.from_wire(parse_json(text, place), place)

@@ -126,7 +126,11 @@ def _compile(function: types.FunctionType, directory: Path) -> Any:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         config.CACHE_DIR = str(directory)  # read when the function is decorated, so only this one sees it
-        _compiled[function] = numba.njit(cache=True)(clone)
+        machine_code = numba.njit(cache=True)(clone)
+        # Where it cannot write, numba goes on to __pycache__, whose files do not notice that a callee has changed.
+        if not Path(str(machine_code.stats.cache_path)).is_relative_to(directory):
+            raise OSError(f"{directory} cannot be written to")
+        _compiled[function] = machine_code
     except (OSError, RuntimeError):  # nowhere to write: compile in every process
         _compiled[function] = numba.njit(clone)
     finally:

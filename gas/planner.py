@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from gas.availability import MOST_PROCESSORS, AvailabilityList, Kind
 from gas.compiled import fastest
 from gas.errors import BadInput
 from gas.profile import NEVER, earliest_fits
-from gas.times import duration_text, iso_time
+from gas.times import LATEST, LONGEST, duration_text, iso_time
 from gas.walk import walk
 
 __all__ = ["SCHEMA", "Algorithm", "Candidate", "Limits", "Plan", "Rejected", "plan"]
@@ -177,6 +177,10 @@ def plan(
     for name in names:
         if names.count(name) > 1:
             raise BadInput(f'two availability lists come from a scheduler called "{name}"; give each its own name')
+    if algorithm not in get_args(Algorithm):
+        raise BadInput(f'algorithm "{algorithm}" is not known; there are {" and ".join(get_args(Algorithm))}')
+    if not_before is not None and not_before > LATEST:
+        raise BadInput(f"not-before {not_before}: is after {LATEST}, the last instant possible")
     if not (tolerance >= 0 and np.isfinite(tolerance)):
         raise BadInput(f"tolerance {tolerance}: must be 0 or more (0.05 is 5%)")
     if max_processor_hours is not None and not max_processor_hours > 0:
@@ -190,13 +194,13 @@ def plan(
         found, impossible = _plan_one(application, one, first, algorithm, (limits or {}).get(one.scheduler, Limits()))
         candidates += found
         rejected += impossible
-    candidates, refused = _affordable(candidates, deadline, max_processor_hours)
-    rejected += refused
     order = {name: i for i, name in enumerate(names)}
     candidates.sort(key=lambda c: (c.finish, c.processors, c.start, order[c.scheduler]))
+    candidates, refused = _affordable(candidates, deadline, max_processor_hours)
+    rejected += refused
     best = candidates[0] if candidates else None
     if best is not None and tolerance > 0:
-        latest = now + (best.finish - now) * (1 + tolerance)
+        latest = now + round((best.finish - now) * (1 + tolerance), 6)  # 20 s and 15% are 23 s, not 22.999999999999996
         near = [c for c in candidates if c.finish <= latest]
         best = min(near, key=lambda c: (c.processors, c.finish, c.start, order[c.scheduler]))
     return Plan(application.name, algorithm, now, best, candidates, rejected)
@@ -215,13 +219,18 @@ def _plan_one(
     sizes, times = sizes[keep], times[keep]
     walltimes = application.walltimes(times)
 
-    within = np.ones(len(sizes), bool)
+    within = walltimes <= LONGEST
+    rejected += [
+        Rejected(name, p, f"its walltime of {w} s is above {LONGEST} s (136 years), the longest possible")
+        for p, w in zip(sizes[~within].tolist(), walltimes[~within].tolist(), strict=True)
+    ]
     if limits.max_processors is not None:
-        within &= sizes <= limits.max_processors
+        too_many = within & (sizes > limits.max_processors)
         rejected += [
             Rejected(name, p, f"above the scheduler's limit of {limits.max_processors} processors")
-            for p in sizes[~within].tolist()
+            for p in sizes[too_many].tolist()
         ]
+        within &= ~too_many
     if limits.max_walltime is not None:
         too_long = within & (walltimes > limits.max_walltime)
         rejected += [
@@ -254,10 +263,8 @@ def _anchors(
     frames = len(availability.starts)
     if algorithm == "exact":
         fastest(earliest_fits, frames + len(sizes))(availability.profile, sizes, walltimes, first, anchors)
-    elif algorithm == "walk":
-        fastest(walk, frames * len(sizes))(availability.profile, sizes, walltimes, first, anchors)
     else:
-        raise BadInput(f'algorithm "{algorithm}" is not known; there are exact and walk')
+        fastest(walk, frames * len(sizes))(availability.profile, sizes, walltimes, first, anchors)
     return anchors
 
 
@@ -286,7 +293,7 @@ def _affordable(
         if deadline is not None and c.finish > deadline:
             late = duration_text(c.finish - deadline)
             refused.append(Rejected(c.scheduler, c.processors, f"would finish {late} after the deadline"))
-        elif max_processor_hours is not None and c.processor_seconds > max_processor_hours * 3600:
+        elif max_processor_hours is not None and c.processor_seconds > round(max_processor_hours * 3600, 6):
             hours = c.processor_seconds / 3600
             refused.append(
                 Rejected(

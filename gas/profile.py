@@ -177,7 +177,8 @@ def earliest_fits(
             if shortest[1] == _UNBOUNDED:
                 return
     for g in range(groups - 1, -1, -1):
-        _start_those_within(shortest, leaves, first[g], fitting, _UNBOUNDED, opened[g], anchors)
+        never_closes = opened[g] + _UNBOUNDED - 1  # room for all who wait, not for those served, at _UNBOUNDED
+        _start_those_within(shortest, leaves, first[g], fitting, never_closes, opened[g], anchors)
         fitting = first[g]
 
 

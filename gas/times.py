@@ -35,7 +35,7 @@ def parse_duration(text: str, what: str = "walltime", *, minimum: int = 1) -> in
     """
     given = text.strip()
     if len(given) > 40:
-        raise BadInput(f"{what} {given[:37]}...: too long for a duration; write 12h30m or 12:30:00")
+        raise BadInput(f"{what} {given[:37]!r}...: too long for a duration; write 12h30m or 12:30:00")
     if _WITH_UNITS.fullmatch(given):
         seconds = sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+)([wdhms])", given))
     elif match := _CLOCK.fullmatch(given):
@@ -43,10 +43,7 @@ def parse_duration(text: str, what: str = "walltime", *, minimum: int = 1) -> in
         seconds = days * 86400 + hours * 3600 + minutes * 60 + rest
     elif two := re.fullmatch(r"(\d+):([0-5]?\d)", given, re.ASCII):
         a, b = two.groups()
-        raise BadInput(
-            f"{what} {given}: could mean {a}h{b}m or {a}m{b}s; write {a}:{b.zfill(2)}:00 "
-            f"or 00:{a.zfill(2)}:{b.zfill(2)}"
-        )
+        raise BadInput(f"{what} {given}: could mean {a}h{b}m or {a}m{b}s; write one of these two")
     elif re.fullmatch(r"\d+", given, re.ASCII):
         raise BadInput(f"{what} {given}: without a unit; write {given}s, {given}m or {given}h")
     else:
@@ -78,7 +75,7 @@ def parse_instant(text: str, now: int, what: str = "instant") -> int:
                 "(epoch seconds)"
             ) from None
     if not 0 <= seconds <= LATEST:
-        raise BadInput(f"{what} {given}: is outside 0 to {LATEST} epoch seconds")
+        raise BadInput(f"{what} {given[:40]!r}: is outside 0 to {LATEST} epoch seconds")
     return seconds
 
 

@@ -29,6 +29,9 @@ LARGEST_SIGMA: Final = 100.0
 RIDGE: Final = 1.01
 """Sums of squares within this factor fit about equally well."""
 
+FEW_COUNTS: Final = 30
+"""With more distinct counts none of them bends the sum of squares by much."""
+
 HORIZON: Final = 100
 """The search for A ends at so many times the largest measured count."""
 
@@ -47,9 +50,9 @@ class Groups(NamedTuple):
         weight = np.bincount(member).astype(np.float64)
         return cls(counts.astype(np.float64), np.bincount(member, log_time) / weight, weight)
 
-    def without(self, i: int) -> Groups:
-        """Return all groups but the i-th."""
-        return Groups(*(np.delete(array, i) for array in self))
+    def of_counts(self, keep: NDArray[np.bool_]) -> Groups:
+        """Return the groups that are to be kept."""
+        return Groups(*(array[keep] for array in self))
 
     @property
     def resolved(self) -> float:
@@ -111,44 +114,66 @@ FAMILIES: Final[dict[ModelName, Family]] = {
 }
 
 
-def ladder(family: Family, groups: Groups, steps: int) -> tuple[Array, Array]:
+def ladder(family: Family, groups: Groups, steps: int, around: Array | None = None) -> tuple[Array, Array]:
     """Return points at fixed steps of the first coordinate, each the best in the second, and their squares.
 
-    The best w is found by looking at 17 values and then, five times, more closely around the best of them.
+    The steps span the whole space or, with `around`, 0.2 of log A to both sides of that point. There are more where a
+    count equals A or 2A-1: the sum of squares bends there, so it has many shallow valleys. The best w is found by
+    looking at 33 values and then, four times, more closely around the best of them.
     """
     if family.name == "amdahl":
         points = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, steps)])[:, np.newaxis]
         return points, family.squares(groups, points)
     upper = family.upper(groups)
-    first, rows = np.linspace(0.0, upper[0], steps), np.arange(steps)
-    low, high = np.zeros(steps), np.full(steps, upper[1])
-    for _ in range(6):
-        second = np.linspace(low, high, 17, axis=-1)
+    low, high = (0.0, upper[0]) if around is None else np.clip([around[0] - 0.2, around[0] + 0.2], 0.0, upper[0])
+    first = np.linspace(low, high, steps)
+    if len(groups.n) <= FEW_COUNTS:
+        bends = np.log(np.concatenate([groups.n, (groups.n + 1) / 2]))
+        first = np.union1d(first, bends[(low <= bends) & (bends <= high)])
+    rows = np.arange(len(first))
+    low, high = np.zeros(len(first)), np.full(len(first), upper[1])
+    for _ in range(5):
+        second = np.linspace(low, high, 33, axis=-1)
         points = np.stack(np.broadcast_arrays(first[:, np.newaxis], second), axis=-1)
         squares = family.squares(groups, points)
         best = squares.argmin(axis=-1)
-        centre, width = second[rows, best], (high - low) / 16
+        centre, width = second[rows, best], (high - low) / 32
         low, high = np.maximum(centre - width, 0.0), np.minimum(centre + width, upper[1])
     return points[rows, best], squares[rows, best]
 
 
 def solve(family: Family, groups: Groups, start: Array | None = None) -> Array:
-    """Return the best point: local searches from the lowest rungs of the ladder, and from `start` if given.
+    """Return the best point: local searches from the lowest valleys of the ladder, then again nearer to the best.
 
-    With a start, the ladder is coarser. Of points that fit equally well it is the one with the largest A: that
-    claims no levelling-off which the timings do not show.
+    With a `start` (the solution of much the same problem) only that and the lowest valley are tried, for speed. Of
+    points that fit equally well it is, for Downey's model, the one with the largest A: that claims no levelling-off
+    which the timings do not show.
     """
+    rungs, squares = ladder(family, groups, 120 if start is None else 40)
+    if start is not None:
+        return _best(family, groups, [start, rungs[squares.argmin()]])
+    ridge = rungs[squares <= squares.min() * RIDGE + groups.resolved]
+    best = _best(family, groups, [*rungs[_valleys(squares)[:4]], ridge[0], ridge[-1]])
+    if family.name == "amdahl":
+        return best
+    starts = [best]
+    for centre in (best, ridge[0]):
+        rungs, squares = ladder(family, groups, 80, around=centre)
+        starts += list(rungs[_valleys(squares)[:3]])
+    return _best(family, groups, starts)
+
+
+def _valleys(squares: Array) -> NDArray[np.int64]:
+    """Return where the squares fall no further to either side, the least first; the first place of a flat stretch."""
+    padded = np.pad(squares, 1, constant_values=np.inf)
+    found = np.flatnonzero((squares < padded[:-2] * (1 - 1e-9)) & (squares <= padded[2:] * (1 + 1e-9)))
+    return found[np.argsort(squares[found], kind="stable")]
+
+
+def _best(family: Family, groups: Groups, starts: list[Array]) -> Array:
+    """Return the best of some points and of what local searches from them find."""
     from scipy.optimize import least_squares
 
-    rungs, squares = ladder(family, groups, 120 if start is None else 40)
-    padded = np.pad(squares, 1, constant_values=np.inf)
-    valleys = np.flatnonzero((squares <= padded[:-2]) & (squares <= padded[2:]))
-    valleys = valleys[np.argsort(squares[valleys], kind="stable")]
-    ridge = np.flatnonzero(squares <= squares.min() * RIDGE + groups.resolved)
-    if start is None:
-        starts = [*rungs[valleys[:4]], rungs[ridge[0]], rungs[ridge[-1]]]
-    else:
-        starts = [start, rungs[valleys[0]]]
     upper = family.upper(groups)
     found: list[Array] = []
     for point in starts:
@@ -163,6 +188,8 @@ def solve(family: Family, groups: Groups, start: Array | None = None) -> Array:
         # A local search stays inside of its bounds, while the best may lie on one of them.
         found += [result.x, point]
     sums = np.array([float(family.squares(groups, point)) for point in found])
+    if family.name == "amdahl":
+        return found[int(sums.argmin())]
     equal = sums <= sums.min() * (1 + 1e-6) + groups.resolved
     best = max((point for point, same in zip(found, equal, strict=True) if same), key=lambda point: float(point[0]))
-    return np.where(best < 1e-12, 0.0, best)  # what a search calls zero
+    return np.where(best < 1e-8, 0.0, best)  # what a search calls zero

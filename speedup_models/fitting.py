@@ -56,6 +56,12 @@ ENOUGH_TIMINGS: Final = 8
 CLEARLY: Final = 0.9
 """Errors of prediction within this factor are alike."""
 
+WIDE: Final = 4
+"""An interval of A that spans such a factor fixes nothing."""
+
+MOST_FOLDS: Final = 20
+"""Up to here each distinct count is left out by itself in cross-validation; beyond, every 20th together."""
+
 MOST_SAMPLES: Final = 100_000
 
 POOR: Final = 0.15
@@ -211,7 +217,9 @@ def application_text(report: FitReport, name: str, model: ModelName | None = Non
         f"to {counts[-1]}; outside of that range it extrapolates.",
         f"Least squares on log time. Typical error {percent(chosen.error)}; "
         f"predicting each count from the others: {percent(chosen.cv_error)}.",
-        f"Intervals: 95%, from {report.bootstrap} residual bootstrap samples, seed {report.seed}.",
+        f"Intervals: 95%, from {report.bootstrap} residual bootstrap samples, seed {report.seed}."
+        if len(chosen.samples)
+        else "There are no intervals.",
         report.verdict,
         *(f"Warning: {warning}" for warning in report.warnings),
     ]
@@ -276,16 +284,20 @@ def _aicc(squares: float, how_many: int, parameters: int) -> float | None:
 
 
 def _cross_validated(family: Family, timings: Timings, groups: Groups) -> float | None:
+    """Return the mean relative error of predicting the times on each count from those on others."""
     if len(groups.n) - 1 < 1 + len(family.parameters):
         return None
-    errors = []
-    for i, n in enumerate(groups.n):
-        others = groups.without(i)
+    errors = np.empty(len(groups.n))
+    folds = min(len(groups.n), MOST_FOLDS)
+    for fold in range(folds):
+        out = np.arange(len(groups.n)) % folds == fold
+        others = groups.of_counts(~out)
         point = solve(family, others)
-        log_time = family.log_work(others, point) - family.log_speedup(groups.n[i : i + 1], family.shape(point))
-        measured = timings.seconds[timings.processors == n]
-        errors.append(float(np.mean(np.abs(np.exp(log_time) / measured - 1))))
-    return float(np.mean(errors))
+        log_times = family.log_work(others, point) - family.log_speedup(groups.n[out], family.shape(point))
+        for i, log_time in zip(np.flatnonzero(out), log_times, strict=True):
+            measured = timings.seconds[timings.processors == groups.n[i]]
+            errors[i] = np.mean(np.abs(np.exp(log_time) / measured - 1))
+    return float(errors.mean())
 
 
 def _tails() -> list[float]:
@@ -315,7 +327,7 @@ def _intervals(
     low, high = np.quantile(samples, _tails(), axis=0)
     low, high = np.minimum(low, likely.min(axis=0)), np.maximum(high, likely.max(axis=0))
     high = np.where(high >= limits, np.inf, high)
-    wide = family.name == "downey" and bool(high[1] > 10 * low[1])
+    wide = family.name == "downey" and bool(high[1] > WIDE * low[1])
     return list(zip(low.tolist(), high.tolist(), strict=True)), not (flat or wide)
 
 

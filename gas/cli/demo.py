@@ -1,5 +1,199 @@
-"""``gas demo``."""
+"""``gas demo``: the main job from end to end, on an S³ that it starts itself under a realistic load."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gas.application import Application
+from gas.cli.options import Json
+from gas.cli.plan import Wishes, draw, make_plan, sentence, show_plan
+from gas.cli.progress import progress
+from gas.cli.tables import note, print_json, print_table, say
+from gas.endpoints import JobDescription, Request, S3Endpoint
+from gas.errors import Infeasible, Missing
+from gas.planner import Candidate, Plan
+from gas.times import duration_text, iso_time, relative_text
+from speedup_models import model_from_table
+from speedup_models.fields import Fields
+
+if TYPE_CHECKING:
+    from gas.s3.whatif import Fate
+    from workloads import Log
+
+__all__ = ["demo_command"]
+
+PROCESSORS = 128
+JOBS = 3000
+LOAD = 0.8
+LARGEST_FACTOR = 5.0  # users ask for one to five times the run time
+WATCH_SECONDS = 5.0
 
 
-def demo_command() -> None:
-    """Show."""
+def demo_command(
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="LOG", help="Load from a log (SWF) instead of the generated one.")
+    ] = None,
+    at: Annotated[
+        str, typer.Option("--at", metavar="INSTANT", help="When in the log: 120d, 40%, 1996-12-24T08:00 or crowded.")
+    ] = "crowded",
+    processors: Annotated[
+        int | None, typer.Option("--processors", "-p", min=8, max=2**20, help="Size of the machine.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the generated load.")] = 2,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Start an S³ under load, plan NAS LU class C on it, submit, and compare with every fixed size."""
+    try:
+        from gas.s3.whatif import fate_of
+        from gas.service.live import LiveScheduler
+        from gas.service.preload import log_instant, stood
+        from gas.service.server import Embedded
+    except ImportError as error:
+        raise Missing(f'gas demo needs {error.name}: pip install "apples-gas[server]"') from None
+
+    log = generated_load(processors or PROCESSORS, seed) if trace is None else _read(trace)
+    application = Application(
+        model_from_table(Fields({"model": "nas", "benchmark": "LU", "class": "C"}, "demo [speedup]")), name="lu.C"
+    )
+    with tempfile.TemporaryDirectory(prefix="gas-demo-") as directory, progress("replaying the load") as report:
+        size = processors or (PROCESSORS if trace is None else None)
+        instant = log_instant(log, at, size)
+        began = int(time.time())
+        machine, standing, jobs = stood(log, processors=size, at=instant, now=began, progress=report)
+        scheduler = LiveScheduler("demo", jobs.machine, Path(directory))
+        scheduler.preload(standing, machine)
+        with Embedded(scheduler) as embedded:
+            report(1.0)
+            source = "the Lublin-Feitelson model" if trace is None else log.name
+            for line in log.acknowledgements if trace is not None else ():
+                note(f"log: {line}")
+            _tell(
+                json,
+                f"S³ with {jobs.machine} processors at {embedded.url}, loaded from {source}: "
+                f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait.\n",
+            )
+            endpoint = S3Endpoint(embedded.url, embedded.url)
+            answers, found = make_plan(application, [endpoint], Wishes())
+            best = found.best
+            if best is None:
+                raise Infeasible("the demo's application fits nowhere on this machine; give it more --processors")
+            if not json:
+                show_plan(found, answers, explain=True)
+            if plot is not None:
+                draw(found, answers, plot)
+            with scheduler.frozen() as present:
+                before = present.copy()
+            job = JobDescription("lu.C", run_time=best.execution_time).sized(best.processors, best.walltime)
+            accepted = endpoint.submit(Request(best.processors, best.walltime), job)
+            _tell(json, f"\nSubmitted job {accepted['id']}: {sentence(best, found)}.")
+            fates = [fate_of(before, c.processors, c.walltime, c.execution_time) for c in found.candidates]
+            expected = next(f for f in fates if f.processors == best.processors)
+            speed = max(1.0, (expected.finish - found.now) / WATCH_SECONDS)
+            _tell(json, f"The clock now runs {speed:.0f} times as fast, until it has finished.")
+            scheduler.accelerate(speed)
+            done = _follow(endpoint, accepted["id"])
+    if json:
+        print_json(_report(found, fates, done))
+        return
+    show_comparison(found, fates, best, done)
+    say()
+    say("Next:")
+    say("  gas demo --seed 0 --plot demo.png                  the same under another load, and drawn")
+    say("  gas serve --processors 16                          an S³ of your own, that runs commands")
+    say("  gas submit APP.toml -e http://127.0.0.1:8642 -- ./my-application {processors}")
+
+
+def generated_load(processors: int, seed: int) -> Log:
+    """Return a log of the Lublin-Feitelson model, with users' estimates of one to five times the run time."""
+    import numpy as np
+
+    from workloads import estimates, lublin
+
+    generator = np.random.default_rng(seed)
+    log = lublin.generate(JOBS, processors, generator=generator, load=LOAD)
+    requested = estimates.uniform_factor(log.run_time, LARGEST_FACTOR, generator)
+    return log.with_columns(requested_time=requested)
+
+
+def show_comparison(found: Plan, fates: Sequence[Fate], best: Candidate, done: dict[str, int]) -> None:
+    """Print what happened to the request, and what fixed requests of the other sizes would have got."""
+    say()
+    say(
+        f"Job {done['id']} was promised to start {relative_text(done['first_promise'], found.now)}, started "
+        f"{relative_text(done['start'], found.now)} and finished {relative_text(done['finished'], found.now)}."
+    )
+    say("The same moment, the same other jobs, one fixed request instead:")
+    say()
+    ranked = sorted(fates, key=lambda f: (f.finish, f.processors))
+    own = next(f for f in fates if f.processors == best.processors)
+    rows = []
+    for fate in ranked:
+        turnaround = fate.finish - found.now
+        factor = turnaround / max(1, own.finish - found.now)
+        rows.append(
+            (
+                "Gas" if fate.processors == best.processors else "fixed",
+                str(fate.processors),
+                relative_text(fate.promised, found.now),
+                relative_text(fate.start, found.now),
+                relative_text(fate.finish, found.now),
+                "" if fate is own else f"{factor:.2f} ×",
+            )
+        )
+    columns = ["request", "processors", "promised start", "started", "finished", "turn-around vs Gas"]
+    print_table(columns, rows, best=ranked.index(own), left=("request",))
+    better = [f for f in ranked if f.finish < own.finish]
+    if better:
+        say(
+            f"\n{better[0].processors} processors would have finished {duration_text(own.finish - better[0].finish)} "
+            "sooner: jobs ahead ended before their walltime, which no plan on walltimes can know."
+        )
+
+
+def _follow(endpoint: S3Endpoint, id: int) -> dict[str, int]:
+    while True:
+        job = endpoint.job(id)
+        if job["state"] in ("completed", "failed", "timeout", "cancelled", "lost"):
+            return job
+        time.sleep(0.1)
+
+
+def _report(found: Plan, fates: Sequence[Fate], done: dict[str, int]) -> dict[str, object]:
+    return {
+        "schema": "gas.demo/1",
+        "plan": found.to_wire(),
+        "job": done,
+        "fixed": [
+            {
+                "processors": f.processors,
+                "promised": f.promised,
+                "start": f.start,
+                "finish": f.finish,
+                "finish_iso": iso_time(f.finish),
+            }
+            for f in fates
+        ],
+    }
+
+
+def _read(trace: str) -> Log:
+    from workloads import read_swf
+
+    log = read_swf(trace)
+    for warning in log.warnings:
+        note(f"gas: {warning}")
+    return log
+
+
+def _tell(quiet: bool, text: str) -> None:
+    if not quiet:
+        say(text)

@@ -99,29 +99,46 @@ app.command("fit")(fit)
 def run(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code; errors have been told on standard error."""
     try:
-        app(args=arguments, prog_name="gas")
+        code = app(args=arguments, prog_name="gas", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1
     except KeyboardInterrupt:
-        print("gas: interrupted", file=sys.stderr)
-        return 130
+        return _failed("interrupted", 130)
     except BrokenPipeError:  # the reader of the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
         outcome = outcome_of(error)
-        if outcome is None:
-            if os.environ.get("GAS_DEBUG"):
-                raise
-            print(
-                f"gas: an error that nobody foresaw ({type(error).__name__}: {error}); please report it "
-                "(GAS_DEBUG=1 shows where)",
-                file=sys.stderr,
-            )
-            return 1
-        print(f"gas: {' '.join(str(error).split())}", file=sys.stderr)
-        return outcome.exit_code
-    return 0
+        if outcome is not None:
+            return _failed(str(error), outcome.exit_code)
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(str(error), file=sys.stderr)
+            return 2
+        if hasattr(error, "format_message"):  # how typer says that the command line itself is wrong
+            return _failed(_usage(error), 2)
+        if type(error).__name__ == "Abort":
+            return _failed("interrupted", 130)
+        if os.environ.get("GAS_DEBUG"):
+            raise
+        return _failed(
+            f"an error that nobody foresaw ({type(error).__name__}: {error}); please report it, with what "
+            "GAS_DEBUG=1 shows",
+            1,
+        )
+
+
+def _failed(message: str, code: int) -> int:
+    """Tell an error as one line."""
+    print(f"gas: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+def _usage(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "gas"
+    message = str(error.format_message()).rstrip(". ")
+    return f"{message} ({command} --help shows what there is)"
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ import typer
 
 from gas.endpoints import Configuration, Endpoint, FileEndpoint, JobEndpoint, S3Endpoint, load_configuration
 from gas.errors import BadInput, GasError
+from speedup_models import FieldError
 
 __all__ = [
     "AvailabilityFiles",
@@ -38,7 +39,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def chosen_endpoints(
     names: list[str] | None, files: list[str] | None, config: Path | None
-) -> list[Endpoint | tuple[str, GasError]]:
+) -> list[Endpoint | tuple[str, Exception]]:
     """Return the schedulers that are meant: those named, or all of the configuration.
 
     An endpoint that cannot even be set up comes as its name and the error, so that the others go on.
@@ -54,14 +55,14 @@ def chosen_endpoints(
                 "no scheduler to plan with: name one with -e URL or --availability FILE, or write a gas.toml "
                 "(`gas endpoints --help` shows how)"
             )
-    chosen: list[Endpoint | tuple[str, GasError]] = []
+    chosen: list[Endpoint | tuple[str, Exception]] = []
     for name in dict.fromkeys(given):
         if "://" in name:
             chosen.append(S3Endpoint(name, name))
             continue
         try:
             chosen.append(configuration.endpoint(name))
-        except GasError as error:
+        except (GasError, FieldError) as error:
             if name not in configuration.tables:
                 raise
             chosen.append((name, error))

@@ -15,7 +15,7 @@ from gas.application import Application
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints, percentage
 from gas.cli.tables import note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Endpoint, JobDescription, JobEndpoint, Request, S3Endpoint, ask
-from gas.errors import BadInput, GasError, Infeasible, StalePlan, Unreachable
+from gas.errors import BadInput, Infeasible, StalePlan, Unreachable
 from gas.planner import Algorithm, Candidate, Plan, plan
 from gas.times import duration_text, iso_time, parse_instant, relative_text
 
@@ -87,7 +87,7 @@ def plan_command(
 
 
 def make_plan(
-    application: Application, endpoints: Sequence[Endpoint | tuple[str, GasError]], wishes: Wishes
+    application: Application, endpoints: Sequence[Endpoint | tuple[str, Exception]], wishes: Wishes
 ) -> tuple[list[Answer], Plan]:
     """Ask the schedulers and plan with those that answer.
 

@@ -32,7 +32,8 @@ def serve_command(
         str | None, typer.Option("--trace", metavar="LOG", help="Begin with the jobs of a log (SWF) as they stood.")
     ] = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="INSTANT", help="When in the log: 120d, 40% or 1996-12-24T08:00.")
+        str | None,
+        typer.Option("--at", metavar="INSTANT", help="When in the log: 120d, 40%, 1996-12-24T08:00 or crowded."),
     ] = None,
     clock_speed: Annotated[
         float, typer.Option("--clock-speed", metavar="K", help="Scheduler seconds per real second.")
@@ -70,7 +71,7 @@ def serve_command(
             log = read_swf(trace)
             for warning in log.warnings:
                 note(f"gas: {warning}")
-            instant = log_instant(log, at or "50%")
+            instant = log_instant(log, at or "50%", processors)
             size = rigid_jobs(log, processors).machine
             scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed)
             with progress("replaying the log") as report:

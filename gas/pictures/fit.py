@@ -105,9 +105,9 @@ def _number(axes: Axes, counts: list[int]) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     span = np.log(counts[-1] / counts[0])
-    shown = [counts[0]]
-    for count in sorted(set(counts))[1:]:
-        if np.log(count / shown[-1]) > 0.02 * len(f"{count:,}") * span:
+    shown = [counts[-1]]
+    for count in sorted(set(counts), reverse=True)[1:]:
+        if np.log(shown[-1] / count) > 0.02 * len(f"{shown[-1]:,}") * span:
             shown.append(count)
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axes.xaxis.set_major_locator(FixedLocator(shown))

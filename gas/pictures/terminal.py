@@ -4,8 +4,9 @@
     readable_horizon       how many seconds from now are worth showing
     least_free             what stays free throughout each column
     time_ticks, tick_text  round time steps and their labels
+    request_text           a candidate in words (processors_text: one processor, two processors)
 
-The last three serve `gas.pictures.plan` too, so that both kinds of picture show the same stretch of time.
+All but the first serve `gas.pictures.plan` too, so that both kinds of picture show the same stretch of time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ __all__ = [
     "NARROWEST",
     "availability_picture",
     "least_free",
+    "processors_text",
     "readable_horizon",
+    "request_text",
     "tick_text",
     "time_ticks",
 ]
@@ -40,6 +43,8 @@ LOWEST = 2
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 _IDLE_HORIZON = _HOUR  # nothing changes and nothing is planned: any stretch of time shows that
+
+_MOST_TICKS = 12
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _SHADE = "▒"
@@ -135,9 +140,10 @@ def readable_horizon(
     """Return how many seconds from `now` are worth showing.
 
     Everything is: the last change of every list and the finish of every candidate. But when that takes more than
-    twice the time of what matters most, only the latter is shown: until the best candidate finishes, and until the
-    machines are for good within 5% of what their lists end with, though no longer than six times the best
-    turn-around time, so that the best candidate does not shrink to a line. Either way a tenth is added.
+    twice the time of what matters most, only the latter is shown: the best candidate, those that finish within three
+    times its turn-around time, and the lists until their machines are for good within 5% of what they end with,
+    though no longer than six times that turn-around time, so that the best candidate does not shrink to a line.
+    Either way a tenth is added.
     """
     last_change, settled = 0, 0
     for one in lists:
@@ -149,8 +155,9 @@ def readable_horizon(
     core = settled
     if best is not None:
         turnaround = best.finish - now
+        near = [t for t in (c.finish - now for c in candidates) if t <= 3 * turnaround]
+        core = max([turnaround, min(settled, 6 * turnaround), *near])
         everything = max(everything, turnaround)
-        core = max(turnaround, min(settled, 6 * turnaround))
     shown = everything if everything <= 2 * core or core <= 0 else core
     return -(-shown * 11 // 10) if shown > 0 else _IDLE_HORIZON
 
@@ -180,7 +187,7 @@ def time_ticks(span: int, most: int) -> list[int]:
 
 
 def tick_text(seconds: int) -> str:
-    """Return the exact label of a tick: ``now``, ``+90s`` is ``+1m30s``, ``+1d12h``, ``+2y`` (of 365 days)."""
+    """Return the label of a tick, exact and without zeros: ``now``, ``+1m30s``, ``+1d12h``, ``+2y`` (of 365 days)."""
     if seconds == 0:
         return "now"
     text, rest = "+", seconds
@@ -188,6 +195,19 @@ def tick_text(seconds: int) -> str:
         count, rest = divmod(rest, size)
         text += f"{count}{unit}" if count else ""
     return text
+
+
+def request_text(candidate: Candidate, now: int) -> str:
+    """Return ``64 processors, starts in 12m00s, finishes in 27m05s``."""
+    start, finish = relative_text(candidate.start, now), relative_text(candidate.finish, now)
+    if start == finish:  # both rounded to the same hour
+        finish = f"{duration_text(candidate.execution_time)} later"
+    return f"{processors_text(candidate.processors)}, starts {start}, finishes {finish}"
+
+
+def processors_text(count: int) -> str:
+    """Return ``1 processor`` or ``2 processors``."""
+    return f"{count} processor{'' if count == 1 else 's'}"
 
 
 def _steps() -> Iterator[int]:
@@ -235,7 +255,7 @@ def _text(cells: Iterable[Cell], colour: bool) -> str:
 
 def _time_axis(span: int, columns: int, ascii: bool) -> tuple[str, str]:
     """Return the axis and the line of labels, as many of them as stand two blanks apart."""
-    for most in range(max(columns // 4, 1), 0, -1):
+    for most in range(min(max(columns // 4, 1), _MOST_TICKS), 0, -1):
         axis = ["-" if ascii else "─"] * columns
         labels = ""
         for tick in time_ticks(span, most):
@@ -268,22 +288,16 @@ def _legend(
     if best is None:
         endings = [f" free throughout each column{more}", f" free{more}", " free"]
         return _text([free_mark, *_plain(next(e for e in endings if len(e) < width))], colour)
-    size = f"{best.processors} processor{'s' if best.processors > 1 else ''}"
-    start, finish = relative_text(best.start, now), relative_text(best.finish, now)
-    full = f"{size}, starts {start}, finishes {finish}"
-    outside = "" if drawn else " (outside)"
+    size = processors_text(best.processors)
+    full = f"best: {request_text(best, now)}"
+    brief = f"{size}, +{duration_text(best.start - now)} to +{duration_text(best.finish - now)}"
     cells: list[Cell] = []
-    for free, text in (
-        (f" free{more}  ", f" best: {full}{outside}"),
-        (" free  ", f" best: {full}{outside}"),
-        (" free  ", f" {size}, {start} to {finish}{outside}"),
-        (" free  ", f" {size}{outside}"),
-        (" free  ", " best"),
-    ):
-        cells = [free_mark, *_plain(free), *([best_mark] if drawn else []), *_plain(text if drawn else text[1:])]
+    for free, words in ((f" free{more}  ", full), (" free  ", full), (" free  ", brief), ("", brief), ("", size)):
+        cells = [free_mark, *_plain(free)] if free else []
+        cells += [best_mark, *_plain(f" {words}")] if drawn else _plain(f"{words} (outside)")
         if len(cells) <= width:
             break
-    return _text(cells, colour)
+    return _text(cells[:width], colour)
 
 
 def _plain(text: str) -> list[Cell]:

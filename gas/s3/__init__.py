@@ -4,6 +4,7 @@ placing    the kernels: place, revise, promote
 core       `S3`: submit, reserve, cancel, step, availability, check
 machine    `Machine`: S³ with jobs whose run time is known; time moves on, jobs start and end
 replay     a log driven through a machine up to an instant
+    whatif     what a request would have got: a copy of the machine, run to the request's end
 """
 
 from gas.s3.core import S3, Broken, Entry

@@ -15,7 +15,7 @@ every promise that can be kept and lists the others in `broken`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -33,7 +33,6 @@ from gas.profile import (
     fits,
     forget,
     give_back,
-    profile_of,
     take,
     with_room,
 )
@@ -284,9 +283,9 @@ class S3:
             else:
                 self._enqueue(entry)
         if self._impossible():
-            self._repair()
+            self._repair(after_outage=True)
         else:
-            self._rebuild()
+            self._profile = self._profile_of(self.entries.values())
 
     def take_changed(self) -> list[Entry]:
         """Return the entries that changed since this was last asked (those that left the schedule apart)."""
@@ -312,7 +311,7 @@ class S3:
         """Raise `AssertionError` if the schedule contradicts itself."""
         check(self._profile, self.processors)
         assert int(self._profile.starts[0]) == self.now, "the profile does not begin now"
-        expected = self._profile_without_queue()
+        expected = self._profile_of([*self._running.values(), *self.reserved])
         for e in self.queued:
             assert fits(expected, e.start, e.walltime, e.processors), f"job {e.id} overlaps others"
             expected = with_room(expected, 2)
@@ -412,56 +411,55 @@ class S3:
             or any(e.start < self.now for e in self.reserved)
         )
 
-    def _profile_without_queue(self) -> Profile:
-        """Return what the running jobs and the reservations leave free."""
-        profile = empty_profile(self.processors, self.now, 2 * (len(self._running) + len(self._reserved)) + 4)
-        for e in [*self._running.values(), *self.reserved]:
+    def _profile_of(self, entries: Collection[Entry]) -> Profile:
+        """Return what these entries leave free from now on."""
+        profile = empty_profile(self.processors, self.now, 2 * len(entries) + 4)
+        for e in entries:
             take(profile, max(e.start, self.now), e.end, e.processors)
         return profile
 
-    def _rebuild(self) -> None:
-        """Compute the profile from the entries."""
-        profile = self._profile_without_queue()
-        for e in self.queued:
-            profile = with_room(profile, 2)
-            take(profile, e.start, e.end, e.processors)
-        self._profile = profile
-
-    def _repair(self) -> None:
+    def _repair(self, *, after_outage: bool = False) -> None:
         """Plan again around processors that are not free when they should be, keeping every promise that can be.
 
-        A job that outlives its walltime is expected to need as long again, at least a second. Then, in submission
-        order, reservations and jobs whose planned start is still possible keep it; the others get their first slot.
+        A job that outlives its walltime is expected to need as long again, at least a second. After an outage, starts
+        that fell due in it come first, as soon as they can. Then, in submission order, reservations and jobs whose
+        planned start is still possible keep it; the others get their first slot.
         """
         for e in self._running.values():
             if e.end < self.now:
                 e.end = self.now + max(1, self.now - (e.start + e.walltime))
                 self._changed.add(e.id)
         waiting = [*self.reserved, *self.queued]
-        held, self._reserved = self._reserved, []
-        profile = self._profile_without_queue()
-        self._reserved = held
-        homeless: list[Entry] = []
-        promised: dict[int, int] = {}
+        missed = [e for e in waiting if after_outage and e.start < self.now]
+        promised = {e.id: e.promise for e in waiting}
+        profile = self._profile_of(self._running.values())
+
+        def find_slots(homeless: list[Entry]) -> None:
+            nonlocal profile
+            for e in sorted(homeless, key=lambda e: e.id):
+                profile = with_room(profile, 2)
+                e.start = int(place(profile, e.processors, e.walltime, self.now))
+                e.end = e.start + e.walltime
+                e.promise = max(e.promise, e.start)
+                self._changed.add(e.id)
+
+        find_slots(missed)
+        homeless = []
+        done = {e.id for e in missed}
         for e in waiting:
+            if e.id in done:
+                continue
             if e.start >= self.now and fits(profile, e.start, e.walltime, e.processors):
                 profile = with_room(profile, 2)
                 take(profile, e.start, e.end, e.processors)
             else:
                 homeless.append(e)
-        for e in sorted(homeless, key=lambda e: e.id):
-            profile = with_room(profile, 2)
-            e.start = int(place(profile, e.processors, e.walltime, self.now))
-            e.end = e.start + e.walltime
-            self._changed.add(e.id)
-            promised[e.id] = e.promise
-            e.promise = e.start
-        self._profile = profile_of(
-            profile.starts[: profile.used[0]], profile.free[: profile.used[0]], 2 * int(profile.used[0])
-        )
+        find_slots(homeless)
+        self._profile = profile
         self._queue.start[: len(self._queued)] = [e.start for e in self.queued]
         self.version += 1
         self._promote_queue()
-        for e in homeless:
+        for e in [*missed, *homeless]:
             if e.start > promised[e.id]:
                 self.broken.append(Broken(e.id, promised[e.id], e.start, self.now))
+            e.promise = min(e.promise, e.start)

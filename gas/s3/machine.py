@@ -50,7 +50,7 @@ class Machine:
             known.append(start)
         return min(known, default=None)
 
-    def advance(self, now: int, ended: Iterable[tuple[int, int]] = ()) -> list[Event]:
+    def advance(self, now: int, ended: Iterable[tuple[int, int]] = (), *, settle: bool = True) -> list[Event]:
         """Handle every instant up to `now` and return what happened, in order.
 
         Parameters
@@ -58,6 +58,9 @@ class Machine:
         ended
             (instant, id) of real jobs whose processors are free again. An instant that has been handled already, or
             that lies ahead, counts as the nearest one that can still be handled.
+        settle
+            False handles one round of `now` itself and no more: a job of zero length that starts in it ends later, in
+            the round after what is submitted at `now` (DESIGN.md, simulation rule 3).
         """
         schedule = self.schedule
         events: list[Event] = []
@@ -76,7 +79,7 @@ class Machine:
                 events.append(Event(instant, "started", entry.id))
                 self._begin(entry.id, instant)
             following = self.next_instant()
-            if instant == now and not reported and (following is None or following > now):
+            if instant == now and not (settle and (reported or (following is not None and following <= now))):
                 return events
 
     def submit(

@@ -24,7 +24,7 @@ def replay(
     until: int,
     offset: int = 0,
     machine_code: bool = False,
-    progress: Callable[[float], None] | None = None,
+    watch: Callable[[int, Machine], None] | None = None,
 ) -> Machine:
     """Return the machine at log second `until`, with the jobs that run and wait then.
 
@@ -34,8 +34,8 @@ def replay(
         In submission order; the k-th becomes job k + 1 of the schedule. Jobs submitted after `until` are left out.
     offset
         Added to every instant of the log.
-    progress
-        Called now and then with the share of the jobs done.
+    watch
+        Called after each submission with the index of its job and the machine as it is then.
     """
     count = int(np.searchsorted(jobs.submit, until, side="right"))
     first = int(jobs.submit[0]) if count else until
@@ -45,9 +45,9 @@ def replay(
     for done, (submit, size, estimate, run_time) in enumerate(rows):
         # Zero-length jobs that start in an instant end in its next round, after all its arrivals.
         if submit + offset > machine.schedule.now:
-            machine.advance(submit + offset)
+            machine.advance(submit + offset, settle=False)
         machine.submit(size, estimate, run_time)
-        if progress is not None and done % 256 == 0:
-            progress(done / count)
+        if watch is not None:
+            watch(done, machine)
     machine.advance(until + offset)
     return machine

@@ -142,6 +142,8 @@ def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
 
     @app.exception_handler(HTTPException)
     def on_http_error(request: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 400:  # a body that the JSON reader gives up on in some other way
+            return answer(422, "BadInput", "body: not JSON that can be used (its text, its depth or its numbers)")
         message = f"{request.method} {request.url.path}: {error.detail}"
         if error.status_code == 404:
             message += "; the routes are in /openapi.json"

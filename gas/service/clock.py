@@ -50,6 +50,12 @@ class Clock:
         """Return the scheduler's second at a real instant."""
         return int(self._origin + (real_time - self._real_origin) * self.speed)
 
+    def accelerate(self, speed: float) -> None:
+        """Go on from the present instant at another speed."""
+        real = self._real()
+        self._origin += (real - self._real_origin) * self.speed
+        self._real_origin, self.speed = real, speed
+
     def seconds_until(self, instant: int) -> float:
         """Return how many real seconds are left until an instant; 0 for one that has passed."""
         return max(0.0, self.real_time(instant) - self._real())

@@ -196,13 +196,17 @@ class LiveScheduler:
                         f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key"
                     )
                 return self._jobs.get(earlier.id, earlier), False
+            start_by = wish.start_by
+            if start_by is not None:
+                # On a fast clock, many seconds pass while a request is on its way: grant one real second.
+                start_by += max(0, int(self.clock.speed) - 1)
             if wish.kind == "reservation":
                 if wish.start is None:
                     raise BadInput("start: a reservation needs one")
-                entry = self._machine.reserve(wish.processors, wish.start, wish.walltime, start_by=wish.start_by)
+                entry = self._machine.reserve(wish.processors, wish.start, wish.walltime, start_by=start_by)
             else:
                 run_time = wish.run_time if wish.actuator == "simulated" else None
-                entry = self._machine.submit(wish.processors, wish.walltime, run_time, start_by=wish.start_by)
+                entry = self._machine.submit(wish.processors, wish.walltime, run_time, start_by=start_by)
             job = Job(
                 entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end
             )
@@ -232,6 +236,12 @@ class LiveScheduler:
                 job.state = "cancelled"
                 self._write(self._apply(events))
             return job
+
+    def accelerate(self, speed: float) -> None:
+        """Let the clock run at another speed from now on."""
+        with self._present():
+            self.clock.accelerate(speed)
+            self._remember_clock()
 
     def preload(self, jobs: list[tuple[str, Entry, int]], machine: Machine) -> None:
         """Take over a machine with simulated jobs as they stand: (name, entry, run time) of each, as one write.

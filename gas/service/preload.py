@@ -16,11 +16,12 @@ from workloads import Log, RigidJobs, apply_overrun, rigid_jobs
 __all__ = ["log_instant", "stood"]
 
 
-def log_instant(log: Log, text: str) -> int:
+def log_instant(log: Log, text: str, processors: int | None = None) -> int:
     """Return the second of a log that a person means.
 
     ``120d`` (and every other duration) counts from second 0 of the log, ``40%`` is a share of the time from its first
-    to its last submission, and a date and time is one in the log's own time zone.
+    to its last submission, a date and time is one in the log's own time zone, and ``crowded`` is the submission in
+    the second half of the log at which most jobs wait although a tenth of the machine is free.
 
     Raises
     ------
@@ -29,6 +30,8 @@ def log_instant(log: Log, text: str) -> int:
     """
     first, last = int(log.submit[0]), int(log.submit[-1])
     given = text.strip()
+    if given == "crowded":
+        return _crowded(apply_overrun(rigid_jobs(log, processors), "kill"))
     if match := re.fullmatch(r"(\d{1,3}(?:\.\d*)?)%", given, re.ASCII):
         instant = first + int((last - first) * float(match[1]) / 100)
     elif re.match(r"\d{4}-\d", given):
@@ -61,11 +64,32 @@ def stood(
     Each job comes as (name, entry, run time); the rigid jobs of the whole log come with them, for what they skipped.
     """
     jobs = apply_overrun(rigid_jobs(log, processors), "kill")
+    count = max(1, len(jobs))
     machine = replay(
-        jobs, processors=jobs.machine, until=at, offset=now - at, machine_code=available(), progress=progress
+        jobs,
+        processors=jobs.machine,
+        until=at,
+        offset=now - at,
+        machine_code=available(),
+        watch=None if progress is None else lambda done, _: progress(done / count),
     )
     standing = [
         (f"log job {jobs.id[id - 1]}", entry, machine.run_times[id]) for id, entry in machine.schedule.entries.items()
     ]
     machine.run_times = {entry.id: run_time for _, entry, run_time in standing}
     return machine, standing, jobs
+
+
+def _crowded(jobs: RigidJobs) -> int:
+    half = len(jobs) // 2
+    most, instant = -1, int(jobs.submit[-1])
+
+    def look(done: int, machine: Machine) -> None:
+        nonlocal most, instant
+        schedule = machine.schedule
+        open_hole = 10 * (schedule.processors - schedule.in_use) >= schedule.processors
+        if done >= half and open_hole and len(schedule.queued) > most:
+            most, instant = len(schedule.queued), int(jobs.submit[done])
+
+    replay(jobs, processors=jobs.machine, until=int(jobs.submit[-1]), machine_code=available(), watch=look)
+    return instant

@@ -159,7 +159,7 @@ _wrappers_lock = threading.Lock()
 
 
 def start_process(job_directory: Path, command: Command, *, terminate_at: float, kill_at: float) -> None:
-    """Hand a command to a wrapper, which starts it within some 20 ms; do nothing if that has been done before.
+    """Hand a command to a wrapper, which starts it within some 30 ms; do nothing if that has been done before.
 
     The wrapper is an ordinary child, collected by `reap_wrappers`, in a session of its own. (A double fork would leave
     the collecting to pid 1, which in many a container, and if it is this service, does not do that.)
@@ -286,15 +286,16 @@ def settle(job_directory: Path) -> Started | Ended | Unreadable | None:
         return state
     now = time.time()
     if claim is not None and claim[0] == _CANCELLED:
-        record = _cancelled_record(now)
+        record = wrapper.end_record("cancelled", now, now, message="cancelled before the command was started")
     else:
         began = state.start if isinstance(state, Started) else now
         message = f"its wrapper was killed, or the machine was restarted; {_last_words(job_directory)}"
         if isinstance(state, Unreadable):
             message += f"; {state.path}: {state.problem}"
         record = wrapper.end_record("lost", began, max(began, now), message=message)
-    wrapper.write_record(str(job_directory / wrapper.ENDED), record)
-    return read_state(job_directory)
+    with contextlib.suppress(OSError):  # a full disk must not keep the processors; the next call tries again
+        wrapper.write_record(str(job_directory / wrapper.ENDED), record)
+    return Ended(**record)  # type: ignore[arg-type]  # the keys of an end record are these fields
 
 
 def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMIT) -> bytes:
@@ -330,15 +331,24 @@ def cancel_process(job_directory: Path) -> bool:
     """Have a job terminated (TERM, KILL 2 s later); return whether there was anything left to cancel.
 
     A job whose wrapper has not come up yet never runs. The end is on record later, see `settle`.
+
+    Raises
+    ------
+    GasError
+        The directory cannot be written, which only the cancellation of a job without a wrapper needs.
     """
     if isinstance(read_state(job_directory), Ended):
         return False
     if job_directory.is_dir():
         claim: dict[str, object] = {"pid": _CANCELLED, "ticks": 0, "boot": ""}
-        with contextlib.suppress(FileExistsError):
+        try:
             wrapper.write_record(str(job_directory / wrapper.CLAIM), claim, once=True)
-            wrapper.write_record(str(job_directory / wrapper.ENDED), _cancelled_record(time.time()))
+            settle(job_directory)
             return True
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise GasError(f"job directory {job_directory}: the job cannot be cancelled there: {error}") from error
     owner = _claim(job_directory)
     if owner is not None and _running(*owner) and _signal_process(owner[0], owner[1], signal.SIGTERM):
         return True
@@ -346,10 +356,6 @@ def cancel_process(job_directory: Path) -> bool:
 
 
 _CANCELLED = 0  # the pid in the claim of a cancellation
-
-
-def _cancelled_record(now: float) -> dict[str, object]:
-    return wrapper.end_record("cancelled", now, now, message="cancelled before the command was started")
 
 
 # -------------------------------------------------------------------------------------------- records and processes

@@ -93,7 +93,7 @@ class Deadlines:
             self.reason = "walltime"
         if now >= self.kill_at:
             self.kill_at = now + self._kill_pause
-            self._kill_pause = min(1.0, 2 * self._kill_pause)
+            self._kill_pause = min(0.25, 2 * self._kill_pause)
             return signal.SIGKILL
         self.terminate_at = _NEVER
         return signal.SIGTERM

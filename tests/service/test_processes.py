@@ -342,6 +342,42 @@ def test_a_process_that_got_the_pid_of_a_wrapper_is_not_taken_for_it(
     assert innocent.poll() is None
 
 
+def test_a_signal_is_for_one_process_and_not_for_a_later_one_with_its_pid(innocent: subprocess.Popen[bytes]) -> None:
+    ticks = int(Path(f"/proc/{innocent.pid}/stat").read_text().split()[21])
+    assert not processes._signal_process(innocent.pid, ticks + 1, signal.SIGKILL)
+    assert innocent.poll() is None
+    assert processes._signal_process(innocent.pid, ticks, signal.SIGKILL)
+    assert innocent.wait(15) == -signal.SIGKILL
+    assert not processes._signal_process(innocent.pid, ticks, signal.SIGKILL)
+
+
+def test_an_end_recorded_while_the_wrapper_is_looked_for_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(tmp_path, "sh", "-c", "exit 6")
+    ended(tmp_path)
+    record = (tmp_path / "ended.json").read_bytes()
+    (tmp_path / "ended.json").unlink()
+
+    def ends_now(*_: object) -> bool:
+        (tmp_path / "ended.json").write_bytes(record)
+        return False
+
+    monkeypatch.setattr(processes, "_running", ends_now)
+    assert ended(tmp_path).exit_status == 6
+
+
+def test_a_lost_job_ends_also_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    start(tmp_path, "sleep", "60")
+    os.kill(started(tmp_path).wrapper_pid, signal.SIGKILL)
+    monkeypatch.setattr(wrapper, "write_record", full)
+    assert ended(tmp_path).reason == "lost"
+    assert living(tmp_path) == []
+
+
 def test_a_wrapper_that_nobody_has_collected_yet_is_not_alive(tmp_path: Path) -> None:
     start(tmp_path, "sleep", "60")
     state = started(tmp_path)
@@ -370,6 +406,14 @@ def test_a_job_cancelled_before_it_is_started_never_runs(tmp_path: Path) -> None
     assert ended(tmp_path).reason == "cancelled"
     assert output(tmp_path) == b""
     assert not cancel_process(tmp_path)
+
+
+def test_a_cancellation_cut_short_by_the_end_of_the_service_is_completed(tmp_path: Path) -> None:
+    assert cancel_process(tmp_path)
+    (tmp_path / "ended.json").unlink()
+    start(tmp_path, "echo", "ran")
+    end = ended(tmp_path)
+    assert (end.reason, end.message) == ("cancelled", "cancelled before the command was started")
 
 
 def test_there_is_nothing_to_cancel_without_a_job_directory(tmp_path: Path) -> None:

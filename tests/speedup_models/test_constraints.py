@@ -159,7 +159,7 @@ def test_constraints_that_accept_nothing_or_make_no_sense_are_refused_with_the_w
     ],
 )
 def test_an_intersection_of_which_nothing_is_left_is_refused_at_once(one, other):
-    with pytest.raises(ConstraintError, match="no processor count is .* and also .*; change one of the two"):
+    with pytest.raises(ConstraintError, match=r"no processor count is .* and also .*; change one of the two"):
         one.intersect(other)
 
 

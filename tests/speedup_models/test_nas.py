@@ -51,12 +51,12 @@ def test_derived_rows_are_the_measured_ones_times_the_ratio_of_operation_counts(
         assert row.flag == measured[key].flag
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize("code", BENCHMARKS)
 @pytest.mark.parametrize("problem_class", CLASSES)
-def test_every_benchmark_has_both_classes_by_default(benchmark, problem_class):
-    model = Nas.packaged(benchmark, problem_class)
+def test_every_benchmark_has_both_classes_by_default(code, problem_class):
+    model = Nas.packaged(code, problem_class)
     assert model.dataset == DEFAULT[problem_class]
-    assert model.constraint is BENCHMARKS[benchmark]
+    assert model.constraint is BENCHMARKS[code]
     assert model.sizes == model.curve.counts
     times = execution_times(model, model.sizes)
     assert (times >= 1).all()

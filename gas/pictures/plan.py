@@ -1,0 +1,383 @@
+"""A plan as a picture in a file: what each scheduler has free, and every request that could be made.
+
+    draw_plan           one panel a scheduler, the candidates as rectangles, the best one filled
+    draw_availability   one scheduler's free processors over time
+    selection           which candidates of many are drawn
+
+matplotlib is imported by what draws, and used without pyplot, so that nothing global is touched. Equal arguments give
+equal bytes: no dates, no random names, nobody's matplotlibrc.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.availability import AvailabilityList
+from gas.errors import BadInput, Missing
+from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
+from gas.planner import Candidate, Plan
+from gas.times import duration_text, iso_time
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
+
+__all__ = ["MOST_DRAWN", "SUFFIXES", "draw_availability", "draw_plan", "selection"]
+
+SUFFIXES = (".png", ".svg", ".pdf")
+"""What a picture's file name may end with."""
+
+MOST_DRAWN = 30
+"""A panel with more candidates than these shows a selection."""
+
+_APART = 0.07  # corners of selected rectangles, in parts of the panel's width or height
+_LEAST_HEIGHT = 0.008  # of a panel, so that a best candidate of few processors is seen
+_MOST_STEPS = 1000  # a panel with more frames is drawn ...
+_COLUMNS = 600  # ... as so many columns, each as high as what stays free throughout it
+_HEADROOM = 1.2  # of the machine's height; the label of the best candidate stands above the machine
+
+# Okabe and Ito's palette, which keeps apart for every kind of colour vision.
+_BLUE, _SKY, _ORANGE, _SAND = "#0072B2", "#CFE6F5", "#E69F00", "#FBE8C2"
+_BROWN = "#8A5A00"
+_INK, _GREY = "#222222", "#5A5A5A"
+
+_STYLE = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": _GREY,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "text.color": _INK,
+    "axes.labelcolor": _INK,
+    "hatch.linewidth": 0.8,
+    "path.simplify": False,
+    "svg.hashsalt": "gas",
+}
+
+
+class _Panel(NamedTuple):
+    """What one scheduler's panel shows."""
+
+    availability: AvailabilityList
+    candidates: Sequence[Candidate]
+    best: Candidate | None
+
+
+class _Curve(NamedTuple):
+    """What is free between which edges, in seconds from now, and whether frames were joined for it."""
+
+    free: NDArray[np.int64]
+    edges: NDArray[np.float64]
+    joined: bool
+
+
+def draw_plan(
+    plan: Plan, availabilities: Sequence[AvailabilityList], path: str | Path, *, title: str | None = None
+) -> None:
+    """Draw a plan into a PNG, SVG or PDF file.
+
+    One panel a scheduler, in the order of `availabilities`, on one time axis (`readable_horizon`). Candidates are
+    rectangles from start to finish, as high as their processors, dotted on until the end of their walltime; the best
+    one is filled, and the rest of its walltime hatched. A panel that does not show all of its candidates (see
+    `selection`) says so. So does the legend where there are too many frames to tell apart: then the curve is what
+    stays free throughout each small span.
+
+    Parameters
+    ----------
+    availabilities
+        The lists that the plan was made of.
+    title
+        None for the application's name.
+
+    Raises
+    ------
+    BadInput
+        The suffix is none of `SUFFIXES`, the file cannot be written, or the list of a candidate's scheduler is
+        missing.
+    Missing
+        matplotlib is not installed.
+    """
+    lists = list(availabilities)
+    if not lists:
+        raise BadInput("no availability list to draw the plan into; give those that it was made of")
+    names = {one.scheduler for one in lists}
+    for candidate in plan.candidates:
+        if candidate.scheduler not in names:
+            raise BadInput(f'the plan has candidates on "{candidate.scheduler}", but its availability list is missing')
+    panels = [
+        _Panel(
+            one,
+            [c for c in plan.candidates if c.scheduler == one.scheduler],
+            plan.best if plan.best is not None and plan.best.scheduler == one.scheduler else None,
+        )
+        for one in lists
+    ]
+    heading = _one_line(plan.application, 45) if title is None else title
+    if title is None and plan.best is None:
+        heading += ": no request is possible"
+    _draw(panels, plan.now, readable_horizon(lists, plan.now, plan.candidates, plan.best), heading, path)
+
+
+def draw_availability(availability: AvailabilityList, path: str | Path, *, title: str | None = None) -> None:
+    """Draw an availability list into a PNG, SVG or PDF file; errors as in `draw_plan`.
+
+    Parameters
+    ----------
+    title
+        None for no title; the panel names the scheduler anyway.
+    """
+    horizon = readable_horizon([availability], availability.now)
+    _draw([_Panel(availability, [], None)], availability.now, horizon, title or "", path)
+
+
+def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int, span: int) -> list[Candidate]:
+    """Return the candidates of one scheduler to draw in a panel of `span` seconds from `now`.
+
+    Those that start within it, up to `MOST_DRAWN`; of more, a readable part: the best one and, of those that also
+    finish within it, the Pareto front (no other finishes as soon on as few processors), thinned until the upper
+    right corners of the rectangles stand apart.
+    """
+    candidates = [c for c in candidates if c.start - now < span]
+    if len(candidates) <= MOST_DRAWN:
+        return candidates
+    tallest = max(c.processors for c in candidates)
+    drawn = [best] if best in candidates and best is not None else []
+    fewest = tallest + 1
+    for c in sorted(candidates, key=lambda c: (c.finish, c.processors)):
+        if c.processors >= fewest or c.finish - now > span:
+            continue
+        fewest = c.processors
+        if all(
+            abs(c.finish - d.finish) > _APART * span or abs(c.processors - d.processors) > _APART * tallest
+            for d in drawn
+        ):
+            drawn.append(c)
+    return drawn
+
+
+def _draw(panels: Sequence[_Panel], now: int, span: int, title: str, path: str | Path) -> None:
+    """Make the figure and write it."""
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise BadInput(f"{path}: a picture's name ends with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+    try:
+        import matplotlib.style
+    except ImportError:
+        raise Missing('pictures need matplotlib; pip install "apples-gas[plot]"') from None
+    buffer = io.BytesIO()
+    metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
+    with matplotlib.style.context(["default", _STYLE]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
+        _figure(panels, now, span, title).savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
+    try:
+        file.write_bytes(buffer.getvalue())
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _figure(panels: Sequence[_Panel], now: int, span: int, title: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    many = len(panels)
+    figure = Figure(figsize=(9.5, 4.8 if many == 1 else 1.6 + 2.7 * many), layout="constrained", facecolor="white")
+    axes: list[Axes] = list(figure.subplots(many, 1, sharex=True, squeeze=False)[:, 0])
+    if title:
+        figure.suptitle(_one_line(title, 75), x=0.012, ha="left", fontsize=13, fontweight="bold", parse_math=False)
+    drawn = [selection(panel.candidates, panel.best, now, span) for panel in panels]
+    curves = [_curve(panel.availability, now, span) for panel in panels]
+    for ax, panel, curve, shown in zip(axes, panels, curves, drawn, strict=True):
+        _draw_free(ax, panel, curve)
+        _head(ax, panel, len(shown))
+        for candidate in shown:
+            _draw_candidate(ax, candidate, now, best=candidate == panel.best)
+    ticks = time_ticks(span, 11)
+    axes[-1].set_xticks(ticks, [tick_text(t) for t in ticks])
+    axes[-1].set_xlim(0, span)
+    axes[-1].set_xlabel(f"time from now ({_instant(now)})")
+    figure.supylabel("processors", fontsize=10)
+    figure.legend(
+        handles=_legend(
+            free=f"free (least in each {duration_text(span // _COLUMNS)})" if any(c.joined for c in curves) else "free",
+            best=next((panel.best for panel, shown in zip(panels, drawn, strict=True) if panel.best in shown), None),
+            others=any(c != panel.best for panel, shown in zip(panels, drawn, strict=True) for c in shown),
+        ),
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+        fontsize=9,
+        handlelength=1.8,
+        columnspacing=1.5,
+    )
+    # Labels need to know where things came to stand, and must not move them.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for ax, panel, shown in zip(axes, panels, drawn, strict=True):
+        _label(ax, panel, shown, now, span)
+    return figure
+
+
+def _draw_free(ax: Axes, panel: _Panel, curve: _Curve) -> None:
+    """Draw the free processors as a filled step curve, and the machine."""
+    machine = panel.availability.processors
+    free, edges, _ = curve
+    ax.stairs(free, edges, fill=True, color=_SKY, linewidth=0, zorder=1)
+    ax.stairs(free, edges, baseline=None, color=_BLUE, linewidth=1.2 if len(free) < 300 else 0.7, zorder=2)
+    ax.axhline(machine, color=_INK, linewidth=1.2, linestyle=(0, (5, 3)), zorder=2)
+    ax.set_ylim(0, machine * (_HEADROOM if panel.best else 1.06))
+    ticks = _processor_ticks(machine)
+    ax.set_yticks(ticks, [str(t) for t in ticks])
+    ax.spines.left.set_bounds(0, machine)
+    ax.tick_params(axis="x", labelbottom=ax.get_subplotspec().is_last_row())  # type: ignore[union-attr]
+    ax.set_axisbelow(True)
+
+
+def _curve(availability: AvailabilityList, now: int, span: int) -> _Curve:
+    starts = availability.starts - now
+    first = int(np.searchsorted(starts, 0, "right")) - 1
+    behind = int(np.searchsorted(starts, span, "left"))
+    if behind - first > _MOST_STEPS:
+        return _Curve(least_free(availability, now, span, _COLUMNS), np.linspace(0, span, _COLUMNS + 1), True)
+    edges = np.append(np.maximum(starts[first:behind], 0), span)
+    return _Curve(availability.free[first:behind], edges.astype(np.float64), False)
+
+
+def _draw_candidate(ax: Axes, candidate: Candidate, now: int, *, best: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    start, finish = candidate.start - now, candidate.finish - now
+    left = candidate.walltime - candidate.execution_time
+    height = float(candidate.processors)
+    if best:
+        height = max(height, _LEAST_HEIGHT * ax.get_ylim()[1])
+        ax.add_patch(
+            Rectangle((start, 0), finish - start, height, facecolor=_ORANGE, edgecolor=_BROWN, lw=1.4, zorder=4)
+        )
+        if left > 0:
+            ax.add_patch(
+                Rectangle((finish, 0), left, height, facecolor=_SAND, edgecolor=_ORANGE, hatch="////", lw=0.8, zorder=3)
+            )
+        return
+    ax.add_patch(Rectangle((start, 0), finish - start, height, fill=False, edgecolor=_GREY, lw=0.9, zorder=5))
+    if left > 0:
+        end = finish + left
+        ax.plot([finish, end, end], [height, height, 0], color=_GREY, lw=0.8, linestyle=(0, (1, 2)), zorder=5)
+
+
+def _head(ax: Axes, panel: _Panel, drawn: int) -> None:
+    """Write above the panel whose it is, and how much of its candidates it shows."""
+    a = panel.availability
+    ax.set_title(
+        f"{_one_line(a.scheduler, 40)}: {processors_text(a.processors)}, starts are {a.kind}s",
+        loc="left",
+        fontsize=10,
+        parse_math=False,
+    )
+    if drawn < len(panel.candidates):
+        ax.set_title(f"{drawn} of {len(panel.candidates)} candidates shown", loc="right", fontsize=9, color=_GREY)
+
+
+def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: int) -> None:
+    """Label the best candidate above the machine and the others, by their processors, where there is room."""
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    frame = ax.get_window_extent()
+    taken: list[Bbox] = []
+    best = panel.best
+    if best is not None and best in shown:
+        middle = (best.start + min(best.finish, now + span)) / 2 - now
+        text = ax.text(
+            middle,
+            panel.availability.processors * (1 + _HEADROOM) / 2,
+            request_text(best, now),
+            ha="center",
+            va="center",
+            fontweight="bold",
+            zorder=8,
+        )
+        _keep_inside(text, ax, frame)
+        box = text.get_window_extent()
+        foot = ax.transData.inverted().transform((0, box.y0 - 2))[1]
+        ax.plot([middle, middle], [best.processors, foot], color=_INK, lw=0.9, zorder=7)
+        taken.append(box)
+    for candidate in shown:
+        if candidate == best:
+            continue
+        x, y = ax.transData.transform((min(candidate.finish - now, span), candidate.processors))
+        left = ax.transData.transform((candidate.start - now, 0))[0]
+        text = ax.text(
+            0, 0, str(candidate.processors), fontsize=8.5, color=_INK, path_effects=halo, zorder=6, transform=None
+        )
+        size = text.get_window_extent()
+        places = [(x - 3 - size.width, y - 3 - size.height), (x + 3, y - 3 - size.height), (x - size.width, y + 3)]
+        if size.width + 6 > x - left:  # too narrow to stand inside
+            places = places[1:]
+        for px, py in places:
+            place = size.translated(px - size.x0, py - size.y0)
+            inside = frame.x0 <= place.x0 and place.x1 <= frame.x1 and frame.y0 <= place.y0 and place.y1 <= frame.y1
+            if inside and not any(place.padded(1.5).overlaps(other) for other in taken):
+                at = ax.transData.inverted().transform((px, py))
+                text.set(transform=ax.transData, x=at[0], y=at[1])
+                taken.append(place)
+                break
+        else:
+            text.remove()
+
+
+def _keep_inside(text: Text, ax: Axes, frame: Bbox) -> None:
+    """Move a text sideways into its panel."""
+    box = text.get_window_extent()
+    move = max(frame.x0 + 2 - box.x0, 0) + min(frame.x1 - 2 - box.x1, 0)
+    x, y = ax.transData.transform(text.get_position())
+    text.set_position(tuple(ax.transData.inverted().transform((x + move, y))))
+
+
+def _legend(*, free: str, best: Candidate | None, others: bool) -> list[Artist]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Artist] = [
+        Patch(facecolor=_SKY, edgecolor=_BLUE, label=free),
+        Line2D([], [], color=_INK, linewidth=1.2, linestyle=(0, (5, 3)), label="machine"),
+    ]
+    if best is not None:
+        handles.append(Patch(facecolor=_ORANGE, edgecolor=_BROWN, label="best request, start to finish"))
+        if best.walltime > best.execution_time:
+            handles.append(Patch(facecolor=_SAND, edgecolor=_ORANGE, hatch="////", label="rest of its walltime"))
+    if others:
+        handles.append(Patch(fill=False, edgecolor=_GREY, label="other candidates"))
+    return handles
+
+
+def _processor_ticks(machine: int) -> list[int]:
+    """Return 0, the machine, and between them its quarters if they are whole, else round numbers clear of it."""
+    if machine % 4 == 0:
+        return [machine * i // 4 for i in range(5)]
+    power = 10 ** (len(str(machine)) - 1)
+    step = next(s for s in (power // 5, power // 2, power, 2 * power) if s > 0 and machine <= 6 * s)
+    return [*range(0, machine - machine // 12, step), machine]
+
+
+def _instant(now: int) -> str:
+    """Return ``2026-11-21 08:00:00 UTC``."""
+    text = iso_time(now)
+    return text if text.startswith("@") else text.replace("T", " ").replace("Z", " UTC")
+
+
+def _one_line(name: str, most: int) -> str:
+    """Return a name without line breaks and control characters, cut where it would leave the picture."""
+    printable = "".join(character if character.isprintable() else " " for character in name)
+    return printable if len(printable) <= most else printable[: most - 1] + "…"

@@ -1,0 +1,37 @@
+"""What a request would have got: the same machine, the same other jobs, this one request instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gas.s3.machine import Machine
+
+__all__ = ["Fate", "fate_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """How a request went: the promised start, and when it started and finished in fact (epoch seconds)."""
+
+    processors: int
+    promised: int
+    start: int
+    finish: int
+
+
+def fate_of(machine: Machine, processors: int, walltime: int, run_time: int) -> Fate:
+    """Submit a simulated job to a copy of the machine and let time go on until it has ended.
+
+    Jobs that end early make it start earlier than promised; nobody else is submitted after it.
+    """
+    other = machine.copy()
+    entry = other.submit(processors, walltime, run_time)
+    promised = entry.promise
+    ended = None
+    while ended is None:
+        instant = other.next_instant()
+        assert instant is not None, "a job in the schedule has a start or an end to come"
+        for event in other.advance(max(instant, other.schedule.now)):
+            if event.kind == "ended" and event.id == entry.id:
+                ended = event.time
+    return Fate(processors, promised, entry.start, ended)

@@ -1,0 +1,182 @@
+import json
+import tomllib
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gas.cli.fit import fit
+from gas.errors import BadInput
+from gas.pictures.fit import draw_fit
+from speedup_models import fitting
+from speedup_models.downey import Downey
+from speedup_models.fields import FieldError, Fields
+from speedup_models.model import ModelError, model_from_table
+
+COUNTS = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256])
+
+
+@pytest.fixture
+def timings(tmp_path):
+    """A file of timings that Downey's model describes, give or take 2%."""
+    seconds = Downey(3600, 40, 0.6).seconds(COUNTS) * (1 + 0.02 * (-1.0) ** np.arange(COUNTS.size))
+    path = tmp_path / "lu.csv"
+    rows = "".join(f"{n},{s:.3f}\n" for n, s in zip(COUNTS, seconds, strict=True))
+    path.write_text("# lu, class C\nprocessors,seconds\n" + rows)
+    return path
+
+
+@pytest.fixture
+def gas():
+    app = typer.Typer()
+    app.command()(fit)
+
+    def run(*arguments, **options):
+        words = [str(argument) for argument in arguments]
+        if "--bootstrap" not in words:
+            words += ["--bootstrap", "5"]
+        return CliRunner().invoke(app, words, **options)
+
+    return run
+
+
+def test_the_comparison_is_a_table_and_a_sentence_on_standard_output(gas, timings):
+    result = gas(timings)
+    assert result.exit_code == 0
+    for word in ("Downey's model *", "Amdahl's law", "sequential_time", "serial_fraction", "sigma", "AICc"):
+        assert word in result.stdout
+    assert "AICc prefers Downey's model" in " ".join(result.stdout.split())
+    assert result.stderr == ""
+
+
+def test_json_is_one_object_with_a_schema(gas, timings):
+    result = gas(timings, "--json", "--seed", 3)
+    document = json.loads(result.stdout)
+    assert document["schema"] == "gas.fit/1"
+    assert (document["name"], document["better"], document["written"], document["decided"]) == (
+        "lu",
+        "downey",
+        "downey",
+        True,
+    )
+    assert document["processors"] == COUNTS.tolist()
+    assert (document["seed"], document["bootstrap"], document["timings"]) == (3, 5, 9)
+    a = document["models"]["downey"]["parameters"]["A"]
+    assert a["low"] <= a["value"] <= a["high"]
+    assert not a["unbounded"]
+    assert document["models"]["downey"]["aicc"] < document["models"]["amdahl"]["aicc"]
+
+
+def test_json_holds_no_infinity(gas, tmp_path):
+    path = tmp_path / "ep.csv"
+    path.write_text("processors,seconds\n" + "".join(f"{n},{1000 / n}\n" for n in COUNTS))
+    document = json.loads(gas(path, "--json").stdout, parse_constant=pytest.fail)
+    a = document["models"]["downey"]["parameters"]["A"]
+    assert (a["high"], a["unbounded"]) == (None, True)
+
+
+def test_without_a_bootstrap_there_are_no_intervals(gas, timings):
+    assert "no interval" in gas(timings, "--bootstrap", 0).stdout
+    document = json.loads(gas(timings, "--json", "--bootstrap", 0).stdout)
+    assert document["models"]["amdahl"]["parameters"]["serial_fraction"]["low"] is None
+
+
+def test_timings_come_from_standard_input_too(gas, timings):
+    result = gas("-", "--json", input=timings.read_text())
+    assert json.loads(result.stdout)["name"] == "application"
+
+
+def test_warnings_go_to_standard_error(gas, tmp_path):
+    path = tmp_path / "mg.csv"
+    path.write_text("processors,seconds\n2,41\n8,18\n64,36\n")
+    result = gas(path, "--json")
+    assert "Warning: the time rises from 18 s on 8 processors to 36 s on 64" in result.stderr
+    assert json.loads(result.stdout)["warnings"]
+
+
+def test_the_application_file_is_written_and_can_be_read(gas, timings, tmp_path):
+    output = tmp_path / "lu.toml"
+    result = gas(timings, "-o", output, "--name", "lu.C")
+    assert result.exit_code == 0
+    assert "lu.toml: written, Downey's model" in "".join(result.stderr.split("\n"))
+    document = tomllib.loads(output.read_text())
+    assert document["name"] == "lu.C"
+    assert isinstance(model_from_table(Fields(document["speedup"], "lu.toml")), Downey)
+
+
+def test_the_other_model_can_be_asked_for(gas, timings, tmp_path):
+    output = tmp_path / "lu.toml"
+    result = gas(timings, "-o", output, "--model", "amdahl", "--json")
+    assert tomllib.loads(output.read_text())["speedup"]["model"] == "amdahl"
+    document = json.loads(result.stdout)
+    assert (document["better"], document["written"]) == ("downey", "amdahl")
+
+
+def test_an_existing_application_file_is_kept_unless_forced(gas, timings, tmp_path):
+    output = tmp_path / "lu.toml"
+    output.write_text("mine")
+    result = gas(timings, "-o", output)
+    assert isinstance(result.exception, BadInput)
+    assert str(result.exception) == f"{output}: is there already; give another name or add --force"
+    assert output.read_text() == "mine"
+    assert gas(timings, "-o", output, "--force").exit_code == 0
+    assert tomllib.loads(output.read_text())["name"] == "lu"
+
+
+def test_the_same_seed_writes_the_same_bytes(gas, timings, tmp_path):
+    for name in ("a.toml", "b.toml"):
+        gas(timings, "-o", tmp_path / name, "--seed", 4)
+    assert (tmp_path / "a.toml").read_bytes() == (tmp_path / "b.toml").read_bytes()
+
+
+def test_mistakes_are_errors_that_name_the_place(gas, timings, tmp_path):
+    for arguments, kind, message in [
+        ([tmp_path / "none.csv"], FieldError, "none.csv: cannot be read"),
+        ([timings, "-o", tmp_path / "no" / "lu.toml"], BadInput, "lu.toml: cannot be written: No such file"),
+        ([timings, "--plot", tmp_path / "lu.gif"], BadInput, 'pictures are .pdf, .png, .svg, not ".gif"'),
+        ([timings, "--plot", tmp_path / "no" / "lu.png"], BadInput, "lu.png: cannot be written: No such file"),
+        ([timings, "-o", tmp_path / "lu.toml", "--name", "a\nb"], ModelError, "one line of printable text"),
+    ]:
+        error = gas(*arguments).exception
+        assert isinstance(error, kind)
+        assert isinstance(error, ValueError)
+        assert message in str(error)
+    assert not (tmp_path / "lu.toml").exists()
+
+
+SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("suffix", SIGNATURES)
+def test_the_picture_is_of_the_suffixs_kind_and_the_same_every_time(gas, timings, tmp_path, suffix):
+    first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+    assert gas(timings, "--plot", first).exit_code == 0
+    assert gas(timings, "--plot", second).exit_code == 0
+    assert first.read_bytes().startswith(SIGNATURES[suffix])
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_picture_ignores_the_users_style(timings, tmp_path):
+    import matplotlib
+
+    report = fitting.fit(*fitting.read_timings(timings), bootstrap=3)
+    draw_fit(report, tmp_path / "a.svg")
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": "mine"}):
+        draw_fit(report, tmp_path / "b.SVG")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.SVG").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        {1: 3, 2: 2, 4: 1},
+        {1: 5, 2: 5, 4: 5},
+        {16: 1e-3, 100_000: 1e-6, 2**31: 1e6},
+        {n: 100 / n for n in range(1, 200)},
+    ],
+)
+def test_all_kinds_of_timings_can_be_drawn(pairs, tmp_path):
+    path = tmp_path / "x.png"
+    draw_fit(fitting.fit(list(pairs), list(pairs.values()), bootstrap=2), path)
+    assert path.stat().st_size > 5000

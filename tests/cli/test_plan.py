@@ -1,0 +1,251 @@
+import io
+import json
+import sys
+
+import pytest
+
+from gas import AvailabilityList
+from gas.endpoints import S3Endpoint
+
+PAPER = AvailabilityList.of([0, 1, 5, 6, 7, 11], [5, 10, 0, 10, 20, 40], scheduler="paper")
+
+EXAMPLE = """
+name = "example"
+[speedup]
+model = "table"
+times = { 10 = 5, 20 = 3, 30 = 2 }
+[walltime]
+safety = 1
+"""
+
+
+@pytest.fixture
+def example(tmp_path):
+    (tmp_path / "example.toml").write_text(EXAMPLE)
+    return str(tmp_path / "example.toml")
+
+
+@pytest.fixture
+def paper(tmp_path):
+    (tmp_path / "paper.json").write_text(json.dumps(PAPER.to_wire()))
+    return str(tmp_path / "paper.json")
+
+
+def test_the_papers_example_end_to_end(gas, example, paper):
+    result = gas("plan", example, "-a", paper, "--json")
+    assert result.code == 0
+    plan = result.json
+    assert plan["schema"] == "gas.plan/1"
+    assert [(c["processors"], c["start"], c["finish"]) for c in plan["candidates"]] == [
+        (20, 7, 10),
+        (10, 6, 11),
+        (30, 11, 13),
+    ]
+    assert plan["best"] == {
+        "scheduler": "paper",
+        "processors": 20,
+        "walltime": 3,
+        "execution_time": 3,
+        "processor_seconds": 60,
+        "start": 7,
+        "start_iso": "1970-01-01T00:00:07Z",
+        "finish": 10,
+        "finish_iso": "1970-01-01T00:00:10Z",
+        "kind": "promise",
+    }
+    assert plan["endpoints"] == [{"name": "paper", "ok": True, "error": None}]
+
+
+def test_the_plan_for_people_says_the_same_and_draws_it(gas, example, paper):
+    result = gas("plan", example, "-a", paper)
+    assert "example: 20 processors on paper for 3 s: starts in 7s, finishes in 10s" in result.out
+    assert "best: 20 processors" in result.out
+    assert result.err == ""
+
+
+def test_explain_says_why_each_size_lost_or_is_impossible(gas, example, paper, tmp_path):
+    (tmp_path / "more.toml").write_text(EXAMPLE.replace("30 = 2", "30 = 2, 50 = 1"))
+    result = gas("plan", str(tmp_path / "more.toml"), "-a", paper, "--explain")
+    assert "finishes 1s later" in result.out
+    assert "machine too small: it has 40 processors" in result.out
+
+
+def test_a_list_from_standard_input(gas, example, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(PAPER.to_wire()).encode())))
+    assert gas("plan", example, "-a", "-", "--json").json["best"]["processors"] == 20
+
+
+def test_what_the_user_may_add(gas, example, paper):
+    def best(*options):
+        return gas("plan", example, "-a", paper, "--json", *options).json["best"]["processors"]
+
+    assert best("--not-before", "+11s") == 30
+    assert best("--tolerance", "10%") == 10
+    assert best("--max-processor-hours", "0.015") == 10
+    assert best("--deadline", "@10") == 20
+    assert best("--algorithm", "walk") == 20
+
+
+def test_nothing_possible_is_exit_3_with_the_reason(gas, example, paper):
+    result = gas("plan", example, "-a", paper, "--deadline", "+9s")
+    assert result.code == 3
+    assert result.err.startswith("gas: example: no request is possible: would finish 1s after the deadline")
+    result = gas("plan", example, "-a", paper, "--deadline", "+9s", "--json")
+    assert (result.code, result.json["best"]) == (3, None)
+    assert {r["reason"] for r in result.json["rejected"]} >= {"would finish 1s after the deadline"}
+
+
+def test_several_schedulers_and_one_that_does_not_answer(gas, example, paper, s3):
+    result = gas("plan", example, "-e", s3.url, "-e", "http://127.0.0.1:9", "-a", paper, "--json")
+    assert result.code == 0
+    assert [e["ok"] for e in result.json["endpoints"]] == [True, False, True]
+    assert {c["scheduler"] for c in result.json["candidates"]} == {"s3", "paper"}
+    assert result.json["best"]["start"] == result.json["now"]  # the old list gains nothing from its age
+    assert "cannot be reached" in result.err
+
+
+def test_none_answering_is_exit_4(gas, example):
+    result = gas("plan", example, "-e", "http://127.0.0.1:9")
+    assert result.code == 4
+    assert "no scheduler answered" in result.err
+
+
+def test_limits_of_the_configuration_are_kept(gas, example, paper, tmp_path):
+    config = tmp_path / "gas.toml"
+    config.write_text(f'[endpoints.disk]\ntype = "file"\npath = "{paper}"\nmax_processors = 15\n')
+    result = gas("plan", example, "--config", str(config), "--json")
+    assert result.json["best"]["processors"] == 10
+    assert result.json["best"]["scheduler"] == "disk"
+
+
+def test_plot_draws_a_file(gas, example, paper, tmp_path):
+    target = tmp_path / "plan.png"
+    assert gas("plan", example, "-a", paper, "--plot", str(target)).code == 0
+    assert target.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plan"], "Missing argument"),
+        (["plan", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
+        (["plan", "LU"], "no scheduler to plan with"),
+        (["plan", "LU", "-a", "nowhere.json"], "nowhere.json: cannot be read"),
+        (["plan", "LU", "-a", "-", "-a", "-"], "only once"),
+        (["plan", "LU", "-e", "kth"], 'there is no endpoint "kth"'),
+        (["plan", "LU", "-e", "http://x:y"], "is not the address of a service"),
+        (["plan", "LU", "-a", "PAPER", "--tolerance", "5"], "write a percentage like 5%"),
+        (["plan", "LU", "-a", "PAPER", "--tolerance", "nan%"], "must be 0% or more"),
+        (["plan", "LU", "-a", "PAPER", "--max-processor-hours", "0"], "max-processor-hours 0.0: must be more than 0"),
+        (["plan", "LU", "-a", "PAPER", "--max-processor-hours", "nan"], "must be more than 0"),
+        (["plan", "LU", "-a", "PAPER", "--max-processor-hours", "x"], "--max-processor-hours"),
+        (["plan", "LU", "-a", "PAPER", "--deadline", "tomorrow"], "--deadline 'tomorrow': not an instant"),
+        (["plan", "LU", "-a", "PAPER", "--deadline", "+1:30"], "could mean 1h30m or 1m30s"),
+        (["plan", "LU", "-a", "PAPER", "--algorithm", "magic"], "there are exact and walk"),
+        (["plan", "LU", "-a", "PAPER", "--plot", "plan.gif"], ".png"),
+        (["plan", "LU", "-a", "PAPER", "--explian"], "No such option"),
+        (["plann"], 'did you mean "plan"'),
+    ],
+)
+def test_bad_command_lines_are_one_message_and_exit_2(gas, lu, paper, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = gas(*[{"LU": lu, "PAPER": paper}.get(a, a) for a in arguments])
+    assert message in result.err
+    assert result.code == (1 if message.startswith("there is no endpoint") else 2)
+    assert result.out == ""
+
+
+# ---------------------------------------------------------------------------------------------------------- submit
+
+
+def test_submit_plans_sends_and_tells_the_application_its_size(gas, tmp_path, s3):
+    (tmp_path / "app.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 4 = 20, 8 = 12 }\n')
+    script = "echo $GAS_PROCESSORS {processors} {walltime} $GREETING; pwd"
+    result = gas(
+        "submit", str(tmp_path / "app.toml"), "-e", s3.url, "--json", "--env", "GREETING=hi",
+        "--directory", str(tmp_path), "--", "sh", "-c", script,
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    submission = result.json
+    assert submission["schema"] == "gas.submission/1"
+    assert submission["job"]["processors"] == submission["plan"]["best"]["processors"] == 8
+    reference = [str(submission["job"]["id"]), "-e", s3.url]
+    assert gas("wait", *reference).code == 0
+    assert gas("logs", *reference).out == f"8 8 14 hi\n{tmp_path}\n"
+
+
+def test_submit_runs_where_it_was_called_if_the_scheduler_is_on_this_machine(gas, lu, s3, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    job = gas("submit", lu, "-e", s3.url, "--json", "--", "pwd").json["job"]
+    gas("wait", str(job["id"]), "-e", s3.url)
+    assert gas("logs", str(job["id"]), "-e", s3.url).out.strip() == str(tmp_path)
+
+
+def test_simulate_holds_the_processors_for_the_expected_time(gas, lu, s3):
+    job = gas("submit", lu, "-e", s3.url, "--simulate", "--json").json["job"]
+    assert (job["actuator"], job["processors"], job["run_time"], job["walltime"]) == ("simulated", 8, 115, 127)
+
+
+def test_dry_run_sends_nothing(gas, lu, s3):
+    result = gas("submit", lu, "-e", s3.url, "--dry-run", "--", "mpirun", "-n", "{processors}", "./lu")
+    assert "would run mpirun -n 8 ./lu (nothing was submitted)" in result.out
+    as_json = gas("submit", lu, "-e", s3.url, "--dry-run", "--json", "--", "x", "{walltime}").json
+    assert as_json["command"] == ["x", "127"]
+    assert s3.get("/v1/jobs?ended=9").json()["jobs"] == []
+
+
+def test_a_stale_plan_is_made_again_and_then_sent(gas, lu, s3, monkeypatch):
+    original = S3Endpoint.submit
+    seen = []
+
+    def crowd_first(self, request, job):
+        if not seen:
+            s3.simulated(10, 1000)  # somebody else takes the machine between planning and submitting
+        seen.append(request)
+        return original(self, request, job)
+
+    monkeypatch.setattr(S3Endpoint, "submit", crowd_first)
+    result = gas("submit", lu, "-e", s3.url, "--simulate", "--json")
+    assert (result.code, result.json["attempts"]) == (0, 2)
+    assert "went stale" in result.err
+    assert result.json["job"]["promise"] >= result.json["plan"]["now"] + 990
+
+
+def test_a_plan_that_is_stale_again_and_again_is_given_up_with_exit_5(gas, lu, s3, monkeypatch):
+    original = S3Endpoint.submit
+
+    def crowd(self, request, job):
+        s3.simulated(10, 1000)
+        return original(self, request, job)
+
+    monkeypatch.setattr(S3Endpoint, "submit", crowd)
+    result = gas("submit", lu, "-e", s3.url, "--simulate")
+    assert result.code == 5
+    assert "nothing was submitted" in result.err
+    assert {j["name"] for j in s3.get("/v1/jobs?ended=9").json()["jobs"]} == {"job"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["submit", "LU", "-e", "URL"], "no command: write it after --"),
+        (["submit", "LU", "-e", "URL", "--simulate", "--", "x"], "leave one of the two out"),
+        (["submit", "LU", "-e", "URL", "--env", "x", "--", "x"], "write NAME=VALUE"),
+        (["submit", "LU", "--", "x"], "no scheduler to plan with"),
+        (["submit", "LU", "-e", "URL", "--nmae", "x", "--", "x"], "No such option"),
+    ],
+)
+def test_bad_submissions_send_nothing(gas, lu, s3, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = gas(*[{"LU": lu, "URL": s3.url}.get(a, a) for a in arguments])
+    assert result.code == 2
+    assert message in result.err
+    assert s3.get("/v1/jobs?ended=9").json()["jobs"] == []
+
+
+def test_a_list_that_takes_no_jobs_is_said_so(gas, example, paper, tmp_path):
+    config = tmp_path / "gas.toml"
+    config.write_text(f'[endpoints.disk]\ntype = "file"\npath = "{paper}"\n')
+    result = gas("submit", example, "--config", str(config), "--", "x")
+    assert result.code == 2
+    assert "takes no jobs" in result.err

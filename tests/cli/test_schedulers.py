@@ -1,0 +1,58 @@
+import json
+
+
+def test_availability_as_a_table_a_picture_and_a_list_that_can_be_planned_with(gas, s3, lu, tmp_path):
+    s3.simulated(6, 3600)
+    shown = gas("availability", "-e", s3.url)
+    assert "s3: 10 processors, promises" in shown.out
+    assert "█" in shown.out
+    assert "for ever" in shown.out
+    saved = tmp_path / "saved.json"
+    saved.write_text(gas("availability", "-e", s3.url, "--json").out)
+    assert gas("plan", lu, "-a", str(saved), "--json").json["best"]["processors"] == 4
+
+
+def test_availability_of_several(gas, start_s3):
+    first, second = start_s3(10, name="one"), start_s3(20, name="two")
+    lists = gas("availability", "-e", first.url, "-e", second.url, "--json").json["lists"]
+    assert [(one["scheduler"], one["processors"]) for one in lists] == [("one", 10), ("two", 20)]
+
+
+def test_availability_can_be_drawn(gas, s3, tmp_path):
+    target = tmp_path / "free.svg"
+    assert gas("availability", "-e", s3.url, "--plot", str(target)).code == 0
+    assert b"<svg" in target.read_bytes()
+
+
+def test_availability_of_one_that_does_not_answer_is_exit_4(gas):
+    result = gas("availability", "-e", "http://127.0.0.1:9")
+    assert result.code == 4
+    assert "cannot be reached" in result.err
+
+
+def test_endpoints_says_of_each_what_it_is(gas, s3, tmp_path):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps(s3.get("/v1/availability").json()))
+    config = tmp_path / "gas.toml"
+    config.write_text(
+        f'[endpoints.kth]\ntype = "s3"\nurl = "{s3.url}"\nmax_walltime = "12h"\n'
+        f'[endpoints.disk]\ntype = "file"\npath = "{path}"\n'
+        '[endpoints.gone]\ntype = "s3"\nurl = "http://127.0.0.1:9"\nretries = 0\n'
+        '[endpoints.bad]\ntype = "nothing"\n'
+    )
+    result = gas("endpoints", "--config", str(config), "--json")
+    assert result.code == 0
+    kth, disk, gone, bad = result.json["endpoints"]
+    assert (kth["ok"], kth["kind"], kth["takes_jobs"], kth["max_walltime"]) == (True, "promise", True, 43200)
+    assert (disk["ok"], disk["takes_jobs"], disk["processors"]) == (True, False, 10)
+    assert gone["ok"] is False
+    assert "cannot be reached" in gone["error"]
+    assert bad["ok"] is False
+    assert "nothing" in bad["error"]
+    table = gas("endpoints", "--config", str(config))
+    assert "12h00m" in table.out
+    assert "cannot be reached" in table.err
+
+
+def test_endpoints_where_none_answers_is_exit_4(gas):
+    assert gas("endpoints", "-e", "http://127.0.0.1:9").code == 4

@@ -1,0 +1,134 @@
+"""Fixtures shared by all tests: a real S³ on a real socket, the command line, and where real logs are."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+LU = """
+name = "lu.C"
+[speedup]
+model = "nas"
+benchmark = "LU"
+class = "C"
+"""
+
+
+@pytest.fixture(scope="session")
+def traces() -> Path:
+    """The folder of real logs, named by GAS_TRACES."""
+    folder = os.environ.get("GAS_TRACES", "")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("needs real logs: GAS_TRACES names no folder")
+    return Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No configuration or state of the person who runs the tests is read or written."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("GAS_CONFIG", raising=False)
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+@pytest.fixture
+def lu(tmp_path: Path) -> str:
+    """The application file of LU class C."""
+    path = tmp_path / "lu.toml"
+    path.write_text(LU)
+    return str(path)
+
+
+class Client:
+    """A real S³ of its own for a test, spoken to over HTTP."""
+
+    def __init__(self, embedded: Any) -> None:
+        self.embedded = embedded
+        self.scheduler = embedded.scheduler
+        self.url: str = embedded.url
+
+    def get(self, path: str, **options: Any) -> requests.Response:
+        return requests.get(self.url + path, timeout=30, **options)
+
+    def post(self, path: str, body: Any) -> requests.Response:
+        return requests.post(self.url + path, json=body, timeout=30)
+
+    def delete(self, path: str) -> requests.Response:
+        return requests.delete(self.url + path, timeout=30)
+
+    def simulated(self, processors: int, walltime: int, run_time: int | None = None, **more: Any) -> dict[str, Any]:
+        actuator = {"kind": "simulated", "run_time": walltime if run_time is None else run_time}
+        answer = self.post("/v1/jobs", {"processors": processors, "walltime": walltime, "actuator": actuator, **more})
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    def process(self, processors: int, walltime: int, *command: str, **more: Any) -> dict[str, Any]:
+        actuator = {"kind": "process", "command": list(command), **more}
+        answer = self.post("/v1/jobs", {"processors": processors, "walltime": walltime, "actuator": actuator})
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    def job(self, id: int) -> dict[str, Any]:
+        return self.get(f"/v1/jobs/{id}").json()
+
+
+@pytest.fixture
+def start_s3(tmp_path: Path) -> Iterator[Callable[..., Client]]:
+    """Start any number of services: ``start_s3(processors, name=..., state=..., clock_speed=...)``."""
+    from gas.service.live import LiveScheduler
+    from gas.service.server import Embedded
+
+    running = []
+
+    def start(processors: int = 10, *, name: str = "s3", state: Path | None = None, clock_speed: float = 1.0) -> Client:
+        directory = state or tmp_path / f"s3-{len(running)}"
+        embedded = Embedded(LiveScheduler(name, processors, directory, clock_speed=clock_speed))
+        embedded.__enter__()
+        running.append(embedded)
+        return Client(embedded)
+
+    yield start
+    for embedded in running:
+        for job in embedded.scheduler.jobs() if embedded._thread.is_alive() else []:
+            embedded.scheduler.cancel(job.id)
+        embedded.__exit__(None, None, None)
+
+
+@pytest.fixture
+def s3(start_s3: Callable[..., Client]) -> Client:
+    """An idle S³ of ten processors."""
+    return start_s3(10)
+
+
+@dataclass
+class Outcome:
+    """What a run of the command line left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def gas(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Run the command line in this process: ``gas("plan", file, "--json")``."""
+    from gas.cli.main import run
+
+    def call(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        code = run([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return Outcome(code, captured.out, captured.err)
+
+    return call

@@ -1,0 +1,130 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from gas.endpoints import FileEndpoint, S3Endpoint, load_configuration
+from gas.endpoints.configuration import find_configuration
+from gas.errors import GasError, Missing, NotFound
+from gas.planner import Limits
+from speedup_models import FieldError
+
+GOOD = """
+[endpoints.kth]
+type = "s3"
+url = "http://127.0.0.1:8642"
+timeout = 2.5
+max_processors = 64
+max_walltime = "12h"
+
+[endpoints.disk]
+type = "file"
+path = "kth.json"
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text):
+        path = tmp_path / "gas.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_endpoints_have_names_types_and_limits(write):
+    configuration = load_configuration(write(GOOD))
+    assert configuration.names == ["kth", "disk"]
+    kth, disk = configuration.endpoint("kth"), configuration.endpoint("disk")
+    assert isinstance(kth, S3Endpoint)
+    assert (kth.name, kth.address, kth.limits) == ("kth", "http://127.0.0.1:8642", Limits(64, 43200))
+    assert disk == FileEndpoint("disk", "kth.json")
+
+
+def test_no_file_is_an_empty_configuration(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert load_configuration().names == []
+
+
+def test_where_the_configuration_is_looked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "config" / "gas" / "config.toml"
+    home.parent.mkdir(parents=True)
+    home.touch()
+    assert find_configuration() == home
+    Path("gas.toml").touch()
+    assert find_configuration() == Path("gas.toml")
+    monkeypatch.setenv("GAS_CONFIG", "/else/where.toml")
+    assert find_configuration() == Path("/else/where.toml")
+    assert find_configuration(Path("said.toml")) == Path("said.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[endpoint.kth]", 'did you mean "endpoints"'),
+        ("endpoints = 3", r"\[endpoints\]: 3 is not a table"),
+        ("[endpoints]\nkth = 3", r"\[kth\]: 3 is not a table"),
+        ('[endpoints."a b"]\ntype = "s3"', "cannot be a name"),
+        ("[endpoints.kth\n", "not TOML"),
+        ("a = " + "9" * 5000, "not TOML|not a"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used(write, text, message):
+    with pytest.raises((GasError, FieldError), match=message):
+        load_configuration(write(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "type: is missing"),
+        ('type = "s4"', 'type: "s4" is not known; known: file, s3'),
+        ('type = "s3"', "url: is missing"),
+        ('type = "s3"\nurl = "kth"', "url: 'kth': is not the address"),
+        ('type = "s3"\nurl = 3', "url: 3 is not a text"),
+        ('type = "s3"\nurll = "http://x"', 'url: is missing .is "urll" meant'),
+        ('type = "s3"\nurl = "http://x"\ntimeot = 3', 'did you mean "timeout"'),
+        ('type = "s3"\nurl = "http://x"\ntimeout = 0', "timeout: 0 must be more than 0"),
+        ('type = "s3"\nurl = "http://x"\ntimeout = nan', "timeout: nan is not a finite number"),
+        ('type = "s3"\nurl = "http://x"\nretries = -1', "retries: -1 is below 0"),
+        ('type = "s3"\nurl = "http://x"\nmax_processors = 0', "max_processors: 0 is below 1"),
+        ('type = "s3"\nurl = "http://x"\nmax_walltime = "1:30"', "could mean 1h30m or 1m30s"),
+        ('type = "file"', "path: is missing"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_used_names_its_place(write, text, message):
+    configuration = load_configuration(write(f"[endpoints.kth]\n{text}"))
+    with pytest.raises((GasError, FieldError), match=message) as caught:
+        configuration.endpoint("kth")
+    assert "[endpoints.kth]" in str(caught.value)
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(write):
+    with pytest.raises(NotFound, match='did you mean "disk"'):
+        load_configuration(write(GOOD)).endpoint("disc")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(GasError, match="none.toml: cannot be read: No such file"):
+        load_configuration(tmp_path / "none.toml")
+
+
+def test_a_broken_plug_in_disturbs_only_its_own_endpoints(write, tmp_path, monkeypatch):
+    metadata = tmp_path / "site" / "plug_in-1.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(
+        "[gas.endpoints]\nbroken = broken_plug_in_of_a_test:make\nfailing = failing_plug_in_of_a_test:make\n"
+    )
+    (metadata.parent / "failing_plug_in_of_a_test.py").write_text("def make(name, fields):\n    return 1 / 0\n")
+    monkeypatch.syspath_prepend(metadata.parent)
+    text = f'{GOOD}\n[endpoints.other]\ntype = "broken"\n[endpoints.third]\ntype = "failing"\n'
+    configuration = load_configuration(write(text))
+    assert configuration.endpoint("kth").name == "kth"
+    with pytest.raises(Missing, match='plug-in "broken" cannot be loaded'):
+        configuration.endpoint("other")
+    with pytest.raises(Missing, match='plug-in "failing" failed: ZeroDivisionError'):
+        configuration.endpoint("third")
+    sys.modules.pop("failing_plug_in_of_a_test", None)

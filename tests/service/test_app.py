@@ -1,0 +1,265 @@
+import json
+import time
+
+import pytest
+import requests
+
+from gas.service.live import LiveScheduler
+from gas.service.server import Embedded
+
+
+def wait_for(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+    return value
+
+
+def ended(s3, id):
+    return wait_for(lambda: (job := s3.job(id))["finished"] and job)
+
+
+def test_the_availability_list_is_the_wire_format(s3):
+    answer = s3.get("/v1/availability").json()
+    assert answer["schema"] == "gas.availability/1"
+    assert answer["kind"] == "promise"
+    assert answer["frames"] == [{"start": answer["now"], "end": None, "free": 10}]
+
+
+def test_submitting_answers_at_once_with_the_promised_start(s3):
+    first = s3.simulated(10, 3600)
+    second = s3.simulated(4, 100)
+    assert first["state"] == "running"
+    assert second["state"] == "queued"
+    assert second["promise"] == first["start"] + 3600
+    assert second["start"] is None
+    assert second["promise_iso"].endswith("Z")
+
+
+def test_the_etag_changes_with_the_schedule_and_not_with_the_clock(s3):
+    tag = s3.get("/v1/availability").headers["ETag"]
+    again = s3.get("/v1/availability", headers={"If-None-Match": tag})
+    assert (again.status_code, again.headers["ETag"], again.content) == (304, tag, b"")
+    s3.simulated(1, 3600)
+    changed = s3.get("/v1/availability", headers={"If-None-Match": tag})
+    assert changed.status_code == 200
+    assert changed.headers["ETag"] != tag
+
+
+def test_start_by_refuses_with_412_and_the_new_list(s3):
+    running = s3.simulated(10, 3600)
+    actuator = {"kind": "simulated", "run_time": 1}
+    body = {"processors": 1, "walltime": 10, "start_by": running["start"] + 3599, "actuator": actuator}
+    answer = s3.post("/v1/jobs", body)
+    assert answer.status_code == 412
+    assert answer.json()["availability"]["frames"][0]["free"] == 0
+    assert "plan again" in answer.json()["error"]["message"]
+    assert len(s3.get("/v1/jobs").json()["jobs"]) == 1
+    body["start_by"] += 1
+    assert s3.post("/v1/jobs", body).status_code == 201
+
+
+def test_a_process_runs_and_its_status_and_output_are_kept(s3):
+    job = s3.process(
+        2, 60, "sh", "-c", "echo $GAS_PROCESSORS $GAS_JOB_ID $X; echo oops >&2; exit 3", environment={"X": "é"}
+    )
+    done = ended(s3, job["id"])
+    assert (done["state"], done["exit_status"], done["signal"]) == ("failed", 3, None)
+    assert s3.get(f"/v1/jobs/{job['id']}/output").content.decode() == f"2 {job['id']} é\n"
+    assert s3.get(f"/v1/jobs/{job['id']}/output?stream=stderr").content == b"oops\n"
+
+
+def test_an_early_end_starts_the_next_job_before_its_promise(s3):
+    s3.process(10, 3600, "true")
+    second = s3.process(10, 3600, "true")
+    assert ended(s3, second["id"])["finished"] < second["promise"]
+
+
+def test_a_process_is_killed_at_its_walltime(s3):
+    job = s3.process(1, 1, "sleep", "60")
+    done = ended(s3, job["id"])
+    assert done["state"] == "timeout"
+    assert done["finished"] <= done["start"] + 1
+
+
+def test_a_command_that_cannot_start_fails_and_says_why(s3):
+    done = ended(s3, s3.process(1, 60, "/no/such/command")["id"])
+    assert done["state"] == "failed"
+    assert "/no/such/command" in done["message"]
+
+
+def test_cancelling_ends_a_running_process_and_frees_its_processors(s3):
+    job = s3.process(10, 3600, "sleep", "600")
+    waiting = s3.simulated(10, 60)
+    assert s3.delete(f"/v1/jobs/{job['id']}").status_code == 200
+    assert ended(s3, job["id"])["state"] == "cancelled"
+    assert wait_for(lambda: s3.job(waiting["id"])["state"] == "running")
+
+
+def test_cancelling_is_repeatable_and_of_a_waiting_job_immediate(s3):
+    s3.simulated(10, 3600)
+    job = s3.simulated(10, 60)
+    for _ in range(2):
+        answer = s3.delete(f"/v1/jobs/{job['id']}")
+        assert (answer.status_code, answer.json()["state"], answer.json()["start"]) == (200, "cancelled", None)
+
+
+def test_a_reservation_holds_its_span_and_jobs_flow_around_it(s3):
+    now = s3.get("/v1/availability").json()["now"]
+    body = {"processors": 10, "start": now + 100, "walltime": 50}
+    reserved = s3.post("/v1/reservations", body)
+    assert reserved.status_code == 201
+    assert reserved.json()["state"] == "reserved"
+    assert s3.simulated(1, 3600)["promise"] >= now + 150
+    clash = s3.post("/v1/reservations", {**body, "start": now + 120})
+    assert clash.status_code == 412
+    assert s3.delete(f"/v1/jobs/{reserved.json()['id']}").json()["state"] == "cancelled"
+
+
+def test_the_same_key_returns_the_same_job(s3):
+    body = {"processors": 1, "walltime": 60, "actuator": {"kind": "simulated", "run_time": 60}, "key": "abc"}
+    first, second = s3.post("/v1/jobs", body), s3.post("/v1/jobs", body)
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert first.json()["id"] == second.json()["id"]
+    other = s3.post("/v1/jobs", {**body, "walltime": 61})
+    assert other.status_code == 409
+    assert "abc" in other.json()["error"]["message"]
+
+
+def test_jobs_are_listed_in_submission_order_after_those_that_ended(s3):
+    done = s3.simulated(1, 5, 0)
+    running, waiting = s3.simulated(10, 3600), s3.simulated(10, 60)
+    assert [j["id"] for j in s3.get("/v1/jobs").json()["jobs"]] == [running["id"], waiting["id"]]
+    assert [j["id"] for j in s3.get("/v1/jobs?ended=5").json()["jobs"]] == [done["id"], running["id"], waiting["id"]]
+
+
+def test_healthz_says_how_busy_it_is(s3):
+    s3.simulated(7, 3600)
+    s3.simulated(7, 3600)
+    answer = s3.get("/healthz").json()
+    assert (answer["status"], answer["in_use"], answer["running"], answer["queued"]) == ("ok", 7, 1, 1)
+    assert answer["promises_broken"] == 0
+
+
+def test_the_openapi_document_describes_every_route_with_examples(s3):
+    document = s3.get("/openapi.json").json()
+    routes = {(m.upper(), path) for path, methods in document["paths"].items() for m in methods}
+    assert routes == {
+        ("GET", "/v1/availability"),
+        ("POST", "/v1/jobs"),
+        ("GET", "/v1/jobs"),
+        ("GET", "/v1/jobs/{id}"),
+        ("DELETE", "/v1/jobs/{id}"),
+        ("GET", "/v1/jobs/{id}/output"),
+        ("POST", "/v1/reservations"),
+        ("GET", "/healthz"),
+    }
+    for body in ("SubmitBody", "ReserveBody", "AvailabilityAnswer"):
+        assert document["components"]["schemas"][body]["examples"]
+
+
+def test_the_examples_of_the_openapi_document_work(s3):
+    schemas = s3.get("/openapi.json").json()["components"]["schemas"]
+    now = s3.get("/v1/availability").json()["now"]
+    for example in schemas["SubmitBody"]["examples"]:
+        example["processors"] = min(example["processors"], 10)
+        example.pop("start_by", None)
+        assert s3.post("/v1/jobs", example).status_code == 201
+    reserve = schemas["ReserveBody"]["examples"][0] | {"processors": 1, "start": now + 10**6}
+    assert s3.post("/v1/reservations", reserve).status_code == 201
+
+
+SIMULATED = {"kind": "simulated", "run_time": 1}
+GOOD = {"processors": 1, "walltime": 5, "actuator": SIMULATED}
+
+BAD_BODIES = [
+    ("", "body"),
+    ("[", "not JSON"),
+    ("3", "body: 3"),
+    ("null", "body"),
+    ("{}", "body.processors: is missing"),
+    (b"\xff\xfe{", "body"),
+    ("[" * 100_000, "body"),
+    ('{"processors": NaN}', "body.processors: nan"),
+    ({**GOOD, "processors": 10**30}, "body.processors: 1000"),
+    ('{"processors": ' + "9" * 5000 + "}", "body"),
+    ({**GOOD, "processors": 11}, "the machine has 10"),
+    ({**GOOD, "processors": 0}, "body.processors: 0"),
+    ({**GOOD, "processors": -5}, "body.processors: -5"),
+    ({**GOOD, "processors": "1"}, "body.processors: '1'"),
+    ({**GOOD, "processors": 1.5}, "body.processors: 1.5"),
+    ({**GOOD, "processors": True}, "body.processors: True"),
+    ({**GOOD, "walltime": 0}, "body.walltime: 0"),
+    ({**GOOD, "walltime": -1}, "body.walltime: -1"),
+    ({**GOOD, "walltime": 2**63}, "body.walltime: 9223372036854775808"),
+    ({**GOOD, "start_by": -1}, "body.start_by: -1"),
+    ({**GOOD, "start_by": 2**60}, "body.start_by: 1152921504606846976"),
+    ({**GOOD, "wall_time": 5}, 'did you mean "walltime"'),
+    ({**GOOD, "name": ""}, "body.name"),
+    ({**GOOD, "name": "a\nb"}, "body.name"),
+    ({**GOOD, "key": "with space"}, "body.key"),
+    ({**GOOD, "actuator": {}}, "body.actuator: has no kind"),
+    ({**GOOD, "actuator": {"kind": "magic"}}, "neither process nor simulated"),
+    ({**GOOD, "actuator": {**SIMULATED, "runtime": 1}}, 'did you mean "run_time"'),
+    ({**GOOD, "actuator": {"kind": "simulated", "run_time": -1}}, "body.actuator.run_time: -1"),
+    ({**GOOD, "actuator": {"kind": "process", "command": []}}, "body.actuator.command"),
+    ({**GOOD, "actuator": {"kind": "process", "command": "ls -l"}}, "body.actuator.command"),
+    ({**GOOD, "actuator": {"kind": "process", "command": ["a\0b"]}}, "body.actuator.command"),
+    ({**GOOD, "actuator": {"kind": "process", "command": ["a"], "directory": "relative"}}, "body.actuator.directory"),
+    ({**GOOD, "actuator": {"kind": "process", "command": ["a"], "environment": {"A=B": "1"}}}, "environment"),
+]
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory):
+    with Embedded(LiveScheduler("idle", 10, tmp_path_factory.mktemp("idle"))) as embedded:
+        yield embedded.url
+
+
+@pytest.mark.parametrize(("body", "problem"), BAD_BODIES)
+def test_a_bad_body_is_refused_with_the_place_and_changes_nothing(idle, body, problem):
+    data = body if isinstance(body, (str, bytes)) else json.dumps(body)
+    answer = requests.post(idle + "/v1/jobs", data=data, headers={"Content-Type": "application/json"}, timeout=30)
+    assert answer.status_code == 422
+    message = answer.json()["error"]["message"]
+    assert problem in message
+    assert "\n" not in message
+    assert requests.get(idle + "/v1/jobs?ended=10", timeout=30).json()["jobs"] == []
+
+
+@pytest.mark.parametrize(
+    ("start", "status"), [(-1, 422), (5, 422), (2**53, 422), (2**53 - 1, 422), ("soon", 422), (None, 422)]
+)
+def test_a_bad_reservation_is_refused(idle, start, status):
+    body = {"processors": 1, "start": start, "walltime": 5}
+    answer = requests.post(idle + "/v1/reservations", json=body, timeout=30)
+    assert answer.status_code == status
+    assert "start" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/jobs/1", 404),
+        ("DELETE", "/v1/jobs/1", 404),
+        ("GET", "/v1/jobs/1/output", 404),
+        ("GET", "/v1/jobs/0", 422),
+        ("GET", "/v1/jobs/one", 422),
+        ("GET", f"/v1/jobs/{10**30}", 422),
+        ("GET", "/v1/jobs?ended=-1", 422),
+        ("GET", "/nowhere", 404),
+        ("PUT", "/v1/jobs", 405),
+    ],
+)
+def test_a_bad_path_has_its_status_and_one_clear_message(idle, method, path, status):
+    answer = requests.request(method, idle + path, timeout=30)
+    assert answer.status_code == status
+    assert set(answer.json()["error"]) == {"kind", "message"}
+
+
+def test_only_a_process_has_output(s3):
+    job = s3.simulated(1, 60)
+    answer = s3.get(f"/v1/jobs/{job['id']}/output")
+    assert answer.status_code == 409
+    assert "no output" in answer.json()["error"]["message"]

@@ -1,0 +1,88 @@
+"""Hypothesis strategies shared by the tests of the planner's and the scheduler's pure parts.
+
+Everything is small (machines of a few processors, spans of some seconds), so that a brute force over every second
+stays cheap, and instants begin at 0 as often as at a date of today.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from gas import AvailabilityList
+from speedup_models import Amdahl, Constraint, ConstraintError, Downey, Table
+
+TODAY = 1_731_000_000
+
+
+@st.composite
+def frames(draw, most_processors=8, most_frames=7, longest=8, first=st.sampled_from([0, 1, TODAY])):
+    """Return (starts, free): adjoining frames, neighbours different, the last one seldom the whole machine."""
+    count = draw(st.integers(1, most_frames))
+    lengths = draw(st.lists(st.integers(1, longest), min_size=count - 1, max_size=count - 1))
+    levels = draw(st.lists(st.integers(0, most_processors), min_size=count, max_size=count))
+    now = draw(first)
+    starts, free = [now], [levels[0]]
+    end = now
+    for length, level in zip(lengths, levels[1:], strict=True):
+        end += length
+        if level != free[-1]:
+            starts.append(end)
+            free.append(level)
+    return starts, free
+
+
+@st.composite
+def availability_lists(draw, name="machine", most_processors=8, **options):
+    """Return a valid list; the machine is at least as large as what is ever free in it."""
+    starts, free = draw(frames(most_processors, **options))
+    processors = draw(st.integers(max(1, *free), most_processors)) if len(free) > 1 else max(1, free[0])
+    return AvailabilityList.of(starts, free, processors=processors, scheduler=name)
+
+
+@st.composite
+def constraints(draw, most=10):
+    """Return a constraint of any kind that some count up to `most` meets."""
+    kind = draw(st.sampled_from(["any", "any", "power-of-two", "perfect-square", "multiple", "list"]))
+    minimum = draw(st.sampled_from([1, 1, 2, 3]))
+    maximum = draw(st.sampled_from([None, None, 4, 7]))
+    multiple = draw(st.integers(1, 4)) if kind == "multiple" else None
+    sizes = tuple(draw(st.sets(st.integers(1, most), min_size=1))) if kind == "list" else None
+    try:
+        return Constraint(kind, minimum, maximum, multiple, sizes)
+    except ConstraintError:
+        return Constraint(kind, 1, None, multiple, sizes)
+
+
+@dataclass(frozen=True)
+class Choosy:
+    """A model with a constraint of its own that knows no answer for some counts."""
+
+    times: tuple[float, ...]
+    constraint: Constraint
+    name: str = "choosy"
+    sizes: None = None
+
+    def seconds(self, processors):
+        known = np.array([np.nan, *self.times])
+        return known[np.minimum(processors, len(self.times))]
+
+
+@st.composite
+def models(draw, most=10, longest=12.0):
+    """Return a speed-up model whose times are seconds to some tens of seconds; tables need not fall."""
+    kind = draw(st.sampled_from(["table", "table", "interpolated", "downey", "amdahl", "choosy"]))
+    # Halves and quarters, so that rounding up is at work; 1e-7 more than a whole number is that number.
+    times = st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 3.0000001, 4.0, 5.75, 7.0, 9.0, longest])
+    if kind in ("table", "interpolated"):
+        given = draw(st.dictionaries(st.integers(1, most), times, min_size=1))
+        return Table.of(given, interpolate=kind == "interpolated")
+    if kind == "choosy":
+        some = st.one_of(times, st.just(float("nan")))
+        return Choosy(tuple(draw(st.lists(some, min_size=most, max_size=most))), draw(constraints(most)))
+    sequential = draw(st.sampled_from([1.0, 5.0, 24.0, 30.0]))
+    if kind == "amdahl":
+        return Amdahl(sequential, draw(st.sampled_from([0.0, 0.1, 0.5, 1.0])))
+    return Downey(sequential, draw(st.sampled_from([1.0, 3.0, 8.0])), draw(st.sampled_from([0.0, 0.5, 1.0, 2.5])))

@@ -1,0 +1,97 @@
+"""The main job on real input: S³ as a process of its own, loaded with a log, planned with and submitted to by others."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workloads import estimates, lublin, write_swf
+
+GAS = [sys.executable, "-m", "gas"]
+
+
+def gas(*arguments, check=True):
+    done = subprocess.run([*GAS, *arguments], capture_output=True, text=True, timeout=60)
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+@contextmanager
+def serving(state: Path, *options):
+    """A service in a process of its own; its address."""
+    command = [*GAS, "serve", "--state", str(state), "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as service:
+        try:
+            line = service.stdout.readline()
+            found = re.search(r"http://\S+", line)
+            assert found, service.stderr.read()
+            yield found[0]
+        finally:
+            service.send_signal(signal.SIGTERM)
+            service.wait(20)
+    assert "Traceback" not in service.stderr.read() if not service.stderr.closed else True
+
+
+@pytest.fixture(params=["made up", "KTH-SP2"])
+def log(request, tmp_path):
+    """A log file: one of the Lublin-Feitelson model, and the real one where it is at hand."""
+    if request.param == "KTH-SP2":
+        return request.getfixturevalue("traces") / "KTH-SP2-1996-2.1-cln.swf.gz", "100"
+    generator = np.random.default_rng(2)
+    generated = lublin.generate(1500, 100, generator=generator, load=0.8)
+    requested = estimates.uniform_factor(generated.run_time, 5.0, generator)
+    path = tmp_path / "made-up.swf.gz"
+    write_swf(generated.with_columns(requested_time=requested), path)
+    return path, "100"
+
+
+def test_a_job_is_planned_submitted_and_run_no_later_than_promised(log, lu, tmp_path):
+    path, size = log
+    with serving(tmp_path / "state", "--trace", str(path), "--at", "crowded", "--processors", size) as url:
+        health = json.loads(gas("endpoints", "-e", url, "--json").stdout)["endpoints"][0]
+        assert (health["processors"], health["kind"]) == (100, "promise")
+        queued = [j for j in json.loads(gas("status", "-e", url, "--json").stdout)["jobs"] if j["state"] == "queued"]
+        assert len(queued) >= 5, "the machine is meant to be crowded"
+
+        plan = json.loads(gas("plan", lu, "-e", url, "--json").stdout)
+        assert [c["finish"] for c in plan["candidates"]] == sorted(c["finish"] for c in plan["candidates"])
+        proof = tmp_path / "proof"
+        script = f"echo {{processors}} $GAS_PROCESSORS > {proof}; date +%s >> {proof}"
+        done = gas("submit", lu, "-e", url, "--json", "--", "sh", "-c", script)
+        submission = json.loads(done.stdout)
+        job, best = submission["job"], submission["plan"]["best"]
+        assert job["promise"] <= best["start"] + 2, "the promise is what was planned with"
+        # What runs under the log's load must come soon, or this test would wait for hours.
+        assert job["promise"] - job["submitted"] < 20
+
+        ended = json.loads(gas("wait", str(job["id"]), "-e", url, "--timeout", "60s", "--json").stdout)
+        assert ended["state"] == "completed"
+        assert ended["start"] <= ended["first_promise"]
+        sizes, began = proof.read_text().splitlines()
+        assert sizes == f"{best['processors']} {best['processors']}"
+        assert int(began) <= ended["first_promise"] + 1
+
+
+def test_nobody_in_the_log_is_started_later_than_promised(log, lu, tmp_path):
+    path, size = log
+    options = ("--trace", str(path), "--at", "crowded", "--processors", size, "--clock-speed", "20000")
+    with serving(tmp_path / "state", *options) as url:
+        promised = {j["id"]: j["first_promise"] for j in json.loads(gas("status", "-e", url, "--json").stdout)["jobs"]}
+        mine = json.loads(gas("submit", lu, "-e", url, "--simulate", "--json").stdout)["job"]
+        promised[mine["id"]] = mine["first_promise"]
+        deadline = time.monotonic() + 40
+        while json.loads(gas("status", "-e", url, "--json").stdout)["jobs"] and time.monotonic() < deadline:
+            time.sleep(0.5)
+        ended = json.loads(gas("status", "-e", url, "--ended", "9999", "--json").stdout)["jobs"]
+        started = {j["id"]: j["start"] for j in ended if j["start"] is not None}
+        assert len(set(started) & set(promised)) > len(promised) // 2
+        late = [id for id, start in started.items() if id in promised and start > promised[id]]
+        assert late == []
