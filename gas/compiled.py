@@ -69,8 +69,8 @@ def cache_directory(function: Callable[..., Any]) -> Path:
     for path in sorted({k.__code__.co_filename for k in kernels}):
         digest.update(path.encode() + b"\0" + Path(path).read_bytes())
     for reached in kernels:  # a constant may come from a module that holds no kernel
-        for name, value in sorted(_globals_used(reached)):
-            if isinstance(value, (bool, int, float, str)):
+        for name, value in sorted(_globals_used(reached), key=lambda used: used[0]):
+            if isinstance(value, (bool, int, float, str, tuple)):
                 digest.update(f"{reached.__module__}.{name}={value!r}".encode())
     home = os.environ.get("GAS_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gas")
     return Path(home) / f"kernels-{digest.hexdigest()[:20]}"
@@ -86,9 +86,12 @@ def _numba_version() -> str:
 
 
 def _globals_used(function: types.FunctionType) -> Iterator[tuple[str, object]]:
-    for name in function.__code__.co_names:
-        if name in function.__globals__:
-            yield name, function.__globals__[name]
+    codes = [function.__code__]
+    for code in codes:
+        codes += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]  # a comprehension's
+        for name in code.co_names:
+            if name in function.__globals__:
+                yield name, function.__globals__[name]
 
 
 def _callees(function: types.FunctionType) -> list[tuple[str, types.FunctionType]]:

@@ -238,7 +238,11 @@ def application_text(report: FitReport, name: str, model: ModelName | None = Non
 
 def percent(share: float | None) -> str:
     """Return a relative error as text, a dash for None."""
-    return "-" if share is None else f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
+    if share is None:
+        return "-"
+    if share < 1e-4:
+        return "0%" if share == 0 else "<0.01%"
+    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
 
 
 def _fitted(family: Family, timings: Timings, groups: Groups, rng: np.random.Generator, bootstrap: int) -> ModelFit:

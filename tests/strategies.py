@@ -17,8 +17,11 @@ from speedup_models import Amdahl, Constraint, ConstraintError, Downey, Table
 TODAY = 1_731_000_000
 
 
+instants = st.sampled_from([0, 1, TODAY])
+
+
 @st.composite
-def frames(draw, most_processors=8, most_frames=7, longest=8, first=st.sampled_from([0, 1, TODAY])):
+def frames(draw, most_processors=8, most_frames=7, longest=8, first=instants):
     """Return (starts, free): adjoining frames, neighbours different, the last one seldom the whole machine."""
     count = draw(st.integers(1, most_frames))
     lengths = draw(st.lists(st.integers(1, longest), min_size=count - 1, max_size=count - 1))

@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import TODAY, availability_lists, constraints, models
 
 from gas import Application, AvailabilityList, BadInput, Limits, plan
 from gas.times import LATEST
 from speedup_models import Amdahl, Constraint, Downey, Table
-from strategies import TODAY, availability_lists, constraints, models
 
 # ------------------------------------------------------------------------------------------------ the brute force
 
@@ -378,7 +378,9 @@ def reasons(application, availability, **options):
 
 
 def test_a_machine_that_is_too_small_is_named():
-    assert reasons(exactly({4: 5, 16: 2}), AvailabilityList.of([0], [8])) == {16: "machine too small: it has 8 processors"}
+    assert reasons(exactly({4: 5, 16: 2}), AvailabilityList.of([0], [8])) == {
+        16: "machine too small: it has 8 processors"
+    }
     lu = Application(Amdahl(10, 0), Constraint("power-of-two"))
     assert reasons(lu, AvailabilityList.of([0], [8])) == {16: "machine too small: it has 8 processors"}
 
@@ -441,7 +443,9 @@ def test_the_lists_need_names_of_their_own():
 
 
 def test_the_answer_on_the_wire():
-    wire = plan(Application(Table.of({2: 50}), name="lu.C"), AvailabilityList.of([TODAY], [2], scheduler="kth")).to_wire()
+    wire = plan(
+        Application(Table.of({2: 50}), name="lu.C"), AvailabilityList.of([TODAY], [2], scheduler="kth")
+    ).to_wire()
     assert wire == {
         "schema": "gas.plan/1",
         "application": "lu.C",

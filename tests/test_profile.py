@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from strategies import TODAY, frames
 
 from gas.compiled import compiled
 from gas.profile import (
@@ -22,7 +23,6 @@ from gas.profile import (
     take,
     with_room,
 )
-from strategies import TODAY, frames
 
 MACHINE = 8
 
@@ -164,7 +164,7 @@ class TakenAndGivenBack(RuleBasedStateMachine):
     @initialize(now=st.sampled_from([0, TODAY]))
     def begin(self, now):
         self.profile = empty_profile(MACHINE, now, room=1)
-        self.now = self.first = now
+        self.now = now
         self.free = {}  # by second; the whole machine where nothing is written
 
     def level(self, t):
@@ -200,7 +200,6 @@ class TakenAndGivenBack(RuleBasedStateMachine):
         self.now += seconds
         forget(self.profile, self.now)
 
-    @precondition(lambda self: self.now > self.first)
     @rule()
     def time_does_not_go_back(self):
         before = self.profile.starts[: self.profile.used[0]].tolist()
@@ -211,7 +210,9 @@ class TakenAndGivenBack(RuleBasedStateMachine):
     def the_profile_is_the_dictionary(self):
         check(self.profile, MACHINE)
         assert self.profile.starts[0] == self.now
-        later = sorted({self.now, *(t for t in self.free if t > self.now), *(t + 1 for t in self.free if t >= self.now)})
+        later = sorted(
+            {self.now, *(t for t in self.free if t > self.now), *(t + 1 for t in self.free if t >= self.now)}
+        )
         steps = [t for t in later if t == self.now or self.level(t) != self.level(t - 1)]
         assert self.profile.starts[: self.profile.used[0]].tolist() == steps
         assert self.profile.free[: self.profile.used[0]].tolist() == [self.level(t) for t in steps]
@@ -226,7 +227,11 @@ def test_compiled_changes_are_the_plain_ones():
     plain, fast = empty_profile(100, 0, room=2000), empty_profile(100, 0, room=2000)
     held = []
     for now in range(0, 3000, 3):
-        start, length, processors = now + int(random.integers(0, 500)), int(random.integers(1, 200)), int(random.integers(1, 60))
+        start, length, processors = (
+            now + int(random.integers(0, 500)),
+            int(random.integers(1, 200)),
+            int(random.integers(1, 60)),
+        )
         if fits(plain, start, length, processors):
             take(plain, start, start + length, processors)
             compiled(take)(fast, start, start + length, processors)

@@ -330,7 +330,12 @@ def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: 
             inside = frame.x0 <= place.x0 and place.x1 <= frame.x1 and frame.y0 <= place.y0 and place.y1 <= frame.y1
             if inside and not any(place.padded(1.5).overlaps(other) for other in taken):
                 at = ax.transData.inverted().transform((px, py))
-                text.set(transform=ax.transData, x=at[0], y=at[1])
+                text.set(
+                    transform=ax.transData,
+                    x=at[0],
+                    y=at[1],
+                    gid=f"{_one_line(candidate.scheduler, 40)}/{candidate.processors}",
+                )
                 taken.append(place)
                 break
         else:

@@ -15,9 +15,8 @@ every promise that can be kept and lists the others in `broken`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,40 +35,12 @@ from gas.profile import (
     take,
     with_room,
 )
+from gas.s3.entries import Broken, Entry, State, profile_left_by
 from gas.s3.placing import Queue, empty_queue, place, promote, with_queue_room
+from gas.s3.repair import outlast, repair
 from gas.times import LATEST, LONGEST, duration_text
 
 __all__ = ["S3", "Broken", "Entry", "State"]
-
-State = Literal["queued", "reserved", "running"]
-
-
-@dataclass(slots=True)
-class Entry:
-    """A job or reservation that holds processors now or in future.
-
-    `start` is planned while it is queued or reserved and actual while it runs; `promise` is the latest start that it
-    was told. `end` is when its processors are due back: ``start + walltime``, later only if it could not be ended.
-    """
-
-    id: int
-    processors: int
-    walltime: int
-    submitted: int
-    start: int
-    promise: int
-    state: State
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A promise that could not be kept: told `promised`, now planned for `start`."""
-
-    id: int
-    promised: int
-    start: int
-    noticed: int
 
 
 class S3:
@@ -285,7 +256,7 @@ class S3:
         if self._impossible():
             self._repair(after_outage=True)
         else:
-            self._profile = self._profile_of(self.entries.values())
+            self._profile = profile_left_by(self.entries.values(), self.processors, self.now)
 
     def take_changed(self) -> list[Entry]:
         """Return the entries that changed since this was last asked (those that left the schedule apart)."""
@@ -311,7 +282,7 @@ class S3:
         """Raise `AssertionError` if the schedule contradicts itself."""
         check(self._profile, self.processors)
         assert int(self._profile.starts[0]) == self.now, "the profile does not begin now"
-        expected = self._profile_of([*self._running.values(), *self.reserved])
+        expected = profile_left_by([*self._running.values(), *self.reserved], self.processors, self.now)
         for e in self.queued:
             assert fits(expected, e.start, e.walltime, e.processors), f"job {e.id} overlaps others"
             expected = with_room(expected, 2)
@@ -411,55 +382,19 @@ class S3:
             or any(e.start < self.now for e in self.reserved)
         )
 
-    def _profile_of(self, entries: Collection[Entry]) -> Profile:
-        """Return what these entries leave free from now on."""
-        profile = empty_profile(self.processors, self.now, 2 * len(entries) + 4)
-        for e in entries:
-            take(profile, max(e.start, self.now), e.end, e.processors)
-        return profile
-
     def _repair(self, *, after_outage: bool = False) -> None:
-        """Plan again around processors that are not free when they should be, keeping every promise that can be.
-
-        A job that outlives its walltime is expected to need as long again, at least a second. After an outage, starts
-        that fell due in it come first, as soon as they can. Then, in submission order, reservations and jobs whose
-        planned start is still possible keep it; the others get their first slot.
-        """
-        for e in self._running.values():
-            if e.end < self.now:
-                e.end = self.now + max(1, self.now - (e.start + e.walltime))
-                self._changed.add(e.id)
+        """Plan again around processors that are not free when they should be (`gas.s3.repair`)."""
+        self._changed |= outlast(self._running.values(), self.now)
         waiting = [*self.reserved, *self.queued]
-        missed = [e for e in waiting if after_outage and e.start < self.now]
         promised = {e.id: e.promise for e in waiting}
-        profile = self._profile_of(self._running.values())
-
-        def find_slots(homeless: list[Entry]) -> None:
-            nonlocal profile
-            for e in sorted(homeless, key=lambda e: e.id):
-                profile = with_room(profile, 2)
-                e.start = int(place(profile, e.processors, e.walltime, self.now))
-                e.end = e.start + e.walltime
-                e.promise = max(e.promise, e.start)
-                self._changed.add(e.id)
-
-        find_slots(missed)
-        homeless = []
-        done = {e.id for e in missed}
-        for e in waiting:
-            if e.id in done:
-                continue
-            if e.start >= self.now and fits(profile, e.start, e.walltime, e.processors):
-                profile = with_room(profile, 2)
-                take(profile, e.start, e.end, e.processors)
-            else:
-                homeless.append(e)
-        find_slots(homeless)
-        self._profile = profile
+        self._profile, moved = repair(
+            self._running.values(), waiting, self.processors, self.now, missed_first=after_outage
+        )
+        self._changed |= {e.id for e in moved}
         self._queue.start[: len(self._queued)] = [e.start for e in self.queued]
         self.version += 1
         self._promote_queue()
-        for e in [*missed, *homeless]:
+        for e in moved:
             if e.start > promised[e.id]:
                 self.broken.append(Broken(e.id, promised[e.id], e.start, self.now))
             e.promise = min(e.promise, e.start)

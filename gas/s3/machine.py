@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from gas.s3.core import S3, Entry
+from gas.s3.core import S3
+from gas.s3.entries import Entry
 
 __all__ = ["Event", "Machine"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,25 +18,15 @@ from typing import cast
 from gas.availability import AvailabilityList
 from gas.compiled import available
 from gas.errors import BadInput, Conflict, GasError, NotFound
-from gas.s3 import S3, Entry, Event, Machine
-from gas.s3.core import State
-from gas.service import processes
+from gas.s3 import S3, Entry, Event, Machine, State
 from gas.service.clock import Clock
 from gas.service.jobs import Job, JobState, Wish
+from gas.service.runner import POLL_SECONDS, Runner, command_of
 from gas.service.store import Store
 
 __all__ = ["LiveScheduler", "StoreFailed"]
 
 log = logging.getLogger("gas.s3")
-
-POLL_SECONDS = 0.05
-"""How often the records of running processes are looked at."""
-
-LIFE_SECONDS = 1.0
-"""How often it is verified that a running process without a record of its end is still there."""
-
-STARTUP_SECONDS = 30
-"""How long a wrapper may take to write its first record."""
 
 
 class StoreFailed(GasError):
@@ -87,7 +76,7 @@ class LiveScheduler:
                 shown = Clock(speed, origin=origin, real_origin=real_origin).now()
                 clock = Clock(clock_speed, origin=shown if speed != 1 or clock_speed != 1 else None)
         self.clock = clock
-        self._life_seen = 0.0
+        self._runner = Runner(state / "jobs", clock)
         self._ended_before: list[Job] = []
         self._remember_clock()
         self._read_back()
@@ -114,9 +103,14 @@ class LiveScheduler:
             while not self._stopping:
                 try:
                     self._catch_up()
+                    pause = self._seconds_to_wait()
                 except StoreFailed as error:
                     log.error("%s; trying again", error)
-                self._wake.wait(self._seconds_to_wait())
+                    pause = 1.0
+                except Exception:  # whatever it is, the jobs that can be started must be
+                    log.exception("unforeseen error; trying again")
+                    pause = 1.0
+                self._wake.wait(pause)
 
     def _seconds_to_wait(self) -> float:
         following = self._machine.next_instant()
@@ -149,9 +143,7 @@ class LiveScheduler:
         """Return the last `limit` bytes of what a process has written to "stdout" or "stderr"."""
         with self._lock:
             job = self._find(id)
-        if job.wish.actuator != "process":
-            raise Conflict(f"job {id} is not a process ({job.wish.actuator}); it has no output")
-        return processes.output(self._job_directory(id), stream, limit=limit)
+        return self._runner.output(job, stream, limit)
 
     def health(self) -> dict[str, object]:
         """Return how the service is."""
@@ -196,6 +188,8 @@ class LiveScheduler:
                         f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key"
                     )
                 return self._jobs.get(earlier.id, earlier), False
+            if wish.actuator == "process":
+                command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)  # refuse now what can never start
             start_by = wish.start_by
             if start_by is not None:
                 # On a fast clock, many seconds pass while a request is on its way: grant one real second.
@@ -228,9 +222,7 @@ class LiveScheduler:
                 self._machine.schedule.cancel(id)
                 self._write([self._leave(job, "cancelled")])
             elif job.wish.actuator == "process":
-                self._to_cancel.add(id)
-                job.message = "being cancelled"
-                processes.cancel_process(self._job_directory(id))
+                self._runner.cancel(job)
             else:
                 events = self._machine.end(id)
                 job.state = "cancelled"
@@ -279,50 +271,14 @@ class LiveScheduler:
             raise NotFound(f"there is no job {id}")
         return job
 
-    def _job_directory(self, id: int) -> Path:
-        return self._directory / "jobs" / str(id)
-
     def _catch_up(self) -> None:
         """Bring the schedule up to now: processes that ended, starts that fell due."""
-        events = self._machine.advance(self.clock.now(), self._ended_processes())
+        running = [j for j in self._jobs.values() if j.state == "running" and j.wish.actuator == "process"]
+        events = self._machine.advance(self.clock.now(), self._runner.ended(running))
         gone = self._apply(events)
         if gone or events or self._machine.schedule.broken or self._ended_before:
             ended_before, self._ended_before = self._ended_before, []
             self._write(ended_before + gone)
-
-    def _ended_processes(self) -> list[tuple[int, int]]:
-        """Return (instant, id) of the processes that have left a record of their end, or no trace of life."""
-        ended = []
-        look_for_life = time.monotonic() > self._life_seen + LIFE_SECONDS
-        if look_for_life:
-            self._life_seen = time.monotonic()
-        for job in self._jobs.values():
-            if job.state != "running" or job.wish.actuator != "process":
-                continue
-            directory = self._job_directory(job.id)
-            record = processes.read_state(directory)
-            if look_for_life and not isinstance(record, processes.Ended) and self._is_lost(job, record):
-                record = processes.read_state(directory)  # it may have ended between the two looks
-                if not isinstance(record, processes.Ended):
-                    job.state, job.message = "lost", "its wrapper is gone and left no record of the end"
-                    ended.append((self.clock.now(), job.id))
-            if isinstance(record, processes.Ended):
-                self._close(job, record)
-                ended.append((self.clock.instant(record.end), job.id))
-            elif job.id in self._to_cancel:
-                processes.cancel_process(directory)
-        return ended
-
-    def _is_lost(self, job: Job, record: object) -> bool:
-        if isinstance(record, processes.Started):
-            return not processes.alive(record)
-        return self.clock.now() > job.start + STARTUP_SECONDS * max(1.0, self.clock.speed)
-
-    def _close(self, job: Job, record: processes.Ended) -> None:
-        """Note how a process ended."""
-        states: dict[str, JobState] = {"walltime": "timeout", "cancelled": "cancelled", "not started": "failed"}
-        job.state = states.get(record.reason, "completed" if record.exit_status == 0 else "failed")
-        job.exit_status, job.signal, job.message = record.exit_status, record.signal, record.message
 
     def _apply(self, events: list[Event]) -> list[Job]:
         """Take over what the schedule says has happened; return the jobs that have left it."""
@@ -352,7 +308,7 @@ class LiveScheduler:
         begin: list[Job] = []
         for entry in schedule.take_changed():
             job = self._jobs[entry.id]
-            if entry.state == "running" and job.id not in self._begun:
+            if entry.state == "running" and job.wish.actuator == "process":
                 begin.append(job)
             job.start, job.promise, job.due, job.state = entry.start, entry.promise, entry.end, entry.state
             changed.append(job)
@@ -369,38 +325,15 @@ class LiveScheduler:
         except sqlite3.Error as error:
             self._read_back()
             raise StoreFailed(f"the store cannot be written ({error}); nothing was changed") from error
-        for job in gone:
-            self._begun.discard(job.id)
-            self._to_cancel.discard(job.id)
         for job in begin:
-            self._begun.add(job.id)
-            if job.wish.actuator == "process":
-                self._start_process(job)
-
-    def _start_process(self, job: Job) -> None:
-        kill_at = self.clock.real_time(job.start + job.wish.walltime)
-        real_walltime = job.wish.walltime / self.clock.speed
-        environment = {
-            "GAS_JOB_ID": str(job.id),
-            "GAS_PROCESSORS": str(job.wish.processors),
-            "GAS_WALLTIME": str(job.wish.walltime),
-            **job.wish.environment,
-        }
-        directory = self._job_directory(job.id)
-        command = processes.Command(job.wish.command, environment, job.wish.directory or str(directory))
-        directory.mkdir(parents=True, exist_ok=True)
-        # TERM comes a twentieth of the walltime early, at most 5 s: a notice to save what can be saved.
-        notice = min(5.0, real_walltime / 20)
-        processes.start_process(directory, command, terminate_at=kill_at - notice, kill_at=kill_at)
+            self._runner.begin(job)
 
     def _read_back(self) -> None:
         """Make the memory equal to the store, as of now."""
         meta = self._store.meta()
         self._jobs: dict[int, Job] = {job.id: job for job in self._store.active()}
         self._broken_before = int(meta.get("broken", "0"))
-        self._to_cancel: set[int] = set()
         self._ended_before = []
-        self._begun: set[int] = set()
         now = self.clock.now()
         self._machine = Machine(S3(self.processors, now, machine_code=available()))
         entries: list[Entry] = []
@@ -413,8 +346,6 @@ class LiveScheduler:
                 continue
             if lasts is not None:
                 run_times[job.id] = lasts
-            if job.state == "running":
-                self._begun.add(job.id)
             entries.append(
                 Entry(
                     job.id,
@@ -429,10 +360,6 @@ class LiveScheduler:
             )
         version, last_id = int(meta.get("version", "0")), self._store.last_id()
         self._machine.restore(entries, run_times, version=version, last_id=last_id)
-        for id in self._begun:
-            job = self._jobs[id]
-            if job.wish.actuator == "process" and not (self._job_directory(id) / "job.json").exists():
-                self._start_process(job)  # the service died between writing that it runs and starting it
 
     def _ended_while_away(self, job: Job, lasts: int | None, now: int) -> int | None:
         """Return when a running job ended while nobody looked, None if it still runs."""
@@ -442,11 +369,8 @@ class LiveScheduler:
                 return None
             job.state = "timeout" if lasts > job.wish.walltime else "completed"
             return end
-        record = processes.read_state(self._job_directory(job.id))
-        if not isinstance(record, processes.Ended):
-            return None
-        self._close(job, record)
-        return min(now, self.clock.instant(record.end))
+        ended = self._runner.end_of(job)
+        return None if ended is None else min(now, ended)
 
     def _remember_clock(self) -> None:
         now = self.clock.now()

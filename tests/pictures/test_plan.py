@@ -1,5 +1,6 @@
 import itertools
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -75,15 +76,16 @@ def test_the_same_plan_gives_the_same_bytes(tmp_path, suffix):
     assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
-def test_the_same_bytes_in_another_process_on_another_day(tmp_path):
+def test_the_same_bytes_in_another_process_and_no_pyplot_in_it(tmp_path):
     script = (
         "from gas import *; from gas.pictures.plan import *; import sys\n"
-        "draw_availability(AvailabilityList.of([0, 1, 5], [5, 10, 0]), sys.argv[1])"
+        "draw_availability(AvailabilityList.of([0, 1, 5], [5, 10, 0]), sys.argv[1])\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
     )
     for seed, suffix in (("1", ".svg"), ("2", ".pdf")):
         draw_availability(AvailabilityList.of([0, 1, 5], [5, 10, 0]), tmp_path / f"here{suffix}")
         path = tmp_path / f"there{suffix}"
-        environment = os.environ | {"PYTHONHASHSEED": seed, "SOURCE_DATE_EPOCH": "0", "MPLBACKEND": "svg"}
+        environment = os.environ | {"PYTHONHASHSEED": seed, "MPLBACKEND": "svg"}
         subprocess.run([sys.executable, "-c", script, path], check=True, env=environment, timeout=60)
         assert path.read_bytes() == (tmp_path / f"here{suffix}").read_bytes()
 
@@ -91,11 +93,10 @@ def test_the_same_bytes_in_another_process_on_another_day(tmp_path):
 def test_a_matplotlibrc_changes_nothing_and_nothing_global_is_touched(tmp_path):
     draw_plan(EXAMPLE, [PAPER], tmp_path / "a.png")
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "black"}):
-        before = dict(matplotlib.rcParams)
+        before = matplotlib.rcParams.copy()
         draw_plan(EXAMPLE, [PAPER], tmp_path / "b.png")
-        assert dict(matplotlib.rcParams) == before
+        assert matplotlib.rcParams.copy() == before
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-    assert "matplotlib.pyplot" not in sys.modules or "pyplot" in os.environ.get("PYTEST_ADDOPTS", "")
 
 
 def test_a_suffix_in_capitals_will_do(tmp_path):
@@ -109,9 +110,9 @@ def test_a_suffix_in_capitals_will_do(tmp_path):
 def test_the_best_candidate_is_labelled_in_words_and_the_others_by_their_processors(tmp_path):
     texts = svg_of(tmp_path, EXAMPLE, [PAPER])
     assert "20 processors, starts in 7s, finishes in 10s" in texts
-    assert texts.count("10") == 2  # on the axis, and on candidate A
-    assert texts.count("30") == 2  # on the axis, and on candidate C
-    assert texts.count("20") == 1  # on the axis only
+    ids = {node.get("id") for node in ET.parse(tmp_path / "plan.svg").iter()}
+    assert {"machine/10", "machine/30"} <= ids
+    assert "machine/20" not in ids
 
 
 def test_the_axis_is_relative_and_its_label_absolute(tmp_path):
@@ -151,10 +152,10 @@ def test_a_title_takes_the_place_of_the_applications_name(tmp_path):
 
 
 def test_names_are_text_and_not_formulas(tmp_path):
-    strange = AvailabilityList.of([0], [8], scheduler="a$b$_{\n日本")
+    strange = AvailabilityList.of([0], [8], scheduler="a$b$_{\n日本\x07--x")
     made = plan(Application(Table.of({8: 5}), name=r"$\frac{x}$" + "W" * 300), strange)
     texts = svg_of(tmp_path, made, [strange])
-    assert "a$b$_{ 日本: 8 processors, starts are promises" in texts
+    assert any(re.fullmatch(r"a\$b\$_\{ 日本 - ?-x: 8 processors, starts are promises", text) for text in texts)
     assert any(text.startswith(r"$\frac{x}$WWW") and text.endswith("…") for text in texts)
 
 
@@ -211,7 +212,7 @@ def test_of_many_the_best_and_a_part_of_the_pareto_front_is_drawn():
     for one in drawn[1:]:
         assert one.finish - made.now <= span
         assert not any(c.finish <= one.finish and c.processors < one.processors for c in made.candidates)
-    for a, b in itertools.combinations(drawn, 2):  # a seventh of a tenth ... of the panel apart
+    for a, b in itertools.combinations(drawn, 2):
         assert abs(a.finish - b.finish) > 0.05 * span or abs(a.processors - b.processors) > 0.05 * 1000
     assert 2 <= len(drawn) <= MOST_DRAWN
 

@@ -105,6 +105,12 @@ def test_both_families_agree_where_sigma_is_one(n, a):
         assert low == pytest.approx(2 * a * n / (2 * a + n - 1))
 
 
+@given(AVERAGES, SIGMAS, st.floats(0, 100))
+def test_beyond_the_last_bend_speedup_is_the_parallelism_to_the_last_digit(a, sigma, further):
+    edge = max(a + (a - 1), a + sigma * (a - 1))
+    assert speedup(edge + further, a, sigma) == a
+
+
 def test_without_variance_speedup_is_perfect_up_to_the_parallelism():
     n = np.arange(1, 200)
     assert speedup(n, 64, 0).tolist() == np.minimum(n, 64).tolist()

@@ -168,6 +168,43 @@ def test_few_timings_decide_nothing():
     assert report.downey.aicc is None
 
 
+def test_with_few_timings_a_model_that_predicts_far_better_is_taken_all_the_same():
+    counts = np.array([1, 2, 4, 8, 16, 32, 64])
+    report = fit(counts, Downey(1000, 10, 0.2).seconds(counts), bootstrap=0)
+    assert (report.better, report.decided) == ("downey", False)
+    assert "as it predicts left-out counts better (error <0.01% for Downey's model" in report.verdict
+
+
+@pytest.mark.parametrize(
+    ("seconds", "preferred"),
+    [
+        ([1013.2, 513.2, 250.2, 128.9, 65.9, 34.1, 18.5, 12.0], "Downey's model"),
+        ([887.0, 444.6, 323.1, 127.0, 63.5, 34.5, 20.1, 17.6], "Amdahl's law"),
+    ],
+)
+def test_aicc_and_prediction_at_odds_leave_it_open(seconds, preferred):
+    report = fit([1, 2, 4, 8, 16, 32, 64, 128], seconds, bootstrap=0)
+    gain = report.amdahl.aicc - report.downey.aicc
+    assert (gain > 2, gain < -2) == (preferred == "Downey's model", preferred == "Amdahl's law")
+    assert (report.amdahl.cv_error < report.downey.cv_error) == (preferred == "Downey's model")
+    assert (report.better, report.decided) == ("amdahl", False)
+    assert f"AICc prefers {preferred}" in report.verdict
+    assert "but the other model predicts left-out counts better" in report.verdict
+
+
+def test_the_bootstrap_spreads_as_linear_theory_says():
+    counts = np.array([1, 2, 4, 8, 16, 32])
+    seconds = noisy(Amdahl(1000, 0.1), counts, 0.03, seed=4)
+    fitted = fit(counts, seconds, bootstrap=300).amdahl
+    work, f = values(fitted)
+    # derivatives of log T by log L and by f; scatter from the six residuals less two parameters
+    slopes = np.stack([np.ones(6), (1 - 1 / counts) / (f + (1 - f) / counts)], axis=-1)
+    residuals = np.log(seconds / Amdahl(work, f).seconds(counts))
+    covariance = np.linalg.inv(slopes.T @ slopes) * (residuals @ residuals) / (6 - 2)
+    assert np.std(np.log(fitted.samples[:, 0])) == pytest.approx(math.sqrt(covariance[0, 0]), rel=0.12)
+    assert np.std(fitted.samples[:, 1]) == pytest.approx(math.sqrt(covariance[1, 1]), rel=0.12)
+
+
 def test_three_counts_are_the_fewest_and_leave_downey_without_intervals():
     report = fit([1, 4, 16], [100, 30, 12], bootstrap=5)
     assert report.better == "amdahl"

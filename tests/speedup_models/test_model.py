@@ -53,6 +53,11 @@ def test_whole_seconds_stay_what_they_are_up_to_the_longest(seconds):
     assert times(float(seconds)) == [seconds]
 
 
+def test_rounding_to_microseconds_makes_no_noise_of_its_own():
+    assert np.ceil(np.round(1751551629233693.0, 6)) != 1751551629233693
+    assert times(1751551629233693.0) == [1751551629233693]
+
+
 def test_no_answer_is_zero():
     assert times(np.nan, 3.0) == [0, 3]
 

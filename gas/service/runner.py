@@ -1,0 +1,133 @@
+"""The processes of the jobs that run: begun, watched and ended by way of their directories.
+
+`processes` knows one job's directory; this knows which jobs have one, the scheduler's clock, and what a job's record
+means for its state.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from gas.errors import Conflict, GasError
+from gas.service import processes
+from gas.service.clock import Clock
+from gas.service.jobs import Job, JobState
+
+__all__ = ["POLL_SECONDS", "Runner", "command_of"]
+
+log = logging.getLogger("gas.s3")
+
+POLL_SECONDS = 0.05
+"""How often the records of running processes are looked at."""
+
+SETTLE_SECONDS = 1.0
+"""How often it is verified that a process without a record of its end still has its wrapper."""
+
+_STATES: dict[str, JobState] = {
+    "walltime": "timeout",
+    "cancelled": "cancelled",
+    "not started": "failed",
+    "lost": "lost",
+}
+
+
+class Runner:
+    """Runs the jobs whose actuator is a process, each in a directory of its own below `directory`."""
+
+    def __init__(self, directory: Path, clock: Clock) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._unstarted: dict[int, str] = {}  # why a process could not even be handed to a wrapper
+        self._to_cancel: set[int] = set()
+        self._begun: set[int] = set()
+        self._settled = 0.0
+
+    def directory_of(self, id: int) -> Path:
+        """Return the directory of a job."""
+        return self._directory / str(id)
+
+    def begin(self, job: Job) -> None:
+        """Start the process of a job, unless this was done before."""
+        if job.id in self._begun:
+            return
+        self._begun.add(job.id)
+        directory = self.directory_of(job.id)
+        kill_at = self._clock.real_time(job.start + job.wish.walltime)
+        # TERM comes a twentieth of the walltime early, at most 5 s: a notice to save what can be saved.
+        notice = min(5.0, job.wish.walltime / self._clock.speed / 20)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            command = command_of(job, directory)
+            processes.start_process(directory, command, terminate_at=kill_at - notice, kill_at=kill_at)
+        except (GasError, OSError) as error:
+            log.error("job %d could not be started: %s", job.id, error)
+            self._unstarted[job.id] = str(error)
+
+    def _forget(self, id: int) -> None:
+        self._to_cancel.discard(id)
+        self._begun.discard(id)
+
+    def ended(self, running: Iterable[Job]) -> list[tuple[int, int]]:
+        """Return (instant, id) of the jobs whose processors are free again, and note in each how it ended."""
+        thorough = time.monotonic() > self._settled + SETTLE_SECONDS
+        if thorough:
+            self._settled = time.monotonic()
+        ended = []
+        for job in running:
+            if job.id in self._unstarted:
+                job.state, job.message = "failed", self._unstarted.pop(job.id)
+                self._forget(job.id)
+                ended.append((self._clock.now(), job.id))
+                continue
+            instant = self.end_of(job, thorough=thorough)
+            if instant is not None:
+                self._forget(job.id)
+                ended.append((instant, job.id))
+            elif job.id in self._to_cancel:
+                self.cancel(job)
+        return ended
+
+    def end_of(self, job: Job, *, thorough: bool = True) -> int | None:
+        """Return when a process ended, noting in the job how; None while it runs.
+
+        `thorough` also ends what is left of a job whose wrapper was killed, and starts one that nobody has started.
+        """
+        directory = self.directory_of(job.id)
+        record = processes.settle(directory) if thorough else processes.read_state(directory)
+        if thorough and record is None:
+            self.begin(job)  # an earlier life of the service died between noting that it runs and starting it
+        if not isinstance(record, processes.Ended):
+            return None
+        job.state = _STATES.get(record.reason, "completed" if record.exit_status == 0 else "failed")
+        job.exit_status, job.signal, job.message = record.exit_status, record.signal, record.message
+        return self._clock.instant(record.end)
+
+    def cancel(self, job: Job) -> None:
+        """Tell a process to stop; `ended` reports it when it is gone."""
+        self._to_cancel.add(job.id)
+        job.message = "being cancelled"
+        try:
+            processes.cancel_process(self.directory_of(job.id))
+        except GasError as error:
+            log.error("job %d cannot be cancelled yet: %s", job.id, error)
+
+    def output(self, job: Job, stream: str, limit: int) -> bytes:
+        """Return the last `limit` bytes that a process has written to "stdout" or "stderr"."""
+        if job.wish.actuator != "process":
+            raise Conflict(f"job {job.id} is not a process ({job.wish.actuator}); it has no output")
+        return processes.output(self.directory_of(job.id), stream, limit=limit)
+
+
+def command_of(job: Job, directory: Path) -> processes.Command:
+    """Return the command of a job, told its size; `BadInput` if it can never be started."""
+    wish = job.wish
+    environment = {
+        "GAS_JOB_ID": str(job.id),
+        "GAS_PROCESSORS": str(wish.processors),
+        "GAS_WALLTIME": str(wish.walltime),
+        **wish.environment,
+    }
+    return processes.Command(wish.command, environment, wish.directory or str(directory))

@@ -1,0 +1,217 @@
+"""Kernels as machine code: compiled with all they reach, and never an older version of it from the file cache."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gas import compiled as module
+from gas.compiled import WORTH_COMPILING, available, cache_directory, compiled, fastest, kernel
+from gas.profile import earliest_fit, empty_profile
+from gas.s3.placing import place
+
+# Three files: a kernel, which calls a kernel in another file, which uses a constant of a file without kernels.
+OUTER = """
+from gas.compiled import kernel
+from inner import twice
+
+@kernel
+def outer(x):
+    return 10 * twice(x)
+"""
+INNER = """
+from gas.compiled import kernel
+from constants import OFFSETS, STEP
+
+@kernel
+def twice(x):
+    return 2 * x + sum([STEP * y for y in OFFSETS])
+"""
+CONSTANTS = "STEP = 1\nOFFSETS = (1, 0)\n"
+RUN = """
+import json
+from gas.compiled import compiled
+from outer import outer
+machine_code = compiled(outer)
+print(json.dumps([machine_code(1), sum(machine_code.stats.cache_hits.values())]))
+"""
+
+
+@pytest.fixture
+def sources(tmp_path):
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    (folder / "outer.py").write_text(OUTER)
+    (folder / "inner.py").write_text(INNER)
+    (folder / "constants.py").write_text(CONSTANTS)
+    (folder / "run.py").write_text(RUN)
+    return folder
+
+
+def run(sources, cache):
+    """Run the kernel in a process of its own; return its answer and how much came out of the file cache."""
+    answer = subprocess.run(
+        [sys.executable, "run.py"],
+        cwd=sources,
+        env={**os.environ, "GAS_CACHE": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    value, hits = json.loads(answer.stdout)
+    return value, hits
+
+
+def test_the_cache_serves_unchanged_sources_and_notices_changes_anywhere_below(sources, tmp_path):
+    cache = tmp_path / "cache"
+    assert run(sources, cache) == (30, 0)
+    assert run(sources, cache) == (30, 1)
+
+    (sources / "constants.py").write_text("STEP = 5\nOFFSETS = (1, 0)\n")  # in a file that holds no kernel
+    assert run(sources, cache) == (70, 0)
+
+    (sources / "constants.py").write_text("STEP = 5\nOFFSETS = (1, 1)\n")
+    assert run(sources, cache) == (120, 0)
+
+    (sources / "inner.py").write_text(INNER.replace("2 * x", "3 * x"))  # in a file that is not the kernel's own
+    assert run(sources, cache) == (130, 0)
+
+    (sources / "constants.py").write_text(CONSTANTS)
+    (sources / "inner.py").write_text(INNER)
+    assert run(sources, cache) == (30, 1)  # as it was, and still there
+    assert not list(sources.rglob("*.nbi"))  # nor did numba write beside the sources
+
+
+def load(sources, name, monkeypatch):
+    """Import a module of the temporary sources under a name of its own."""
+    monkeypatch.syspath_prepend(str(sources))
+    for other in ("constants", "inner", "outer"):
+        monkeypatch.delitem(sys.modules, other, raising=False)
+    spec = importlib.util.spec_from_file_location(name, sources / f"{name}.py")
+    loaded = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, loaded)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def test_a_cache_directory_that_cannot_be_made_costs_only_the_cache(sources, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GAS_CACHE", str(tmp_path / "file" / "cache"))
+    assert compiled(load(sources, "outer", monkeypatch).outer)(1) == 30
+
+
+def test_nor_does_one_that_cannot_be_written_to_move_the_cache_beside_the_sources(sources, tmp_path, monkeypatch):
+    # numba's own way out is __pycache__, where a changed callee would go unnoticed.
+    from numba.core.caching import UserProvidedCacheLocator
+
+    monkeypatch.setenv("GAS_CACHE", str(tmp_path / "cache"))
+    outer = load(sources, "outer", monkeypatch).outer
+    directory = cache_directory(outer)
+    directory.mkdir(parents=True)
+    # (Root may write into any directory, but not make one where a file is.)
+    (directory / UserProvidedCacheLocator.get_suitable_cache_subpath(outer.__code__.co_filename)).write_text("")
+    assert compiled(outer)(1) == 30
+    assert not list(sources.rglob("*.nbi"))
+
+
+def test_the_directory_is_named_by_gas_cache_else_by_the_users_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("GAS_CACHE", str(tmp_path / "own"))
+    name = cache_directory(place).name
+    assert cache_directory(place).parent == tmp_path / "own"
+    monkeypatch.delenv("GAS_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_directory(place) == tmp_path / "xdg" / "gas" / name
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_directory(place) == Path.home() / ".cache" / "gas" / name
+
+
+def test_a_constant_below_changes_the_directory_though_no_file_did(monkeypatch):
+    import gas.profile
+
+    before = cache_directory(place)
+    monkeypatch.setattr(gas.profile, "NEVER", -2)
+    assert cache_directory(place) != before
+
+
+def test_a_marked_kernel_stays_the_plain_function():
+    def square(x):
+        return x * x
+
+    assert kernel(square) is square
+    assert isinstance(place, types.FunctionType)
+    assert square(3) == 9
+
+
+def test_kernels_that_a_kernel_calls_are_compiled_along():
+    # `place` calls earliest_fit and take, which call others; machine code cannot call a plain function.
+    machine_code = compiled(place)
+    profile = empty_profile(10, 0)
+    assert [int(machine_code(profile, p, 100, 0)) for p in (6, 6, 4)] == [0, 100, 0]
+    assert machine_code.nopython_signatures
+    assert compiled(place) is machine_code
+
+
+@pytest.fixture
+def nothing_compiled(monkeypatch):
+    monkeypatch.setattr(module, "_compiled", {})
+
+
+def test_small_problems_are_answered_by_the_plain_function(nothing_compiled):
+    assert fastest(earliest_fit, WORTH_COMPILING) is earliest_fit
+
+
+def test_large_ones_by_machine_code_and_so_is_everything_once_it_is_at_hand(nothing_compiled):
+    machine_code = fastest(earliest_fit, WORTH_COMPILING + 1)
+    assert machine_code is not earliest_fit
+    assert fastest(earliest_fit, 1) is machine_code
+
+
+def test_without_numba_large_problems_are_answered_too(nothing_compiled, monkeypatch):
+    monkeypatch.setattr(module, "available", lambda: False)
+    assert fastest(earliest_fit, 10**9) is earliest_fit
+
+
+def test_numba_is_here_and_that_is_found_out_without_importing_it():
+    assert available()
+    code = "import sys; from gas.compiled import available; assert available(); assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_gas_and_planning_on_files_imports_nothing_heavy(tmp_path):
+    application, availability = tmp_path / "lu.toml", tmp_path / "kth.json"
+    application.write_text('[speedup]\nmodel = "nas"\nbenchmark = "LU"\nclass = "C"\n')
+    frames = [{"start": 5, "end": 900, "free": 64}, {"start": 900, "end": None, "free": 100}]
+    availability.write_text(
+        json.dumps(
+            {
+                "schema": "gas.availability/1",
+                "scheduler": "kth",
+                "kind": "promise",
+                "now": 5,
+                "processors": 100,
+                "version": "1",
+                "frames": frames,
+            }
+        )
+    )
+    code = f"""
+import sys
+import gas
+assert gas.plan(gas.Application.read({str(application)!r}), gas.read_availability({str(availability)!r})).best
+heavy = ["numba", "scipy", "pandas", "pyarrow", "matplotlib", "fastapi", "uvicorn", "dask", "distributed", "requests"]
+print([name for name in heavy if name in sys.modules])
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_kernels_answer_numpy_and_machine_integers_alike():
+    profile = empty_profile(10, 0)
+    for processors in (3, np.int64(3)):
+        assert compiled(earliest_fit)(profile, processors, 5, 0) == earliest_fit(profile, processors, 5, 0) == 0

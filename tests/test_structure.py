@@ -1,0 +1,126 @@
+"""The floor plan: imports point down, deciding code touches no clock, file, network or terminal, maps are true."""
+
+import ast
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gas
+
+ROOT = Path(gas.__file__).parent.parent
+PACKAGES = ("gas", "speedup_models", "workloads", "experiments")
+MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+FLOORS = [
+    {"speedup_models", "workloads"},
+    {"gas.errors", "gas.compiled"},
+    {"gas.times", "gas.profile"},
+    {"gas.availability", "gas.application", "gas.walk"},
+    {"gas.planner"},
+    {"gas.s3"},
+    {"gas.endpoints", "gas.pictures"},
+    {"gas.service"},
+    {"gas.cli"},
+    {"experiments"},
+]
+"""From the bottom; a module imports from its own package and from lower floors only."""
+
+PURE = ["gas.profile", "gas.walk", "gas.planner", "gas.s3", "gas.errors"]
+ACTING = {
+    "asyncio", "http", "logging", "os", "pathlib", "requests", "rich", "select", "shutil", "signal", "socket",
+    "sqlite3", "subprocess", "sys", "tempfile", "threading", "time", "typer", "urllib",
+}  # fmt: skip
+
+HEAVY = ("numba", "scipy", "pandas", "matplotlib", "fastapi", "uvicorn", "dask", "sqlite3")
+
+
+def name_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_by(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module
+            if node.module in ("gas", *PACKAGES):
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def floor(module):
+    for height, modules in enumerate(FLOORS):
+        for one in modules:
+            if module == one or module.startswith(f"{one}."):
+                return height, one
+    return None
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_down(path):
+    own = name_of(path)
+    if own in ("gas", "gas.__main__"):
+        return
+    height, package = floor(own)
+    for imported in imported_by(path):
+        if imported.split(".")[0] not in PACKAGES or imported == "gas":
+            assert imported != "gas", f"{own} imports the package's front door; name the module"
+            continue
+        found = floor(imported)
+        if found is None:
+            continue
+        below, where = found
+        assert where == package or below < height, f"{own} imports {imported}, which is not below it"
+
+
+@pytest.mark.parametrize("package", ["speedup_models", "workloads"])
+def test_the_ground_floor_knows_nothing_of_the_others(package):
+    others = {"gas", "experiments", "speedup_models", "workloads"} - {package}
+    for path in (ROOT / package).rglob("*.py"):
+        assert not {name.split(".")[0] for name in imported_by(path)} & others, path
+
+
+def test_nothing_imports_experiments():
+    for path in MODULES:
+        if not name_of(path).startswith("experiments"):
+            assert not any(name.split(".")[0] == "experiments" for name in imported_by(path)), path
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if name_of(p).startswith(tuple(PURE))], ids=name_of)
+def test_deciding_code_acts_on_nothing(path):
+    assert not {name.split(".")[0] for name in imported_by(path)} & ACTING
+
+
+def test_each_package_docstring_maps_its_modules():
+    for package in ("gas.cli", "gas.endpoints", "gas.pictures", "gas.s3", "gas.service", "speedup_models", "workloads"):
+        documentation = importlib.import_module(package).__doc__
+        folder = ROOT / Path(*package.split("."))
+        for module in (m.name for m in pkgutil.iter_modules([str(folder)])):
+            assert re.search(rf"\b{module}\b", documentation), f"{package} does not say what {module} is"
+
+
+def test_the_front_door_exports_what_it_names():
+    for name in gas.__all__:
+        assert getattr(gas, name) is not None
+
+
+def test_planning_on_a_file_imports_nothing_heavy(tmp_path):
+    (tmp_path / "a.toml").write_text('[speedup]\nmodel = "nas"\nbenchmark = "LU"\nclass = "C"\n')
+    (tmp_path / "list.json").write_text(
+        '{"schema": "gas.availability/1", "scheduler": "x", "kind": "promise", "now": 0, "processors": 64,'
+        ' "version": "1", "frames": [{"start": 0, "end": null, "free": 64}]}'
+    )
+    program = (
+        "import sys\nfrom gas.cli.main import run\n"
+        "assert run(['plan', 'a.toml', '-a', 'list.json']) == 0\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
