@@ -77,7 +77,9 @@ class AvailabilityList:
     ) -> AvailabilityList:
         """Return a list from the starts of its frames and what is free in each, checked like one from outside."""
         start_list, free_list = np.asarray(starts).tolist(), np.asarray(free).tolist()
-        ends = [*start_list[1:], None]
+        if len(start_list) != len(free_list):
+            raise BadInput(f"availability: {len(start_list)} starts of frames, but free processors in {len(free_list)}")
+        ends = [*start_list[1:], None][: len(start_list)]
         return cls.from_wire(
             {
                 "schema": SCHEMA,

@@ -273,7 +273,7 @@ def _not_allowed(application: Application, machine: int) -> Iterable[tuple[int, 
     named: set[int] = set(application.model.sizes or ()) | set(application.constraint.sizes or ())
     for size in sorted(named):
         if not application.permits(size):
-            yield size, f"constraint: not {application.describe_constraint()}"
+            yield size, f"constraint: outside {application.describe_constraint()}"
         elif size > machine:
             yield size, f"machine too small: it has {machine} processors"
         elif application.model.sizes is not None and size not in application.model.sizes:

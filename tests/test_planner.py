@@ -1,4 +1,4 @@
-"""The planner against a brute force over every second and size, the paper's example, and what the paper's walk misses."""
+"""The planner against a brute force over every second and size; the paper's example; what its walk misses."""
 
 import math
 from dataclasses import dataclass, field

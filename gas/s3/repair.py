@@ -40,7 +40,9 @@ def repair(
         nonlocal profile
         for e in sorted(homeless, key=lambda e: e.id):
             profile = with_room(profile, 2)
-            e.start = int(place(profile, e.processors, e.walltime, now))
+            # A hole before a reservation may be free, but that is not what was reserved.
+            first = max(now, e.start) if e.state == "reserved" else now
+            e.start = int(place(profile, e.processors, e.walltime, first))
             e.end = e.start + e.walltime
             e.promise = max(e.promise, e.start)
             moved.append(e)
