@@ -1,7 +1,8 @@
 """How long an application runs on n processors, and which n it accepts.
 
 ===================  ===================================================================================
-`model`              what every model answers, t(p) in whole seconds, reading [speedup], plug-ins
+`model`              what every model answers, and t(p) in whole seconds
+`registry`           which model a [speedup] table means, plug-ins included
 `constraints`        which processor counts are allowed, reading [processors]
 `downey`             Downey's model: sequential time, average parallelism A, variance sigma
 `amdahl`             Amdahl's law: sequential time and serial fraction
@@ -20,8 +21,9 @@ from speedup_models.amdahl import Amdahl
 from speedup_models.constraints import Constraint, ConstraintError, Intersection, constraint_from_table
 from speedup_models.downey import Downey
 from speedup_models.fields import FieldError
-from speedup_models.model import ModelError, SpeedupModel, execution_times, model_from_table
+from speedup_models.model import ModelError, SpeedupModel, execution_times
 from speedup_models.nas import Nas
+from speedup_models.registry import model_from_table
 from speedup_models.table import Table
 
 __all__ = [

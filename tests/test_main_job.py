@@ -1,4 +1,4 @@
-"""The main job on real input: S³ as a process of its own, loaded with a log, planned with and submitted to by others."""
+"""The main job on real input: S³ as a process of its own, loaded with a log, planned with and submitted to."""
 
 import json
 import re

@@ -12,7 +12,8 @@ from gas.pictures.fit import draw_fit
 from speedup_models import fitting
 from speedup_models.downey import Downey
 from speedup_models.fields import FieldError, Fields
-from speedup_models.model import ModelError, model_from_table
+from speedup_models.model import ModelError
+from speedup_models.registry import model_from_table
 
 COUNTS = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256])
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from speedup_models.amdahl import Amdahl
 from speedup_models.downey import Downey
 from speedup_models.fields import FieldError, Fields
-from speedup_models.model import ModelError, execution_times, model_from_table
+from speedup_models.model import ModelError, execution_times
+from speedup_models.registry import model_from_table
 
 
 def test_the_serial_part_stays_and_the_rest_divides():

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from speedup_models.downey import Downey, speedup
 from speedup_models.fields import FieldError, Fields
-from speedup_models.model import ModelError, execution_times, model_from_table
+from speedup_models.model import ModelError, execution_times
+from speedup_models.registry import model_from_table
 
 AVERAGES = st.floats(1, 500)
 SIGMAS = st.floats(0, 1) | st.floats(1, 50) | st.sampled_from([0.0, 1.0, 2.0])

@@ -9,8 +9,9 @@ from speedup_models.downey import Downey
 from speedup_models.families import FAMILIES, Groups, solve
 from speedup_models.fields import Fields
 from speedup_models.fitting import Estimate, application_text, fit
-from speedup_models.model import ModelError, execution_times, model_from_table
+from speedup_models.model import ModelError, execution_times
 from speedup_models.nas import Nas
+from speedup_models.registry import model_from_table
 
 COUNTS = np.array([1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256])
 

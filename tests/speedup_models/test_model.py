@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from speedup_models.amdahl import Amdahl
 from speedup_models.constraints import Constraint
 from speedup_models.fields import FieldError, Fields
-from speedup_models.model import ModelError, execution_times, model_from_table, processor_counts
+from speedup_models.model import ModelError, execution_times, processor_counts
+from speedup_models.registry import model_from_table
 
 
 @dataclass

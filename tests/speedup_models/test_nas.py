@@ -3,8 +3,9 @@ import pytest
 
 from speedup_models.constraints import Constraint
 from speedup_models.fields import FieldError, Fields
-from speedup_models.model import ModelError, execution_times, model_from_table
+from speedup_models.model import ModelError, execution_times
 from speedup_models.nas import BENCHMARKS, CLASSES, DEFAULT, Nas, datasets, rows
+from speedup_models.registry import model_from_table
 
 # Operation counts in Mop of classes B and C, from the polynomials with which NPB 3.3.1 reports Mop/s.
 OPERATIONS = {

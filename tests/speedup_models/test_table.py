@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speedup_models.fields import FieldError, Fields
-from speedup_models.model import ModelError, execution_times, model_from_table
+from speedup_models.model import ModelError, execution_times
+from speedup_models.registry import model_from_table
 from speedup_models.table import Table
 
 TIMES = st.dictionaries(st.integers(1, 5000), st.floats(1e-3, 1e6), min_size=1, max_size=8)

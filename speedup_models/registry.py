@@ -1,0 +1,99 @@
+"""Which model a [speedup] table means: one that is built in, or a plug-in.
+
+A model may come from another distribution, under the entry-point group ``gas.speedup_models``: a callable that takes a
+``dict`` of the keys beside ``model`` and returns a `SpeedupModel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from speedup_models.amdahl import amdahl_from_fields
+from speedup_models.constraints import Constraint, Intersection
+from speedup_models.downey import downey_from_fields
+from speedup_models.fields import Fields, nearest, shown
+from speedup_models.model import SpeedupModel, said
+from speedup_models.nas import nas_from_fields
+from speedup_models.table import table_from_fields
+
+__all__ = ["BUILT_IN", "PLUG_INS", "model_from_table"]
+
+PLUG_INS: Final = "gas.speedup_models"
+"""The entry-point group of models from other distributions."""
+
+BUILT_IN: Final[Mapping[str, Callable[[Fields], SpeedupModel]]] = {
+    "amdahl": amdahl_from_fields,
+    "downey": downey_from_fields,
+    "nas": nas_from_fields,
+    "table": table_from_fields,
+}
+
+
+def model_from_table(fields: Fields) -> SpeedupModel:
+    """Return the model that an application file's [speedup] table describes.
+
+    The key ``model`` names it: nas, downey, amdahl, table, or a plug-in. Plug-ins are looked up only for a name that
+    is not built in, and only the one named is loaded.
+
+    Raises
+    ------
+    FieldError
+        A key is missing, unknown or has a value that cannot be used; no such model; a plug-in that fails.
+    """
+    name: str = fields.text("model")
+    if name in BUILT_IN:
+        model = BUILT_IN[name](fields)
+        fields.done()
+        return model
+    plug_ins = list(entry_points(group=PLUG_INS))
+    named = [entry for entry in plug_ins if entry.name == name]
+    if not named:
+        known = {*BUILT_IN, *(entry.name for entry in plug_ins)}
+        raise fields.fail("model", f'"{name}" is not known{nearest(name, known)}')
+    origins = sorted({_origin(entry) for entry in named})
+    if len(origins) > 1:
+        raise fields.fail("model", f'plug-in "{name}" is there {len(origins)} times; keep one of {"; ".join(origins)}')
+    return _plug_in(named[0], fields)
+
+
+def _plug_in(entry: EntryPoint, fields: Fields) -> SpeedupModel:
+    what = f'plug-in "{entry.name}" ({_origin(entry)})'
+    keys = fields.rest()
+    try:
+        make = entry.load()
+    except Exception as error:
+        raise fields.fail("model", f"{what} cannot be loaded: {said(error)}; repair or uninstall it") from error
+    try:
+        model = make(keys)
+    except Exception as error:
+        raise fields.fail("model", f"{what} refuses these keys: {said(error)}") from error
+    problem = _shortcoming(model)
+    if problem:
+        raise fields.fail("model", f"{what} returns {shown(model)}, which is no speed-up model: {problem}")
+    return model  # type: ignore[no-any-return]  # just checked
+
+
+def _shortcoming(model: Any) -> str | None:
+    """Return in which way an object is not a SpeedupModel, None if it is one."""
+    try:
+        name, constraint, sizes = model.name, model.constraint, model.sizes
+    except Exception as error:
+        return said(error)
+    if not isinstance(name, str) or not name:
+        return f"its name {shown(name)} is not a text"
+    if constraint is not None and not isinstance(constraint, (Constraint, Intersection)):
+        return f"its constraint {shown(constraint)} is neither a Constraint nor None"
+    if sizes is not None:
+        if not isinstance(sizes, tuple) or not all(type(n) is int and n >= 1 for n in sizes):
+            return f"its sizes {shown(sizes)} are neither None nor a tuple of whole numbers of at least 1"
+        if list(sizes) != sorted(set(sizes)):
+            return f"its sizes {shown(sizes)} do not ascend"
+    if not callable(getattr(model, "seconds", None)):
+        return "it has no method seconds(processors)"
+    return None
+
+
+def _origin(entry: EntryPoint) -> str:
+    return f"{entry.value} of {entry.dist.name}" if entry.dist is not None else entry.value
