@@ -7,6 +7,7 @@
     ├── StalePlan         the schedule moved before the request arrived
     ├── NotFound          there is no such job
     ├── Conflict          the job or the schedule is not in a state for this
+    ├── StoreFailed       a change could not be made durable, so it was not made
     └── Missing           a part of Gas that is not installed here
 
 Deciding code raises these; the edges (command line, HTTP) translate them by `ERRORS`.
@@ -29,6 +30,7 @@ __all__ = [
     "NotFound",
     "Outcome",
     "StalePlan",
+    "StoreFailed",
     "Unreachable",
     "outcome_of",
 ]
@@ -62,6 +64,10 @@ class Conflict(GasError):
     """The job or the schedule is not in a state in which this can be done."""
 
 
+class StoreFailed(GasError):
+    """A change could not be made durable (disk full, read-only), so it was not made."""
+
+
 class Missing(GasError):
     """An optional part of Gas is not installed; the message says which extra brings it."""
 
@@ -83,6 +89,7 @@ ERRORS: dict[type[Exception], Outcome] = {
     StalePlan: Outcome(412, 5),
     NotFound: Outcome(404, 1),
     Conflict: Outcome(409, 1),
+    StoreFailed: Outcome(503, 1),
     Missing: Outcome(501, 1),
     GasError: Outcome(500, 1),
 }

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gas.application import Application
+from gas.cli.logs import read_log
 from gas.cli.options import Json
 from gas.cli.plan import Wishes, draw, make_plan, sentence, show_plan
 from gas.cli.progress import progress
-from gas.cli.tables import note, print_json, print_table, say
+from gas.cli.tables import print_json, print_table, say
 from gas.endpoints import JobDescription, Request, S3Endpoint
 from gas.errors import Infeasible, Missing
 from gas.planner import Candidate, Plan
@@ -51,7 +52,11 @@ def demo_command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Start an S³ under load, plan NAS LU class C on it, submit, and compare with every fixed size."""
+    """Show the main job on an S³ of its own.
+
+    Starts an S³ under load, plans NAS LU class C on it, submits the best request, and compares it with what a fixed
+    request of every other size would have got.
+    """
     try:
         from gas.s3.whatif import fate_of
         from gas.service.live import LiveScheduler
@@ -60,7 +65,7 @@ def demo_command(
     except ImportError as error:
         raise Missing(f'gas demo needs {error.name}: pip install "apples-gas[server]"') from None
 
-    log = generated_load(processors or PROCESSORS, seed) if trace is None else _read(trace)
+    log = generated_load(processors or PROCESSORS, seed) if trace is None else read_log(trace)
     application = Application(
         model_from_table(Fields({"model": "nas", "benchmark": "LU", "class": "C"}, "demo [speedup]")), name="lu.C"
     )
@@ -74,8 +79,6 @@ def demo_command(
         with Embedded(scheduler) as embedded:
             report(1.0)
             source = "the Lublin-Feitelson model" if trace is None else log.name
-            for line in log.acknowledgements if trace is not None else ():
-                note(f"log: {line}")
             _tell(
                 json,
                 f"S³ with {jobs.machine} processors at {embedded.url}, loaded from {source}: "
@@ -183,15 +186,6 @@ def _report(found: Plan, fates: Sequence[Fate], done: dict[str, int]) -> dict[st
             for f in fates
         ],
     }
-
-
-def _read(trace: str) -> Log:
-    from workloads import read_swf
-
-    log = read_swf(trace)
-    for warning in log.warnings:
-        note(f"gas: {warning}")
-    return log
 
 
 def _tell(quiet: bool, text: str) -> None:

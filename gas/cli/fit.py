@@ -37,7 +37,11 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the application file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Fit Downey's model and Amdahl's law to measured execution times, and say which to believe."""
+    """Fit speed-up models to timings.
+
+    Fits Downey's model and Amdahl's law to measured execution times, says which to believe, and writes the
+    application file.
+    """
     if output is not None and output.exists() and not force:
         raise _exists(output)
     if plot is not None:

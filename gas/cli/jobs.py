@@ -37,7 +37,7 @@ def status_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show a job, or every job in the schedule."""
+    """Show a job, or all in the schedule."""
     if job is not None:
         where, number = job_of(job, endpoint, config)
         found = where.job(number)
@@ -96,7 +96,10 @@ def wait_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Wait until a job has ended; the exit code is 0 if it completed, else 1."""
+    """Wait until a job has ended.
+
+    The exit code is 0 if it completed, else 1.
+    """
     limit = None if timeout is None else time.monotonic() + parse_duration(timeout, "--timeout")
     where, number = job_of(job, endpoint, config)
     shown, pause = "", 0.1
@@ -141,7 +144,10 @@ def logs_command(
 def cancel_command(
     job: JobReference, endpoint: OneEndpoint = None, config: ConfigFile = None, json: Json = False
 ) -> None:
-    """Cancel a job or a reservation; one that runs is ended."""
+    """Cancel a job or a reservation.
+
+    One that runs is ended.
+    """
     where, number = job_of(job, endpoint, config)
     found = where.cancel(number)
     if json:
@@ -159,7 +165,10 @@ def reserve_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Reserve processors for a span of time; nothing moves a reservation."""
+    """Reserve processors for some time.
+
+    Nothing moves a reservation.
+    """
     seconds = parse_duration(walltime, "--walltime")
     where = job_endpoint(endpoint, config)
     if start.strip().startswith("@") and not start.strip()[1:].isdigit():

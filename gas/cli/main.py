@@ -108,6 +108,10 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        outcome = outcome_of(error)
+        where = f"{error.filename}: " if error.filename else ""
+        return _failed(f"{where}{error.strerror or error}", outcome.exit_code if outcome else 1)
     except Exception as error:
         outcome = outcome_of(error)
         if outcome is not None:

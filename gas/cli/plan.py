@@ -72,7 +72,10 @@ def plan_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Find the request that finishes first: which scheduler, how many processors, which walltime."""
+    """Find the request that finishes first.
+
+    Which scheduler, how many processors, which walltime: every possible request is looked at.
+    """
     app = Application.read(application)
     wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm)
     answers, found = make_plan(app, chosen_endpoints(endpoint, availability, config), wishes)
@@ -258,7 +261,9 @@ def submit_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Plan, and submit the request that finishes first: gas submit APP [options] -- COMMAND.
+    """Plan, and submit what finishes first.
+
+    gas submit APP [options] -- COMMAND
 
     In the command, {processors} and {walltime} stand for what was chosen; it also finds them in GAS_PROCESSORS and
     GAS_WALLTIME.

@@ -24,7 +24,7 @@ def availability_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show what schedulers have free, and until when.
+    """Show what is free, and until when.
 
     With --json and one scheduler, the output is an availability list that `gas plan --availability` reads.
     """
@@ -86,7 +86,9 @@ def endpoints_command(
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show the schedulers of the configuration: do they answer, how fast, with what kind of list, which limits.
+    """Show the schedulers, and how they are.
+
+    Do they answer, how fast, with what kind of list, with which limits?
 
     A configuration (./gas.toml, ~/.config/gas/config.toml, $GAS_CONFIG or --config) names them:
 

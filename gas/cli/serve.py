@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gas.cli.logs import read_log
 from gas.cli.tables import note, say
 from gas.errors import BadInput, Missing
 
@@ -39,9 +40,9 @@ def serve_command(
         float, typer.Option("--clock-speed", metavar="K", help="Scheduler seconds per real second.")
     ] = 1.0,
 ) -> None:
-    """Run S³: accept jobs over HTTP, promise their starts, run them on this machine.
+    """Run S³, a scheduler, on this machine.
 
-    It listens on loopback only. Jobs and promises are kept in the state directory and survive a restart.
+    It accepts jobs over HTTP, promises their starts and runs them. It listens on loopback only. Jobs and promises are kept in the state directory and survive a restart.
     """
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")
@@ -58,19 +59,16 @@ def serve_command(
 
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     directory = state or home / "gas" / name
-    listener = listen(host, port)
-    with hold_state(directory):
+    with listen(host, port) as listener, hold_state(directory):
         if trace is None:
             if processors is None:
                 raise BadInput("--processors: say how large the machine is (a log brings its own with --trace)")
             scheduler = LiveScheduler(name, processors, directory, clock_speed=clock_speed)
         else:
             from gas.cli.progress import progress
-            from workloads import read_swf, rigid_jobs
+            from workloads import rigid_jobs
 
-            log = read_swf(trace)
-            for warning in log.warnings:
-                note(f"gas: {warning}")
+            log = read_log(trace)
             instant = log_instant(log, at or "50%", processors)
             size = rigid_jobs(log, processors).machine
             scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed)
@@ -81,7 +79,5 @@ def serve_command(
             scheduler.preload(jobs, machine)
             for reason, count in rigid.skipped.items():
                 note(f"gas: {count} jobs of the log left out: {reason}")
-            for line in log.acknowledgements:
-                note(f"log: {line}")
             note(f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait")
         serve(scheduler, listener, lambda url: say(f"S³ {name} with {scheduler.processors} processors at {url}"))

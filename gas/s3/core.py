@@ -40,7 +40,7 @@ from gas.s3.placing import Queue, empty_queue, place, promote, with_queue_room
 from gas.s3.repair import outlast, repair
 from gas.times import LATEST, LONGEST, duration_text
 
-__all__ = ["S3", "Broken", "Entry", "State"]
+__all__ = ["S3", "warm_up"]
 
 
 class S3:
@@ -71,6 +71,7 @@ class S3:
         self._running: dict[int, Entry] = {}
         self._last_id = 0
         self._machine_code = machine_code
+        self._earliest_fit = compiled(earliest_fit) if machine_code else earliest_fit
         self._place = compiled(place) if machine_code else place
         self._promote = compiled(promote) if machine_code else promote
         self._give_back = compiled(give_back) if machine_code else give_back
@@ -116,7 +117,7 @@ class S3:
     def anchor(self, processors: int, walltime: int, not_before: int | None = None) -> int:
         """Return the start that a request of this size would be promised now; `NEVER` if it fits nowhere."""
         first = self.now if not_before is None else max(self.now, not_before)
-        return int(earliest_fit(self._profile, processors, walltime, first))
+        return int(self._earliest_fit(self._profile, processors, walltime, first))
 
     def availability(self, scheduler: str = "s3") -> AvailabilityList:
         """Return the availability list: what the profile leaves free, from now on."""
@@ -187,7 +188,7 @@ class S3:
                 f"{processors} processors are not free for {walltime} s from {start}; the first such slot starts "
                 f"{duration_text(anchor - start)} later, at {anchor}; nothing was reserved"
             )
-        take(self._profile, anchor, anchor + walltime, processors)
+        self._give_back(self._profile, anchor, anchor + walltime, -processors)
         entry = self._new(processors, walltime, anchor, "reserved", id)
         self._reserved.append(entry.id)
         return entry
@@ -398,3 +399,13 @@ class S3:
             if e.start > promised[e.id]:
                 self.broken.append(Broken(e.id, promised[e.id], e.start, self.now))
             e.promise = min(e.promise, e.start)
+
+
+def warm_up() -> None:
+    """Have the compiled kernels ready, so that nobody's first request waits for the compiler."""
+    schedule = S3(2, 0, machine_code=True)
+    first = schedule.submit(2, 10)
+    schedule.submit(2, 10, start_by=10)
+    schedule.reserve(1, 30, 10)
+    schedule.step(0)
+    schedule.step(5, [first.id])

@@ -13,8 +13,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from gas.errors import GasError, StalePlan, outcome_of
-from gas.service.live import LiveScheduler, StoreFailed
+from gas.errors import ERRORS, StalePlan, outcome_of
+from gas.service.live import LiveScheduler
 from gas.service.schemas import (
     AvailabilityAnswer,
     ErrorAnswer,
@@ -129,12 +129,14 @@ def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
             content["availability"] = availability
         return JSONResponse(content, status)
 
-    @app.exception_handler(GasError)
-    def on_gas_error(request: Request, error: GasError) -> JSONResponse:
+    def on_foreseen(request: Request, error: Exception) -> JSONResponse:
         outcome = outcome_of(error)
-        status = 503 if isinstance(error, StoreFailed) else outcome.http_status if outcome else 500
-        stale = isinstance(error, StalePlan)
-        return answer(status, type(error).__name__, str(error), scheduler.availability().to_wire() if stale else None)
+        assert outcome is not None, "the handler is registered for the errors of the table"
+        newer = scheduler.availability().to_wire() if isinstance(error, StalePlan) else None
+        return answer(outcome.http_status, type(error).__name__, str(error), newer)
+
+    for kind in ERRORS:
+        app.add_exception_handler(kind, on_foreseen)
 
     @app.exception_handler(RequestValidationError)
     def on_invalid(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -17,20 +17,17 @@ from typing import cast
 
 from gas.availability import AvailabilityList
 from gas.compiled import available
-from gas.errors import BadInput, Conflict, GasError, NotFound
+from gas.errors import BadInput, Conflict, NotFound, StoreFailed
 from gas.s3 import S3, Entry, Event, Machine, State
+from gas.s3.core import warm_up
 from gas.service.clock import Clock
 from gas.service.jobs import Job, JobState, Wish
 from gas.service.runner import POLL_SECONDS, Runner, command_of
 from gas.service.store import Store
 
-__all__ = ["LiveScheduler", "StoreFailed"]
+__all__ = ["LiveScheduler"]
 
 log = logging.getLogger("gas.s3")
-
-
-class StoreFailed(GasError):
-    """The store could not be written (disk full, read-only); nothing was changed."""
 
 
 class LiveScheduler:
@@ -53,6 +50,8 @@ class LiveScheduler:
     ) -> None:
         self.name = name
         self.processors = processors
+        if available():
+            warm_up()
         self._directory = state
         (state / "jobs").mkdir(parents=True, exist_ok=True)
         self._store = Store(state / "s3.sqlite")

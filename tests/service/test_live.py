@@ -3,10 +3,10 @@ import time
 
 import pytest
 
-from gas.errors import Conflict, NotFound
+from gas.errors import Conflict, NotFound, StoreFailed
 from gas.service.clock import Clock
 from gas.service.jobs import Wish
-from gas.service.live import LiveScheduler, StoreFailed
+from gas.service.live import LiveScheduler
 
 
 class Hand:

@@ -1,0 +1,48 @@
+import socket
+
+import pytest
+
+from gas.errors import BadInput, Conflict, Unreachable
+from gas.service.live import LiveScheduler
+from gas.service.server import Embedded, hold_state, listen, url_of
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.53"])
+def test_it_listens_on_loopback(host):
+    with listen(host, 0) as listener:
+        assert url_of(listener).startswith("http://")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "no such host", ""])
+def test_without_access_control_it_listens_nowhere_else(host):
+    with pytest.raises(BadInput, match="host"):
+        listen(host, 0)
+
+
+def test_a_port_that_is_taken_is_named():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(Unreachable, match=f"port {port} .*--port"):
+            listen("127.0.0.1", port)
+
+
+def test_two_services_never_share_a_state_directory(tmp_path):
+    with hold_state(tmp_path / "state"), pytest.raises(Conflict, match="another S³ is using it"):
+        hold_state(tmp_path / "state")
+    hold_state(tmp_path / "state").close()
+
+
+def test_a_state_directory_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match="--state"):
+        hold_state(tmp_path / "file" / "state")
+
+
+def test_an_embedded_service_is_gone_after_its_block(tmp_path):
+    with Embedded(LiveScheduler("x", 4, tmp_path)) as embedded:
+        url = embedded.url
+    port = int(url.rpartition(":")[2])
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
