@@ -89,3 +89,34 @@ def models(draw, most=10, longest=12.0):
     if kind == "amdahl":
         return Amdahl(sequential, draw(st.sampled_from([0.0, 0.1, 0.5, 1.0])))
     return Downey(sequential, draw(st.sampled_from([1.0, 3.0, 8.0])), draw(st.sampled_from([0.0, 0.5, 1.0, 2.5])))
+
+
+class Seconds:
+    """Free processors of a machine second by second: the oracle of whoever places jobs."""
+
+    def __init__(self, processors, now, until):
+        self.processors, self.now = processors, now
+        self.free = [processors] * max(1, until - now)
+
+    def hold(self, start, end, processors):
+        """Take processors from `start` to `end` (excluded); what is past is left out."""
+        for t in range(max(start, self.now) - self.now, end - self.now):
+            self.free[t] -= processors
+
+    def fits(self, start, end, processors):
+        """Return whether processors are free in each second; the machine is idle after the last one kept."""
+        return all(level >= processors for level in self.free[start - self.now : max(end - self.now, 0)])
+
+    def first_fit(self, processors, walltime, not_before):
+        """Return the first second from which on processors are free for so long."""
+        lasted = 0
+        for t in range(not_before - self.now, len(self.free)):
+            lasted = lasted + 1 if self.free[t] >= processors else 0
+            if lasted == walltime:
+                return self.now + t - walltime + 1
+        return max(not_before, self.now + len(self.free) - lasted)
+
+    def steps(self):
+        """Return (second, free processors) wherever they change."""
+        levels = [*self.free, self.processors]
+        return [(self.now + t, level) for t, level in enumerate(levels) if t == 0 or level != levels[t - 1]]

@@ -38,22 +38,31 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         own = super().get_command(ctx, cmd_name)
-        if own is not None:
+        points = [point for point in entry_points(group=PLUG_INS) if point.name == cmd_name]
+        if own is not None or not points:
             return own
-        for point in entry_points(group=PLUG_INS):
-            if point.name == cmd_name:
-                try:
-                    return typer.main.get_command(point.load())
-                except Exception as error:  # whatever a plug-in does wrong is its own
-                    if "--help" in sys.argv or ctx.resilient_parsing or len(sys.argv) < 2:
-                        return None
-                    raise Missing(f'the command "{cmd_name}" of {point.value} cannot be loaded: {error!r}') from None
-        return None
+        try:
+            return typer.main.get_command(points[0].load())
+        except Exception as error:  # whatever a plug-in does wrong is its own
+            return _broken(f'the command "{cmd_name}" of {points[0].value} cannot be loaded: {error!r}')
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             ctx.fail(f'there is no command "{args[0]}"{nearest(args[0], self.list_commands(ctx))}')
         return super().resolve_command(ctx, args)
+
+
+def _broken(why: str) -> Any:
+    """Return a command that says why it is none."""
+    stub = typer.Typer()
+
+    @stub.command(
+        help="(cannot be loaded)", context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+    )
+    def fail() -> None:
+        raise Missing(why)
+
+    return typer.main.get_command(stub)
 
 
 app = typer.Typer(
@@ -100,6 +109,8 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code; errors have been told on standard error."""
     try:
         code = app(args=arguments, prog_name="gas", standalone_mode=False)
+        if code == 130:
+            return _failed("interrupted", 130)
         return code if isinstance(code, int) else 0
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1

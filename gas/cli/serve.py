@@ -42,7 +42,8 @@ def serve_command(
 ) -> None:
     """Run S³, a scheduler, on this machine.
 
-    It accepts jobs over HTTP, promises their starts and runs them. It listens on loopback only. Jobs and promises are kept in the state directory and survive a restart.
+    It accepts jobs over HTTP, promises their starts and runs them. It listens on loopback only. Jobs and promises are
+    kept in the state directory and survive a restart.
     """
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")

@@ -1,0 +1,109 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+GAS = [sys.executable, "-m", "gas"]
+
+
+@pytest.fixture
+def plug_in(tmp_path, monkeypatch):
+    """Install a made-up distribution with one good and one broken command."""
+    site = tmp_path / "site"
+    metadata = site / "plug_in-1.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(
+        "[gas.commands]\nhello = plug_in_of_a_test:app\nbroken = no_such_module_of_a_test:app\n"
+    )
+    (site / "plug_in_of_a_test.py").write_text(
+        "import typer\napp = typer.Typer()\n@app.command()\ndef hello(name: str) -> None:\n"
+        '    """Say hello."""\n    print(f"hello {name}")\n'
+    )
+    monkeypatch.syspath_prepend(site)
+    yield
+    sys.modules.pop("plug_in_of_a_test", None)
+
+
+def test_version(gas):
+    result = gas("--version")
+    assert (result.code, result.out.split()[0]) == (0, "gas")
+
+
+def test_every_command_has_help(gas):
+    listing = gas("--help").out
+    commands = [line.split()[0] for line in listing.partition("Commands:")[2].splitlines() if line.strip()]
+    assert {"demo", "plan", "submit", "status", "wait", "logs", "cancel", "reserve", "availability", "endpoints", "serve", "fit"} <= set(commands)  # fmt: skip  # noqa: E501
+    for command in commands:
+        result = gas(command, "--help")
+        assert result.code == 0
+        assert "Usage: gas " + command in result.out
+
+
+def test_without_arguments_it_shows_what_there_is(gas):
+    result = gas()
+    assert result.code == 2
+    assert "Commands:" in result.err
+
+
+def test_a_command_of_another_distribution_joins(gas, plug_in):
+    assert gas("hello", "you").out == "hello you\n"
+    assert "hello" in gas("--help").out
+
+
+def test_a_broken_one_disturbs_no_other(gas, plug_in):
+    assert gas("hello", "you").code == 0
+    assert gas("--help").code == 0
+    result = gas("broken")
+    assert result.code == 1
+    assert 'the command "broken" of no_such_module_of_a_test:app cannot be loaded' in result.err
+
+
+def test_an_error_that_nobody_foresaw_is_one_line_too(gas, lu, monkeypatch):
+    monkeypatch.setattr("gas.cli.plan.plan", lambda *_, **__: 1 / 0)
+    monkeypatch.delenv("GAS_DEBUG", raising=False)
+    empty = '{"schema": "gas.availability/1", "scheduler": "x", "kind": "promise", "now": 0, "processors": 4, "version": "", "frames": [{"start": 0, "end": null, "free": 4}]}'  # noqa: E501
+    path = lu.replace("lu.toml", "list.json")
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(empty)
+    result = gas("plan", lu, "-a", path)
+    assert result.code == 1
+    assert result.err.startswith("gas: an error that nobody foresaw (ZeroDivisionError: division by zero)")
+    assert result.err.count("\n") == 1
+
+
+def test_interrupting_is_130(gas, lu, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gas.cli.plan.Application.read", interrupted)
+    result = gas("plan", lu, "-a", "x")
+    assert (result.code, result.err) == (130, "gas: interrupted\n")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_for_the_shells(shell):
+    environment = {**os.environ, "_GAS_COMPLETE": f"source_{shell}"}
+    program = [sys.executable, "-c", "from gas.cli.main import main; import sys; sys.argv[0] = 'gas'; main()"]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "_GAS_COMPLETE" in done.stdout
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(lu):
+    command = f"{sys.executable} -m gas --help | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_terminal_that_knows_only_ascii_gets_only_that(tmp_path, lu):
+    (tmp_path / "list.json").write_text(
+        '{"schema": "gas.availability/1", "scheduler": "x", "kind": "promise", "now": 0, "processors": 64,'
+        ' "version": "", "frames": [{"start": 0, "end": 500, "free": 10}, {"start": 500, "end": null, "free": 64}]}'
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    command = [*GAS, "plan", lu, "-a", str(tmp_path / "list.json"), "--explain"]
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()

@@ -1,0 +1,296 @@
+"""S³ under any sequence of operations, beside free processors second by second."""
+
+from contextlib import contextmanager
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import assume, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from strategies import TODAY, Seconds
+
+from gas.errors import StalePlan
+from gas.s3 import S3
+
+sizes = st.integers(1, 8)
+walltimes = st.integers(1, 12)
+
+
+class Orderly(RuleBasedStateMachine):
+    """Users submit, reserve and cancel; jobs end early or at their walltime: no promise is ever broken."""
+
+    @initialize(processors=st.integers(1, 8), now=st.sampled_from([0, TODAY]))
+    def begin(self, processors, now):
+        self.processors = processors
+        self.s3 = S3(processors, now)
+        self.stubborn = set()  # running jobs that will not end at their walltime
+        self.reserved_from = {}
+        self.broken_allowed = False
+
+    # ---------------------------------------------------------------------------------------------- oracle
+
+    @property
+    def now(self):
+        return self.s3.now
+
+    @property
+    def waiting(self):
+        return [*self.s3.queued, *self.s3.reserved]
+
+    def free(self, entries):
+        """Return what the entries leave free, second by second."""
+        until = max((e.end for e in entries), default=self.now) + 1
+        seconds = Seconds(self.processors, self.now, until)
+        for e in entries:
+            assert e.state == "running" or e.end == e.start + e.walltime
+            seconds.hold(e.start, e.end, e.processors)
+        return seconds
+
+    def first_fit(self, processors, walltime, not_before):
+        return self.free(self.s3.entries.values()).first_fit(processors, walltime, not_before)
+
+    def frames(self):
+        return [(frame.start, frame.free) for frame in self.s3.availability().frames]
+
+    def from_now(self, frames):
+        """Return earlier frames as they look at the present instant."""
+        held = [level for start, level in frames if start <= self.now]
+        return [(self.now, held[-1]), *(f for f in frames if f[0] > self.now)]
+
+    @contextmanager
+    def verified(self, clock_alone=False):
+        """Verify all that must hold after an operation, and what may have changed in it."""
+        s3 = self.s3
+        before = {id: asdict(e) for id, e in s3.entries.items()}
+        version, frames, broken = s3.version, self.frames(), len(s3.broken)
+        s3.take_changed()
+        yield
+
+        s3.check()
+        running = s3.running
+        assert sum(e.processors for e in running) == s3.in_use <= self.processors
+        assert all(e.start <= self.now <= e.end for e in running)
+        assert self.frames() == self.free(s3.entries.values()).steps()
+
+        # What is due runs, unless the processors are really held by others.
+        for e in self.waiting:
+            assert e.start > self.now or s3.in_use + e.processors > self.processors
+        assert s3.next_start() == min((e.start for e in self.waiting if e.start > self.now), default=None)
+        assert s3.next_overrun() == min((e.end for e in running), default=None)
+
+        # Promotion is at its end: nobody who waits could start earlier where it stands.
+        for e in s3.queued:
+            if e.start > self.now:
+                others = self.free([other for other in s3.entries.values() if other is not e])
+                assert others.first_fit(e.processors, e.walltime, self.now) == e.start
+
+        # Promises move earlier or stay; those that do not are listed.
+        new = {b.id: b for b in s3.broken[broken:]}
+        assert not new or self.broken_allowed
+        for id, e in s3.entries.items():
+            told = before.get(id)
+            if told is None or told["state"] == "running":
+                assert id not in new
+                continue
+            if id in new:
+                assert (new[id].promised, new[id].start, new[id].noticed) == (told["promise"], e.start, self.now)
+                assert new[id].start > new[id].promised
+            else:
+                assert e.promise <= told["promise"]
+            assert e.start <= e.promise
+        for e in s3.entries.values():
+            if e.id in self.reserved_from:
+                assert e.start >= self.reserved_from[e.id]
+                assert e.start == before.get(e.id, asdict(e))["start"] or e.id in new
+
+        # The version says when the list has changed.
+        assert version == s3.version or not clock_alone
+        if self.frames() != self.from_now(frames):
+            assert s3.version > version
+        changed = {e.id for e in s3.take_changed()}
+        assert {id for id, e in s3.entries.items() if asdict(e) != before.get(id)} <= changed
+
+    def step(self, now, ended=(), **options):
+        with self.verified(**options):
+            started = self.s3.step(now, ended)
+            assert [e.id for e in started] == sorted(e.id for e in started)
+            assert all(e.state == "running" and e.start == now for e in started)
+
+    # ----------------------------------------------------------------------------------------------- rules
+
+    @rule(processors=sizes, walltime=walltimes, slack=st.sampled_from([None, None, 0, 3, -1]))
+    def submit(self, processors, walltime, slack):
+        processors = min(processors, self.processors)
+        first = self.first_fit(processors, walltime, self.now)
+        assert self.s3.anchor(processors, walltime) == first
+        with self.verified():
+            if slack == -1:
+                entries, version = len(self.s3.entries), self.s3.version
+                with pytest.raises(StalePlan):
+                    self.s3.submit(processors, walltime, start_by=first - 1)
+                assert (len(self.s3.entries), self.s3.version) == (entries, version)
+            else:
+                start_by = None if slack is None else first + slack
+                entry = self.s3.submit(processors, walltime, start_by=start_by)
+                assert entry.start == entry.promise == first
+                assert (entry.submitted, entry.end) == (self.now, first + walltime)
+            self.s3.step(self.now)
+
+    @rule(processors=sizes, walltime=walltimes, delay=st.integers(0, 20), slack=st.sampled_from([None, 0, 5, 50]))
+    def reserve(self, processors, walltime, delay, slack):
+        processors, wanted = min(processors, self.processors), self.now + delay
+        first = self.first_fit(processors, walltime, wanted)
+        latest = wanted if slack is None else wanted + slack
+        with self.verified():
+            if first > latest:
+                with pytest.raises(StalePlan):
+                    self.s3.reserve(processors, wanted, walltime, start_by=None if slack is None else latest)
+            else:
+                entry = self.s3.reserve(processors, wanted, walltime, start_by=None if slack is None else latest)
+                assert entry.start == entry.promise == first
+                self.reserved_from[entry.id] = first
+            self.s3.step(self.now)
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data())
+    def cancel(self, data):
+        entry = data.draw(st.sampled_from(self.waiting))
+        with self.verified():
+            assert self.s3.cancel(entry.id) is entry
+            assert entry.id not in self.s3.entries
+            self.s3.step(self.now)
+
+    @precondition(lambda self: self.s3.running)
+    @rule(data=st.data())
+    def jobs_end_early(self, data):
+        gone = data.draw(st.lists(st.sampled_from(self.s3.running), unique_by=lambda e: e.id, min_size=1, max_size=3))
+        self.stubborn -= {e.id for e in gone}
+        self.step(self.now, [e.id for e in gone])
+
+    @rule(seconds=st.integers(1, 10))
+    def time_passes(self, seconds):
+        """Jobs end at their walltime, and every start that falls due happens."""
+        target = self.now + seconds
+        while True:
+            ends = [e.end for e in self.s3.running if e.id not in self.stubborn and e.end > self.now]
+            due = [t for t in (*ends, self.s3.next_start()) if t is not None]
+            instant = min([target, *due])
+            gone = [e.id for e in self.s3.running if e.id not in self.stubborn and e.end <= instant]
+            self.step(instant, gone, clock_alone=not self.broken_allowed)
+            if instant == target:
+                return
+
+    @rule(processors=sizes, walltime=walltimes)
+    def a_restored_schedule_gives_the_same_answers(self, processors, walltime):
+        other = S3(self.processors, self.now)
+        entries = list(self.s3.entries.values())
+        other.restore(entries, version=self.s3.version, last_id=max(self.s3.entries, default=0))
+        other.check()
+        assert other.availability().to_wire() == self.s3.availability().to_wire()
+        assert [asdict(e) for e in other.queued] == [asdict(e) for e in self.s3.queued]
+        assert other.in_use == self.s3.in_use
+        processors = min(processors, self.processors)
+        assert other.submit(processors, walltime).start == self.s3.anchor(processors, walltime)
+        assert len(self.s3.entries) == len(entries)
+
+    @rule(processors=sizes, walltime=walltimes)
+    def a_copy_goes_its_own_way(self, processors, walltime):
+        before = self.s3.availability().to_wire(), [asdict(e) for e in self.s3.entries.values()]
+        other = self.s3.copy()
+        assert other.availability().to_wire() == before[0]
+        other.submit(min(processors, self.processors), walltime)
+        for e in other.queued[:2]:
+            other.cancel(e.id)
+        other.step(self.now, [e.id for e in other.running])
+        other.check()
+        self.s3.check()
+        assert (self.s3.availability().to_wire(), [asdict(e) for e in self.s3.entries.values()]) == before
+
+
+class Disorderly(Orderly):
+    """Jobs outlive their walltime and the scheduler sleeps through instants: promises break, and only then."""
+
+    def step(self, now, ended=(), **options):
+        gone = set(ended)
+        late = any(e.end < now for e in self.s3.running if e.id not in gone)
+        self.broken_allowed = late or any(e.start < now for e in self.waiting)
+        known = len(self.s3.broken)
+        before = [(e.id, e.start, e.walltime, e.processors) for e in [*self.s3.reserved, *self.s3.queued]]
+        super().step(now, ended, **options)
+        if not self.broken_allowed:
+            assert len(self.s3.broken) == known
+            return
+        # Of those whose start is still possible, beside running jobs and others before them, nobody was broken.
+        running = [e for e in self.s3.running if e.id not in {id for id, *_ in before}]
+        until = max([now, *(e.end for e in running), *(start + walltime for _, start, walltime, _ in before)])
+        free = Seconds(self.processors, now, until + 1)
+        for e in running:
+            free.hold(now, e.end, e.processors)
+        broken = {b.id for b in self.s3.broken[known:]}
+        for id, start, walltime, processors in before:
+            if start >= now and free.fits(start, start + walltime, processors):
+                free.hold(start, start + walltime, processors)
+                assert id not in broken
+
+    @precondition(lambda self: self.s3.running)
+    @rule(data=st.data())
+    def a_job_will_not_end(self, data):
+        self.stubborn.add(data.draw(st.sampled_from(self.s3.running)).id)
+
+    @rule(seconds=st.integers(2, 15))
+    def the_scheduler_sleeps(self, seconds):
+        waking = self.now + seconds
+        self.step(waking, [e.id for e in self.s3.running if e.id not in self.stubborn and e.end <= waking])
+
+    @precondition(lambda self: self.stubborn)
+    @rule(data=st.data())
+    def a_stubborn_job_ends_at_last(self, data):
+        id = data.draw(st.sampled_from(sorted(self.stubborn)))
+        assume(id in self.s3.entries)
+        self.stubborn.discard(id)
+        self.step(self.now, [id])
+
+
+TestOrderly = Orderly.TestCase
+TestOrderly.settings = settings(max_examples=120, stateful_step_count=30, deadline=None)
+TestDisorderly = Disorderly.TestCase
+TestDisorderly.settings = settings(max_examples=120, stateful_step_count=30, deadline=None)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_machine_code_schedules_exactly_like_the_plain_functions(seed):
+    random = np.random.default_rng(seed)
+    plain, fast = S3(40, TODAY), S3(40, TODAY, machine_code=True)
+    longest = 0
+    for _ in range(700):
+        now = plain.now
+        dice = random.random()
+        size, walltime, delay = (int(x) for x in random.integers([1, 1, 0], [41, 120, 300]))
+        if dice < 0.5:
+            assert plain.submit(size, walltime) == fast.submit(size, walltime)
+            ended = []
+        elif dice < 0.6:
+            answers = []
+            for s3 in (plain, fast):
+                try:
+                    answers.append(s3.reserve(size, now + delay, walltime, start_by=now + 2 * delay))
+                except StalePlan as error:
+                    answers.append(str(error))
+            assert answers[0] == answers[1]
+            ended = []
+        elif dice < 0.7 and plain.queued:
+            id = int(random.choice([e.id for e in plain.queued]))
+            assert plain.cancel(id) == fast.cancel(id)
+            ended = []
+        else:
+            now += int(random.integers(0, 25))  # now and then past an instant at which a start was due
+            ended = [e.id for e in plain.running if (e.end <= now and random.random() < 0.9) or random.random() < 0.2]
+        assert plain.step(now, ended) == fast.step(now, ended)
+        assert plain.entries == fast.entries
+        assert plain.broken == fast.broken
+        assert plain.availability().to_wire() == fast.availability().to_wire()
+        longest = max(longest, len(plain.queued))
+    fast.check()
+    assert longest > 20
+    assert plain.broken
