@@ -8,6 +8,7 @@ are all read through `Fields`.
 from __future__ import annotations
 
 import difflib
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -49,7 +50,14 @@ def shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # an int of thousands of digits has no decimal text
         return "a number of thousands of digits"
+    except RecursionError:
+        return "something nested very deeply"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def quoted(text: str) -> str:
+    """Return a word as a message quotes it: on one line, in double quotes."""
+    return json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=False)
 
 
 class Fields:
@@ -103,7 +111,7 @@ class Fields:
         if choices is not None:
             known = list(choices)
             if value not in known:
-                raise self.fail(key, f'"{value}" is not known{nearest(value, known)}')
+                raise self.fail(key, f"{quoted(value)} is not known{nearest(value, known)}")
         return value
 
     def boolean(self, key: str, default: Any = REQUIRED) -> Any:
@@ -167,7 +175,7 @@ class Fields:
         """Refuse the first key that nobody asked for."""
         for key in self._table:
             if key not in self._asked:
-                raise FieldError(self.place, f'has no key "{key}"{nearest(str(key), set(self._asked))}')
+                raise FieldError(self.place, f"has no key {quoted(str(key))}{nearest(str(key), set(self._asked))}")
 
 
 def whole_number(value: object, place: str, *, minimum: int | None = None, maximum: int | None = None) -> int:

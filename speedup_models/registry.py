@@ -13,7 +13,7 @@ from typing import Any, Final
 from speedup_models.amdahl import amdahl_from_fields
 from speedup_models.constraints import Constraint, Intersection
 from speedup_models.downey import downey_from_fields
-from speedup_models.fields import Fields, nearest, shown
+from speedup_models.fields import Fields, nearest, quoted, shown
 from speedup_models.model import SpeedupModel, said
 from speedup_models.nas import nas_from_fields
 from speedup_models.table import table_from_fields
@@ -51,7 +51,7 @@ def model_from_table(fields: Fields) -> SpeedupModel:
     named = [entry for entry in plug_ins if entry.name == name]
     if not named:
         known = {*BUILT_IN, *(entry.name for entry in plug_ins)}
-        raise fields.fail("model", f'"{name}" is not known{nearest(name, known)}')
+        raise fields.fail("model", f"{quoted(name)} is not known{nearest(name, known)}")
     origins = sorted({_origin(entry) for entry in named})
     if len(origins) > 1:
         raise fields.fail("model", f'plug-in "{name}" is there {len(origins)} times; keep one of {"; ".join(origins)}')

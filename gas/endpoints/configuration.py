@@ -23,7 +23,7 @@ from pathlib import Path
 from gas.application import read_toml
 from gas.endpoints.endpoint import Endpoint
 from gas.errors import BadInput, GasError, Missing, NotFound
-from speedup_models.fields import FieldError, Fields, nearest
+from speedup_models.fields import FieldError, Fields, nearest, quoted
 
 __all__ = ["PLUG_INS", "Configuration", "find_configuration", "load_configuration"]
 
@@ -62,7 +62,7 @@ class Configuration:
         kind = fields.text("type")
         found = {point.name: point for point in entry_points(group=PLUG_INS)}
         if kind not in found:
-            raise fields.fail("type", f'"{kind}" is not known{nearest(kind, found)}')
+            raise fields.fail("type", f"{quoted(kind)} is not known{nearest(kind, found)}")
         try:
             build = found[kind].load()
         except Exception as error:  # whatever a plug-in does wrong is its own
@@ -102,7 +102,7 @@ def load_configuration(explicit: Path | None = None) -> Configuration:
     tables = {}
     for name in endpoints.keys():  # noqa: SIM118  # not a mapping
         if not name.strip() or any(c in name for c in ":/ \t\n"):
-            raise BadInput(f'{path}, [endpoints]: "{name}" cannot be a name; use letters, digits, - and _')
+            raise BadInput(f"{path}, [endpoints]: {quoted(name)} cannot be a name; use letters, digits, - and _")
         tables[name] = endpoints.table(name)._table
     fields.done()
     return Configuration(path, tables)

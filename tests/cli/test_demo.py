@@ -1,6 +1,3 @@
-import json
-
-
 def test_the_demo_plans_submits_and_compares(gas):
     result = gas("demo")
     assert result.code == 0, result.err
@@ -39,7 +36,3 @@ def test_bad_logs_and_instants(gas, tmp_path):
     assert gas("demo", "--trace", "nowhere.swf").code == 2
     assert gas("demo", "--at", "noon").code == 2
     assert gas("demo", "--processors", "2").code == 2
-
-
-def test_the_json_is_one_object(gas):
-    assert isinstance(json.loads(gas("demo", "--json").out), dict)
