@@ -36,7 +36,7 @@ ACTING = {
     "sqlite3", "subprocess", "sys", "tempfile", "threading", "time", "typer", "urllib",
 }  # fmt: skip
 
-HEAVY = ("numba", "scipy", "pandas", "matplotlib", "fastapi", "uvicorn", "dask", "sqlite3")
+HEAVY = ("requests", "numba", "scipy", "pandas", "matplotlib", "fastapi", "uvicorn", "dask", "sqlite3")
 
 
 def name_of(path):

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import ipaddress
 import uuid
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
-
-import requests
-from requests.adapters import HTTPAdapter
-from urllib3.util import Retry
 
 from gas.availability import AvailabilityList
 from gas.endpoints.endpoint import JobDescription, Request, limits_from
 from gas.errors import BadInput, Conflict, NotFound, StalePlan, Unreachable
 from gas.planner import Limits
 from speedup_models.fields import FieldError, Fields
+
+if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
+    import requests
 
 __all__ = ["S3Endpoint"]
 
@@ -51,6 +50,10 @@ class S3Endpoint:
         retries: int = RETRIES,
         limits: Limits | None = None,
     ) -> None:
+        import requests
+        from requests.adapters import HTTPAdapter
+        from urllib3.util import Retry
+
         parts = _split(url)
         self.name = name
         self.address = url.rstrip("/")
@@ -151,6 +154,8 @@ class S3Endpoint:
         return self._job_of(self._call("DELETE", f"/v1/jobs/{id}"))
 
     def _call(self, method: str, path: str, json: object = None) -> requests.Response:
+        import requests
+
         try:
             answer = self._session.request(
                 method, self.address + path, json=json, timeout=self._timeout, allow_redirects=False

@@ -173,3 +173,105 @@ def test_a_restored_schedule_gives_the_same_answers():
     other.check()
     assert other.availability().to_wire() == s3.availability().to_wire()
     assert other.submit(7, 33).start == s3.submit(7, 33).start
+
+
+def test_a_reservation_that_must_move_never_moves_before_what_was_reserved():
+    s3 = S3(10, 0)
+    a = s3.submit(6, 100)
+    first, second = s3.reserve(4, 120, 50), s3.reserve(4, 120, 5)
+    s3.step(0)
+    s3.step(100)
+    s3.step(111)  # A is expected until 122 now; before 120, four processors are free
+    assert (a.end, first.start, second.start) == (122, 120, 122)
+    assert [(x.id, x.promised, x.start) for x in s3.broken] == [(second.id, 120, 122)]
+    s3.check()
+
+
+def test_who_moves_earlier_in_a_repair_is_not_broken():
+    s3 = S3(3, 0)
+    a, short = s3.submit(1, 5), s3.submit(2, 5)
+    c, k = s3.reserve(3, 5, 5), s3.reserve(1, 10, 10)
+    b = s3.submit(2, 1)
+    assert b.start == 10
+    s3.step(0)
+    s3.step(5, [short.id])  # A stays, so C cannot begin
+    # At 9, A is expected until 13: C misses its time, B does not fit beside A and K at 10, but does at once.
+    assert s3.step(9) == [b]
+    assert (a.end, c.start, k.start) == (13, 20, 10)
+    assert [(x.id, x.promised, x.start) for x in s3.broken] == [(c.id, 5, 20)]
+
+
+def test_a_job_that_outlives_its_walltime_is_expected_to_need_as_long_again():
+    s3 = S3(10, 0)
+    a = s3.submit(1, 100)
+    s3.step(0)
+    ends = []
+    for now in (100, 101, 102, 103, 150):
+        s3.step(now)
+        ends.append(a.end)
+    assert ends == [100, 102, 102, 106, 200]
+    assert s3.next_overrun() == 200
+
+
+def test_job_numbers_may_be_given_and_ascend():
+    s3 = S3(10, 0)
+    assert s3.submit(1, 10, id=7).id == 7
+    assert s3.submit(1, 10).id == 8
+    with pytest.raises(AssertionError, match="7 after 8"):
+        s3.submit(1, 10, id=7)
+
+
+@pytest.mark.parametrize(
+    ("start", "start_by", "message"),
+    [
+        (99, None, "a reservation starts between now"),
+        (2**53, None, "a reservation starts between now"),
+        (110, 109, "start_by 109: is before"),
+    ],
+)
+def test_reservations_begin_in_the_future_that_there_is(start, start_by, message):
+    s3 = S3(10, 100)
+    with pytest.raises(BadInput, match=message):
+        s3.reserve(1, start, 10, start_by=start_by)
+    assert not s3.entries
+
+
+def test_what_changed_is_told_once():
+    s3 = S3(10, 0)
+    a, b, c = s3.submit(10, 100), s3.submit(10, 10), s3.submit(10, 10)
+    s3.step(0)
+    assert s3.take_changed() == [a, b, c]
+    assert s3.take_changed() == []
+    s3.step(50, [a.id])  # B starts, C is promoted, A has left
+    assert s3.take_changed() == [b, c]
+    s3.cancel(c.id)
+    assert s3.take_changed() == []
+
+
+def test_starts_missed_in_an_outage_come_before_all_others_and_keep_their_order():
+    s3 = S3(10, 0)
+    a, b, c, d = s3.submit(10, 10), s3.submit(10, 20), s3.submit(10, 30), s3.submit(10, 40)
+    s3.step(0)
+    assert (b.start, c.start, d.start) == (10, 30, 60)
+    other = S3(10, 35)
+    other.restore([b, c, d], version=s3.version, last_id=d.id)  # A ended while nobody looked
+    other.check()
+    starts = {e.id: e.start for e in other.queued}
+    assert starts == {b.id: 35, c.id: 55, d.id: 85}
+    assert [(x.id, x.promised, x.start) for x in other.broken] == [(b.id, 10, 35), (c.id, 30, 55), (d.id, 60, 85)]
+    assert other.version > s3.version
+    assert a.state == "running"
+
+
+def test_check_finds_a_schedule_that_contradicts_itself():
+    s3 = S3(10, 0)
+    a, b = s3.submit(10, 10), s3.submit(10, 10)
+    s3.check()
+    b.start = 5
+    with pytest.raises(AssertionError, match="overlaps"):
+        s3.check()
+    b.start = 10
+    s3.check()
+    a.processors = 9
+    with pytest.raises(AssertionError, match="free processors differ|frames differ|arrays differ"):
+        s3.check()

@@ -98,7 +98,7 @@ class Orderly(RuleBasedStateMachine):
                 assert new[id].start > new[id].promised
             else:
                 assert e.promise <= told["promise"]
-            assert e.start <= e.promise
+        assert all(e.start == e.promise for e in self.waiting)
         for e in s3.entries.values():
             if e.id in self.reserved_from:
                 assert e.start >= self.reserved_from[e.id]
