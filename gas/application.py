@@ -69,6 +69,10 @@ class Application:
         """Return the processor counts, ascending, that it can take on a machine of so many processors."""
         if self.model.sizes is not None:  # a few, whereas a constraint may allow millions
             return np.array([n for n in self.model.sizes if n <= machine and self.permits(n)], np.int64)
+        return self.permitted(machine)
+
+    def permitted(self, machine: int) -> NDArray[np.int64]:
+        """Return the counts, ascending, that both constraints accept, whether the model knows a time or not."""
         allowed = self.constraint.allowed(machine)
         if self.model.constraint is not None:
             allowed = np.intersect1d(allowed, self.model.constraint.allowed(machine), assume_unique=True)
@@ -79,11 +83,22 @@ class Application:
         own = self.model.constraint
         return self.constraint.permits(processors) and (own is None or own.permits(processors))
 
-    def describe_constraint(self) -> str:
-        """Return the constraint in words."""
-        own = self.model.constraint
-        words = self.constraint.describe()
-        return words if own is None else f"{words}; {self.model.name}: {own.describe()}"
+    def refusal(self, processors: int) -> str | None:
+        """Return in words why a constraint does not accept a count; None if both do."""
+        own, wanted = self.model.constraint, self.constraint
+        if own is not None and not own.permits(processors):
+            return f"{self.model.name} takes only {own.describe()}"
+        if wanted.maximum is not None and processors > wanted.maximum:
+            return f"above the application's max of {wanted.maximum}"
+        if processors < wanted.minimum:
+            return f"below the application's min of {wanted.minimum}"
+        return None if wanted.permits(processors) else f"not {wanted.describe()}"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only few counts are accepted, so that each of them is worth a word."""
+        kinds = {self.constraint.kind, getattr(self.model.constraint, "kind", None)}
+        return bool(kinds & {"power-of-two", "perfect-square"})
 
     def execution_times(self, processors: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return t(p) in whole seconds, at least 1; 0 where the model has no answer."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.application import Application
-from gas.availability import MOST_PROCESSORS, AvailabilityList, Kind
+from gas.availability import AvailabilityList, Kind
 from gas.compiled import fastest
 from gas.errors import BadInput
 from gas.profile import NEVER, earliest_fits
@@ -28,6 +28,8 @@ __all__ = ["SCHEMA", "Algorithm", "Candidate", "Limits", "Plan", "Rejected", "pl
 SCHEMA = "gas.plan/1"
 
 Algorithm = Literal["exact", "walk"]
+
+RejectionKind = Literal["constraint", "machine", "no time", "limit", "no hole", "deadline", "cost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Rejected:
     scheduler: str
     processors: int
     reason: str
+    kind: RejectionKind = "constraint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +184,11 @@ def plan(
         raise BadInput(f'algorithm "{algorithm}" is not known; there are {" and ".join(get_args(Algorithm))}')
     if not_before is not None and not_before > LATEST:
         raise BadInput(f"not-before {not_before}: is after {LATEST}, the last instant possible")
-    if not (tolerance >= 0 and np.isfinite(tolerance)):
-        raise BadInput(f"tolerance {tolerance}: must be 0 or more (0.05 is 5%)")
+    if not 0 <= tolerance <= 1:
+        raise BadInput(f"tolerance {tolerance}: must be from 0 to 1 (0.05 is 5%)")
+    for what, instant in (("not_before", not_before), ("deadline", deadline)):
+        if instant is not None and not isinstance(instant, int):
+            raise BadInput(f"{what} {instant!r}: must be whole epoch seconds")
     if max_processor_hours is not None and not max_processor_hours > 0:
         raise BadInput(f"max-processor-hours {max_processor_hours}: must be more than 0")
     now = max(a.now for a in lists)
@@ -211,11 +217,12 @@ def _plan_one(
 ) -> tuple[list[Candidate], list[Rejected]]:
     """Return the candidates of one scheduler, and the counts that it cannot take."""
     name = availability.scheduler
-    rejected = [Rejected(name, p, reason) for p, reason in _not_allowed(application, availability.processors)]
+    rejected = _not_allowed(application, name, availability.processors)
     sizes = application.sizes(availability.processors)
     times = application.execution_times(sizes)
     keep = times > 0
-    rejected += [Rejected(name, p, f"{application.model.name} has no time for it") for p in sizes[~keep].tolist()]
+    unknown = f"{application.model.name} has no time for it"
+    rejected += [Rejected(name, p, unknown, "no time") for p in sizes[~keep].tolist()]
     sizes, times = sizes[keep], times[keep]
     walltimes = application.walltimes(times)
 
@@ -227,14 +234,16 @@ def _plan_one(
     if limits.max_processors is not None:
         too_many = within & (sizes > limits.max_processors)
         rejected += [
-            Rejected(name, p, f"above the scheduler's limit of {limits.max_processors} processors")
+            Rejected(name, p, f"above the scheduler's limit of {limits.max_processors} processors", "limit")
             for p in sizes[too_many].tolist()
         ]
         within &= ~too_many
     if limits.max_walltime is not None:
         too_long = within & (walltimes > limits.max_walltime)
         rejected += [
-            Rejected(name, p, f"its walltime of {w} s is above the scheduler's limit of {limits.max_walltime} s")
+            Rejected(
+                name, p, f"its walltime of {w} s is above the scheduler's limit of {limits.max_walltime} s", "limit"
+            )
             for p, w in zip(sizes[too_long].tolist(), walltimes[too_long].tolist(), strict=True)
         ]
         within &= ~too_long
@@ -244,7 +253,7 @@ def _plan_one(
     candidates = []
     for p, t, w, s in zip(sizes.tolist(), times.tolist(), walltimes.tolist(), anchors.tolist(), strict=True):
         if s == NEVER:
-            rejected.append(Rejected(name, p, f"no hole: never free for {w} s in this list"))
+            rejected.append(Rejected(name, p, f"no hole: never free for {w} s in this list", "no hole"))
         else:
             candidates.append(Candidate(name, p, w, t, s, availability.kind))
     return candidates, rejected
@@ -268,40 +277,45 @@ def _anchors(
     return anchors
 
 
-def _not_allowed(application: Application, machine: int) -> Iterable[tuple[int, str]]:
-    """Yield the counts that the application's author named, or would expect next, and that cannot be taken."""
-    named: set[int] = set(application.model.sizes or ()) | set(application.constraint.sizes or ())
+def _not_allowed(application: Application, scheduler: str, machine: int) -> list[Rejected]:
+    """Return the counts that the application's author named, or would expect next, and that cannot be taken."""
+    known, wanted = application.model.sizes, application.constraint.sizes
+    named = set(known or ()) | set(wanted or ())
+    if known is not None and application.is_sparse:
+        named |= set(application.permitted(min(machine, max(known))).tolist())
+    if known is None and application.is_sparse:
+        named.add(2 ** machine.bit_length())
+    rejected = []
     for size in sorted(named):
-        if not application.permits(size):
-            yield size, f"constraint: outside {application.describe_constraint()}"
+        if why := application.refusal(size):
+            if size in (known or ()) or size in (wanted or ()):
+                rejected.append(Rejected(scheduler, size, f"constraint: {why}", "constraint"))
         elif size > machine:
-            yield size, f"machine too small: it has {machine} processors"
-        elif application.model.sizes is not None and size not in application.model.sizes:
-            yield size, f"{application.model.name} has no time for it"
-    if not named and machine < MOST_PROCESSORS // 4:
-        next_power = 2 ** machine.bit_length()
-        if application.constraint.kind == "power-of-two" and application.permits(next_power):
-            yield next_power, f"machine too small: it has {machine} processors"
+            rejected.append(Rejected(scheduler, size, f"machine too small: it has {machine} processors", "machine"))
+        elif known is not None and size not in known:
+            rejected.append(Rejected(scheduler, size, f"{application.model.name} has no time for it", "no time"))
+    return rejected
 
 
 def _affordable(
     candidates: list[Candidate], deadline: int | None, max_processor_hours: float | None
 ) -> tuple[list[Candidate], list[Rejected]]:
-    """Part the candidates by what the user wants to wait and to spend."""
-    kept, refused = [], []
+    """Part the candidates by what the user wants to wait and to spend; those that miss by least come first."""
+    kept: list[Candidate] = []
+    late: list[Candidate] = []
+    dear: list[Candidate] = []
     for c in candidates:
         if deadline is not None and c.finish > deadline:
-            late = duration_text(c.finish - deadline)
-            refused.append(Rejected(c.scheduler, c.processors, f"would finish {late} after the deadline"))
+            late.append(c)
         elif max_processor_hours is not None and c.processor_seconds > round(max_processor_hours * 3600, 6):
-            hours = c.processor_seconds / 3600
-            refused.append(
-                Rejected(
-                    c.scheduler,
-                    c.processors,
-                    f"{hours:.6g} processor-hours are above the {max_processor_hours:g} allowed",
-                )
-            )
+            dear.append(c)
         else:
             kept.append(c)
+    refused = []
+    for c in sorted(late, key=lambda c: c.finish):
+        by = duration_text(c.finish - (deadline or 0))
+        refused.append(Rejected(c.scheduler, c.processors, f"would finish {by} after the deadline", "deadline"))
+    for c in sorted(dear, key=lambda c: c.processor_seconds):
+        used = f"{c.processor_seconds / 3600:.4g} processor-hours, above the {max_processor_hours:g} allowed"
+        refused.append(Rejected(c.scheduler, c.processors, f"would use {used}", "cost"))
     return kept, refused

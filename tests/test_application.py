@@ -316,10 +316,13 @@ def test_sizes_are_those_that_constraint_model_and_machine_allow(model, constrai
         assert application.permits(n) == (constraint.permits(n) and (own is None or own.permits(n)))
 
 
-def test_both_constraints_are_told_in_words():
-    words = Application(Nas.packaged("LU", "C"), Constraint("any", 4, 64)).describe_constraint()
-    assert "any count from 4 to 64" in words
-    assert "a power of two" in words
+def test_each_constraint_says_in_words_what_it_refuses():
+    application = Application(Nas.packaged("LU", "C"), Constraint("any", 4, 64))
+    assert application.refusal(16) is None
+    assert application.refusal(24) == "NAS LU class C takes only a power of two"
+    assert application.refusal(2) == "below the application's min of 4"
+    assert application.refusal(128) == "above the application's max of 64"
+    assert Application(Table.of({6: 5}), Constraint("multiple", multiple=4)).refusal(6) == "not a multiple of 4"
 
 
 def test_a_table_on_the_largest_machine_costs_nothing():

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gas.cli.options import ConfigFile, Json, job_endpoint, job_of
+from gas.cli.options import ConfigFile, Json, OneEndpoint, job_endpoint, job_of
 from gas.cli.tables import note, print_json, print_table, say
 from gas.errors import BadInput, GasError
 from gas.times import duration_text, iso_time, parse_duration, parse_instant, relative_text
@@ -16,10 +16,6 @@ from gas.times import duration_text, iso_time, parse_duration, parse_instant, re
 __all__ = ["cancel_command", "logs_command", "reserve_command", "status_command", "wait_command"]
 
 JobReference = Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")]
-OneEndpoint = Annotated[
-    str | None,
-    typer.Option("--endpoint", "-e", metavar="NAME|URL", help="The scheduler (default: the only one known)."),
-]
 
 ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
 
@@ -44,7 +40,7 @@ def status_command(
         if json:
             print_json({"schema": "gas.job/1", **found})
         else:
-            say(describe(found, int(time.time())))
+            say(describe(found))
         return
     where = job_endpoint(endpoint, config)
     jobs = where.jobs(ended)
@@ -72,12 +68,14 @@ def status_command(
         note("the schedule is empty")
 
 
-def describe(job: dict[str, Any], now: int) -> str:
+def describe(job: dict[str, Any]) -> str:
     """Return a job in one line."""
     head = (
         f"job {job['id']} ({job['name']}), {job['processors']} processors, walltime {job['walltime']} s: {job['state']}"
     )
-    if job["state"] in ("queued", "reserved"):
+    if job["state"] == "reserved":
+        text = f"{head} from {job['promise_iso']} to {job['due_iso']}"
+    elif job["state"] == "queued":
         text = f"{head}; starts {iso_time(job['promise'])} at the latest"
     elif job["state"] == "running":
         text = f"{head} since {job['start_iso']}, ends {job['due_iso']} at the latest"
@@ -107,8 +105,8 @@ def wait_command(
         found = where.job(number)
         if found["state"] != shown:
             shown, pause = str(found["state"]), 0.1
-            if not json:
-                note(describe(found, int(time.time())))
+            if not json and shown not in ENDED:
+                note(describe(found))
         if found["state"] in ENDED:
             break
         if limit is not None and time.monotonic() + pause > limit:
@@ -118,7 +116,9 @@ def wait_command(
     if json:
         print_json({"schema": "gas.job/1", **found})
     if found["state"] != "completed":
-        raise JobFailed(describe(found, int(time.time())))
+        raise JobFailed(describe(found))
+    if not json:
+        say(describe(found))
 
 
 def logs_command(
@@ -139,6 +139,8 @@ def logs_command(
         return
     sys.stdout.buffer.write(output)
     sys.stdout.flush()
+    if len(output) == limit:
+        note(f"gas: these are the last {limit} bytes; --bytes shows more")
 
 
 def cancel_command(
@@ -149,11 +151,14 @@ def cancel_command(
     One that runs is ended.
     """
     where, number = job_of(job, endpoint, config)
+    before = where.job(number)["state"]
     found = where.cancel(number)
+    if before in ENDED and not json:
+        note(f"gas: job {number} had ended already; there was nothing to cancel")
     if json:
         print_json({"schema": "gas.job/1", **found})
     else:
-        say(describe(found, int(time.time())))
+        say(describe(found))
 
 
 def reserve_command(
@@ -178,4 +183,4 @@ def reserve_command(
     if json:
         print_json({"schema": "gas.job/1", **found})
     else:
-        say(describe(found, int(time.time())))
+        say(describe(found))

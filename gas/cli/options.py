@@ -16,15 +16,32 @@ __all__ = [
     "ConfigFile",
     "Endpoints",
     "Json",
+    "OneEndpoint",
     "chosen_endpoints",
     "job_endpoint",
     "job_of",
     "percentage",
 ]
 
+
+def _configured_names(incomplete: str) -> list[str]:
+    """Complete the names of the configuration."""
+    try:
+        return [name for name in load_configuration().names if name.startswith(incomplete)]
+    except (GasError, FieldError):
+        return []
+
+
 Endpoints = Annotated[
     list[str] | None,
-    typer.Option("--endpoint", "-e", metavar="NAME|URL", help="A scheduler of the configuration, or an S³ address."),
+    typer.Option(
+        "--endpoint",
+        "-e",
+        metavar="NAME|URL",
+        envvar="GAS_ENDPOINT",
+        autocompletion=_configured_names,
+        help="A scheduler of the configuration, or an S³ address.",
+    ),
 ]
 AvailabilityFiles = Annotated[
     list[str] | None,
@@ -33,6 +50,17 @@ AvailabilityFiles = Annotated[
 ConfigFile = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="Configuration (else $GAS_CONFIG, ./gas.toml, ~/.config)."),
+]
+OneEndpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--endpoint",
+        "-e",
+        metavar="NAME|URL",
+        envvar="GAS_ENDPOINT",
+        autocompletion=_configured_names,
+        help="The scheduler (default: the only one of the configuration).",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -44,7 +72,7 @@ def chosen_endpoints(
 
     An endpoint that cannot even be set up comes as its name and the error, so that the others go on.
     """
-    given, lists = list(names or []), list(files or [])
+    given, lists = [_address(name) for name in names or []], list(files or [])
     if lists.count("-") > 1:
         raise BadInput("--availability -: standard input can be read only once")
     configuration = Configuration() if lists and not given else load_configuration(config)
@@ -52,8 +80,7 @@ def chosen_endpoints(
         given = configuration.names
         if not given:
             raise BadInput(
-                "no scheduler to plan with: name one with -e URL or --availability FILE, or write a gas.toml "
-                "(`gas endpoints --help` shows how)"
+                "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
             )
     chosen: list[Endpoint | tuple[str, Exception]] = []
     for name in dict.fromkeys(given):
@@ -70,6 +97,15 @@ def chosen_endpoints(
     return chosen
 
 
+def _address(name: str) -> str:
+    """Return an address in one form, so that one scheduler has one name."""
+    if "://" in name:
+        return name.rstrip("/")
+    if name.partition(":")[0] in ("localhost", "127.0.0.1"):
+        raise BadInput(f"-e {name}: is an address without its scheme; write http://{name}")
+    return name
+
+
 def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
     """Return the one scheduler that is meant and takes jobs."""
     configuration = Configuration() if name and "://" in name else load_configuration(config)
@@ -78,6 +114,7 @@ def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""
             raise BadInput(f"which scheduler? name it with -e NAME or URL{known}")
         name = configuration.names[0]
+    name = _address(name)
     endpoint: Endpoint = S3Endpoint(name, name) if "://" in name else configuration.endpoint(name)
     if not isinstance(endpoint, JobEndpoint):
         raise BadInput(f"{name}: takes no jobs; it is an availability list only")
@@ -103,6 +140,6 @@ def percentage(text: str, what: str) -> float:
         value = float(given[:-1]) / 100
     except ValueError:
         raise BadInput(f"{what} {given!r}: write a percentage like 5%") from None
-    if not 0 <= value <= 100:
-        raise BadInput(f"{what} {given}: must be 0% or more, and at most 10000%")
+    if not 0 <= value <= 1:
+        raise BadInput(f"{what} {given}: must be from 0% to 100%")
     return value

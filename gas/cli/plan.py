@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,18 +15,25 @@ from gas.application import Application
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints, percentage
 from gas.cli.tables import note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Endpoint, JobDescription, JobEndpoint, Request, S3Endpoint, ask
-from gas.errors import BadInput, Infeasible, StalePlan, Unreachable
+from gas.errors import BadInput, Infeasible, StalePlan, Unreachable, outcome_of
 from gas.planner import Algorithm, Candidate, Plan, plan
 from gas.times import duration_text, iso_time, parse_instant, relative_text
 
 __all__ = ["plan_command", "submit_command"]
+
+MOST_SHOWN, MOST_EXPLAINED = 12, 100
+"""How many candidates are printed without and with --explain; --json prints all."""
+
+TOO_FAR_APART = 3600
+"""Seconds by which a list from a file may differ from live ones to be planned with beside them."""
 
 ATTEMPTS = 5
 """How often a plan that went stale is made again."""
 
 ApplicationFile = Annotated[str, typer.Argument(metavar="APP", help="Application file (TOML); - is standard input.")]
 NotBefore = Annotated[
-    str | None, typer.Option("--not-before", metavar="TIME", help="No start before: 2026-11-21T08:00, +2h or @EPOCH.")
+    str | None,
+    typer.Option("--not-before", metavar="TIME", help="No start before: 2026-11-21T08:00 (local), +2h or @EPOCH."),
 ]
 Deadline = Annotated[
     str | None, typer.Option("--deadline", metavar="TIME", help="No expected finish after (written like --not-before).")
@@ -41,7 +48,7 @@ Tolerance = Annotated[
     ),
 ]
 AlgorithmName = Annotated[
-    str, typer.Option("--algorithm", metavar="exact|walk", help="walk is the paper's own search; it can miss the best.")
+    Algorithm, typer.Option("--algorithm", help="walk is the paper's own search; it can miss the best.")
 ]
 Explain = Annotated[bool, typer.Option("--explain", help="Say why every other size lost or is impossible.")]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")]
@@ -55,7 +62,7 @@ class Wishes:
     deadline: str | None = None
     max_processor_hours: float | None = None
     tolerance: str = "0%"
-    algorithm: str = "exact"
+    algorithm: Algorithm = "exact"
 
 
 def plan_command(
@@ -101,15 +108,15 @@ def make_plan(
     """
     usable = iter(ask([e for e in endpoints if not isinstance(e, tuple)]))
     answers = [Answer(_Broken(e[0]), None, e[1], 0.0) if isinstance(e, tuple) else next(usable) for e in endpoints]
-    for answer in answers:
-        if answer.error is not None:
-            note(f"gas: {answer.error}")
+    answers = without_other_times(answers)
+    errors = [a.error for a in answers if a.error is not None]
+    if len(errors) == len(answers) == 1 and outcome_of(errors[0]) is not None:
+        raise errors[0]
+    for error in errors:
+        note(f"gas: {error}")
     lists = [a.availability for a in answers if a.availability is not None]
     if not lists:
-        bad = [a.error for a in answers if isinstance(a.error, ValueError)]
-        if len(bad) == len(answers) == 1:
-            raise bad[0]
-        raise Unreachable("no scheduler answered; `gas endpoints` shows what is wrong with each")
+        raise Unreachable("no scheduler answered")
     now = max(one.now for one in lists)
     return answers, plan(
         application,
@@ -118,9 +125,29 @@ def make_plan(
         deadline=None if wishes.deadline is None else parse_instant(wishes.deadline, now, "--deadline"),
         max_processor_hours=wishes.max_processor_hours,
         tolerance=percentage(wishes.tolerance, "--tolerance"),
-        algorithm=_algorithm(wishes.algorithm),
+        algorithm=wishes.algorithm,
         limits={a.name: a.endpoint.limits for a in answers if a.availability is not None},
     )
+
+
+def without_other_times(answers: Sequence[Answer]) -> list[Answer]:
+    """Leave out lists from files that are not of the present of the live schedulers.
+
+    A list of last week shows processors as free that are not, and next to one of the future the live ones would be
+    planned for then.
+    """
+    live = [a.availability.now for a in answers if a.availability is not None and isinstance(a.endpoint, JobEndpoint)]
+    kept = []
+    for answer in answers:
+        one = answer.availability
+        if live and one is not None and not isinstance(answer.endpoint, JobEndpoint):
+            apart = one.now - max(live)
+            if abs(apart) > TOO_FAR_APART:
+                when = f"{duration_text(abs(apart))} {'ahead of' if apart > 0 else 'behind'}"
+                problem = BadInput(f"{answer.name}: as of {iso_time(one.now)}, {when} the live schedulers; left out")
+                answer = replace(answer, availability=None, error=problem)
+        kept.append(answer)
+    return kept
 
 
 @dataclass(frozen=True)
@@ -138,21 +165,14 @@ class _Broken:
         raise NotImplementedError
 
 
-def _algorithm(name: str) -> Algorithm:
-    if name == "exact":
-        return "exact"
-    if name == "walk":
-        return "walk"
-    raise BadInput(f'--algorithm "{name}": there are exact and walk')
-
-
 def why_nothing(found: Plan) -> str:
     """Return in one sentence why no request is possible."""
-    reasons = list(dict.fromkeys(r.reason for r in found.rejected))
-    if not reasons:
+    nearest = {r.kind: r for r in reversed(found.rejected)}  # the first of each kind is the one that misses by least
+    if not nearest:
         return f"{found.application}: its constraint allows no processor count on these machines"
-    shown = "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more reasons (--explain)" if len(reasons) > 3 else "")
-    return f"{found.application}: no request is possible: {shown}"
+    told = [f"{r.processors} processors: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
+    more = "" if len(found.rejected) == len(told) else " (--explain tells it of every size)"
+    return f"{found.application}: no request is possible; {'; '.join(told)}{more}"
 
 
 def sentence(candidate: Candidate, found: Plan) -> str:
@@ -160,7 +180,7 @@ def sentence(candidate: Candidate, found: Plan) -> str:
     start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
     verb = "starts" if candidate.kind == "promise" else "may start"
     return (
-        f"{candidate.processors} processors on {candidate.scheduler} for {candidate.walltime} s: "
+        f"{candidate.processors} processors on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
         f"{verb} {start}, finishes {finish} ({iso_time(candidate.finish)})"
     )
 
@@ -171,7 +191,7 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         say(f"{found.application}: {sentence(found.best, found)}")
         say()
         show_picture(found, answers)
-    shown = found.candidates if explain else _worth_showing(found)
+    shown = _worth_showing(found, MOST_EXPLAINED if explain else MOST_SHOWN)
     rows = [
         (
             "→" if c == found.best and not wants_ascii() else ">" if c == found.best else "",
@@ -193,20 +213,21 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         best = shown.index(found.best) if found.best in shown else None
         print_table(columns, rows, best=best, left=("", "scheduler", "why not"))
     if len(shown) < len(found.candidates):
-        say(f"({len(found.candidates) - len(shown)} more candidates: --explain)")
+        say(f"({len(found.candidates) - len(shown)} more candidates: {'--json' if explain else '--explain'})")
     if explain and found.rejected:
         say()
-        say("Impossible:")
+        more = len(found.rejected) - MOST_EXPLAINED
+        say("Impossible:" if more <= 0 else f"Impossible ({more} more: --json):")
         print_table(
             ["scheduler", "processors", "because"],
-            [(r.scheduler, str(r.processors), r.reason) for r in found.rejected],
+            [(r.scheduler, str(r.processors), r.reason) for r in found.rejected[:MOST_EXPLAINED]],
             left=("scheduler", "because"),
         )
 
 
-def _worth_showing(found: Plan) -> list[Candidate]:
-    """Return the first twelve candidates, and the best among them wherever it stands."""
-    first = found.candidates[:12]
+def _worth_showing(found: Plan, most: int) -> list[Candidate]:
+    """Return the first candidates, and the best among them wherever it stands."""
+    first = found.candidates[:most]
     if found.best is not None and found.best not in first:
         first[-1] = found.best
     return first
@@ -291,7 +312,8 @@ def submit_command(
         job = JobDescription(
             name or app.name, command, environment, here, best.execution_time if simulate else None
         ).sized(best.processors, best.walltime)
-        request = Request(best.processors, best.walltime, best.start + _slack(found, best))
+        wanted = None if not_before is None else parse_instant(not_before, found.now, "--not-before")
+        request = Request(best.processors, best.walltime, best.start + _slack(found, best), wanted)
         if dry_run:
             _show_request(found, answers, request, job, explain=explain, json=json)
             break
@@ -317,7 +339,8 @@ def submit_command(
             if explain:
                 show_plan(found, answers, explain=True)
                 say()
-            say(f"{app.name}: {sentence(best, found)}")
+            else:
+                say(f"{app.name}: {sentence(best, found)}")
             say(f"job {accepted['id']} on {best.scheduler}, promised to start {_promise(accepted, found)}")
             say(f"follow it: gas wait {_reference(chosen, accepted['id'])}")
         break
@@ -369,6 +392,7 @@ def _show_request(
                     "walltime": request.walltime,
                     "start_by": request.start_by,
                     "start_by_iso": iso_time(request.start_by or 0),
+                    "not_before": request.not_before,
                 },
                 "command": list(job.command),
                 "environment": dict(job.environment),

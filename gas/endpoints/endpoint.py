@@ -16,11 +16,12 @@ __all__ = ["Endpoint", "JobDescription", "JobEndpoint", "Request", "limits_from"
 
 @dataclass(frozen=True)
 class Request:
-    """What a scheduler is asked for: so many processors for so many seconds, started by then (epoch seconds)."""
+    """What a scheduler is asked for: so many processors for so many seconds, started between two epoch seconds."""
 
     processors: int
     walltime: int
     start_by: int | None = None
+    not_before: int | None = None
 
 
 @dataclass(frozen=True)

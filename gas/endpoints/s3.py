@@ -57,6 +57,7 @@ class S3Endpoint:
         parts = _split(url)
         self.name = name
         self.address = url.rstrip("/")
+        self._called = self.address if name.rstrip("/") == self.address else f"{name}: {self.address}"
         self.limits = limits or Limits()
         self._timeout = timeout
         self._session = requests.Session()
@@ -116,6 +117,7 @@ class S3Endpoint:
             "name": job.name,
             "processors": request.processors,
             "walltime": request.walltime,
+            "not_before": request.not_before,
             "start_by": request.start_by,
             "actuator": actuator,
             "key": uuid.uuid4().hex,
@@ -161,14 +163,14 @@ class S3Endpoint:
                 method, self.address + path, json=json, timeout=self._timeout, allow_redirects=False
             )
         except requests.Timeout:
-            raise Unreachable(f"{self.name}: {self.address} did not answer within {self._timeout:g} s") from None
+            raise Unreachable(f"{self._called} did not answer within {self._timeout:g} s") from None
         except requests.RequestException as error:
-            raise Unreachable(f"{self.name}: {self.address} cannot be reached ({_cause(error)})") from None
+            raise Unreachable(f"{self._called} cannot be reached ({_cause(error)})") from None
         if answer.ok and answer.status_code < 300:
             return answer
         message = self._message(answer)
         if message is None:
-            raise Unreachable(f"{self.name}: {self.address} answered HTTP {answer.status_code}; is it an S³ service?")
+            raise Unreachable(f"{self._called} answered HTTP {answer.status_code}; is it an S³ service?")
         kinds = {404: NotFound, 409: Conflict, 412: StalePlan, 422: BadInput}
         raise kinds.get(answer.status_code, Unreachable)(f"{self.name}: {message}")
 
@@ -176,7 +178,7 @@ class S3Endpoint:
         try:
             return answer.json()
         except (ValueError, RecursionError):
-            raise Unreachable(f"{self.name}: {self.address} answered something that is not JSON") from None
+            raise Unreachable(f"{self._called} answered something that is not JSON") from None
 
     def _job_of(self, answer: requests.Response) -> dict[str, Any]:
         job = self._json(answer)

@@ -134,34 +134,38 @@ class S3:
 
     # ---------------------------------------------------------------------------------------------- change
 
-    def submit(self, processors: int, walltime: int, *, start_by: int | None = None, id: int | None = None) -> Entry:
-        """Put a job into the first slot that it fits, from now on, and promise that start.
+    def submit(
+        self, processors: int, walltime: int, *, not_before: int | None = None, start_by: int | None = None
+    ) -> Entry:
+        """Put a job into the first slot that it fits, from now (or `not_before`) on, and promise that start.
 
         Raises
         ------
         BadInput
-            More processors than the machine has, or a size or walltime out of range.
+            More processors than the machine has, or a size, walltime or instant out of range.
         StalePlan
             The first slot is later than `start_by`; nothing was queued.
         """
         self._verify_request(processors, walltime)
+        earliest = self.now if not_before is None else max(self.now, not_before)
+        self._verify_start("not_before", earliest)
+        if start_by is not None and not_before is not None and start_by < not_before:
+            raise BadInput(f"start_by {start_by}: is before not_before {not_before}")
         self._profile = with_room(self._profile, 2)
         if start_by is not None:
-            anchor = self.anchor(processors, walltime)
+            anchor = self.anchor(processors, walltime, earliest)
             if anchor > start_by:
                 raise StalePlan(
                     f"the first slot for {processors} processors and {walltime} s starts {anchor - start_by} s after "
                     f"start_by {start_by}; nothing was queued, plan again"
                 )
-        start = int(self._place(self._profile, processors, walltime, self.now))
+        start = int(self._place(self._profile, processors, walltime, earliest))
         assert start != NEVER, "the last frame of the profile is the whole machine"
-        entry = self._new(processors, walltime, start, "queued", id)
+        entry = self._new(processors, walltime, start, "queued", earliest)
         self._enqueue(entry)
         return entry
 
-    def reserve(
-        self, processors: int, start: int, walltime: int, *, start_by: int | None = None, id: int | None = None
-    ) -> Entry:
+    def reserve(self, processors: int, start: int, walltime: int, *, start_by: int | None = None) -> Entry:
         """Hold processors from an instant on; nothing moves a reservation.
 
         `start_by` allows a later start, the earliest that fits from `start` on.
@@ -174,10 +178,7 @@ class S3:
             The processors are not free then; nothing was reserved.
         """
         self._verify_request(processors, walltime)
-        if not self.now <= start <= LATEST - LONGEST:
-            raise BadInput(
-                f"start {start}: a reservation starts between now ({self.now}) and {LATEST - LONGEST} epoch seconds"
-            )
+        self._verify_start("start", start)
         latest = start if start_by is None else start_by
         if latest < start:
             raise BadInput(f"start_by {latest}: is before the reservation's start {start}")
@@ -189,7 +190,7 @@ class S3:
                 f"{duration_text(anchor - start)} later, at {anchor}; nothing was reserved"
             )
         self._give_back(self._profile, anchor, anchor + walltime, -processors)
-        entry = self._new(processors, walltime, anchor, "reserved", id)
+        entry = self._new(processors, walltime, anchor, "reserved", start)
         self._reserved.append(entry.id)
         return entry
 
@@ -297,6 +298,7 @@ class S3:
         for i, e in enumerate(self.queued):
             row = (int(self._queue.processors[i]), int(self._queue.walltime[i]), int(self._queue.start[i]))
             assert row == (e.processors, e.walltime, e.start), f"the queue's arrays differ from job {e.id}"
+            assert e.start >= e.earliest, f"job {e.id} is planned before {e.earliest}"
             assert e.start <= e.promise, f"job {e.id} is planned later than promised"
 
     # ---------------------------------------------------------------------------------------------- inside
@@ -309,20 +311,25 @@ class S3:
         if not 1 <= walltime <= LONGEST:
             raise BadInput(f"walltime {walltime}: must be 1 to {LONGEST} seconds")
 
-    def _new(self, processors: int, walltime: int, start: int, state: State, id: int | None) -> Entry:
-        number = self._last_id + 1 if id is None else id
-        assert number > self._last_id, f"job numbers ascend: {number} after {self._last_id}"
-        self._last_id = number
-        entry = Entry(number, processors, walltime, self.now, start, start, state, start + walltime)
-        self.entries[number] = entry
-        self._changed.add(number)
+    def _verify_start(self, what: str, instant: int) -> None:
+        if not self.now <= instant <= LATEST - LONGEST:
+            raise BadInput(
+                f"{what} {instant}: must be between now ({self.now}) and {LATEST - LONGEST}, in epoch seconds"
+            )
+
+    def _new(self, processors: int, walltime: int, start: int, state: State, earliest: int) -> Entry:
+        self._last_id += 1
+        entry = Entry(self._last_id, processors, walltime, self.now, start, start, state, start + walltime, earliest)
+        self.entries[entry.id] = entry
+        self._changed.add(entry.id)
         self.version += 1
         return entry
 
     def _enqueue(self, entry: Entry) -> None:
         self._queue = queue = with_queue_room(self._queue)
         i = len(self._queued)
-        queue.processors[i], queue.walltime[i], queue.start[i] = entry.processors, entry.walltime, entry.start
+        queue.processors[i], queue.walltime[i] = entry.processors, entry.walltime
+        queue.earliest[i], queue.start[i] = entry.earliest, entry.start
         queue.used[0] += 1
         self._queued.append(entry.id)
 
@@ -333,7 +340,7 @@ class S3:
         i = self._queued.index(entry.id)
         del self._queued[i]
         count = int(self._queue.used[0])
-        for column in self._queue[:3]:
+        for column in self._queue[:4]:
             column[i : count - 1] = column[i + 1 : count]
         self._queue.used[0] -= 1
 

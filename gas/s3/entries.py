@@ -18,7 +18,8 @@ class Entry:
     """A job or reservation that holds processors now or in future.
 
     `start` is planned while it is queued or reserved and actual while it runs; `promise` is the latest start that it
-    was told. `end` is when its processors are due back: ``start + walltime``, later only if it could not be ended.
+    was told. It is not started before `earliest`. `end` is when its processors are due back: ``start + walltime``,
+    later only if it could not be ended.
     """
 
     id: int
@@ -29,6 +30,7 @@ class Entry:
     promise: int
     state: State
     end: int
+    earliest: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,14 @@ __all__ = ["Queue", "empty_queue", "place", "promote", "revise", "with_queue_roo
 
 
 class Queue(NamedTuple):
-    """Waiting jobs in submission order, in the first ``used[0]`` places; `start` is each one's planned start."""
+    """Waiting jobs in submission order, in the first ``used[0]`` places; `start` is each one's planned start.
+
+    `earliest` is the instant before which a job must not start (its submission, or what its user asked for).
+    """
 
     processors: NDArray[np.int64]
     walltime: NDArray[np.int64]
+    earliest: NDArray[np.int64]
     start: NDArray[np.int64]
     used: NDArray[np.int64]
 
@@ -48,7 +52,7 @@ def revise(profile: Profile, queue: Queue, now: int) -> int:
         if before > now:
             processors, walltime = queue.processors[i], queue.walltime[i]
             give_back(profile, before, before + walltime, processors)
-            queue.start[i] = place(profile, processors, walltime, now)
+            queue.start[i] = place(profile, processors, walltime, max(now, queue.earliest[i]))
             if queue.start[i] != before:
                 moved += 1
     return moved
@@ -67,8 +71,8 @@ def promote(profile: Profile, queue: Queue, now: int) -> int:
 
 def empty_queue(room: int = 16) -> Queue:
     """Return a queue without jobs that has room for so many."""
-    processors, walltime, start = np.zeros((3, room), np.int64)
-    return Queue(processors, walltime, start, np.zeros(1, np.int64))
+    processors, walltime, earliest, start = np.zeros((4, room), np.int64)
+    return Queue(processors, walltime, earliest, start, np.zeros(1, np.int64))
 
 
 def with_queue_room(queue: Queue) -> Queue:
@@ -76,5 +80,5 @@ def with_queue_room(queue: Queue) -> Queue:
     room = len(queue.processors)
     if queue.used[0] < room:
         return queue
-    grown = [np.concatenate([column, np.zeros(room, np.int64)]) for column in queue[:3]]
-    return Queue(grown[0], grown[1], grown[2], queue.used)
+    grown = [np.concatenate([column, np.zeros(room, np.int64)]) for column in queue[:4]]
+    return Queue(grown[0], grown[1], grown[2], grown[3], queue.used)

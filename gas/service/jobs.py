@@ -22,7 +22,8 @@ class Wish:
     """What a client asked for; seconds and epoch seconds.
 
     `actuator` says how a job is run: a `process` starts `command` on this machine, a `simulated` one lasts
-    `run_time`, and a reservation has `none`. `start` is a reservation's. `key` makes the request idempotent.
+    `run_time`, and a reservation has `none`. `start` is a reservation's, and the instant before
+    which a job must not start. `key` makes the request idempotent.
     """
 
     kind: Kind
@@ -87,6 +88,7 @@ class Job:
         }
         instants = {
             "submitted": self.submitted,
+            "not_before": wish.start if wish.kind == "job" else None,
             "promise": self.promise,
             "first_promise": self.first_promise,
             "start": started,

@@ -199,7 +199,9 @@ class LiveScheduler:
                 entry = self._machine.reserve(wish.processors, wish.start, wish.walltime, start_by=start_by)
             else:
                 run_time = wish.run_time if wish.actuator == "simulated" else None
-                entry = self._machine.submit(wish.processors, wish.walltime, run_time, start_by=start_by)
+                entry = self._machine.submit(
+                    wish.processors, wish.walltime, run_time, not_before=wish.start, start_by=start_by
+                )
             job = Job(
                 entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end
             )
@@ -355,6 +357,7 @@ class LiveScheduler:
                     job.promise,
                     cast(State, job.state),
                     job.due,
+                    wish.start or 0,
                 )
             )
         version, last_id = int(meta.get("version", "0")), self._store.last_id()

@@ -56,8 +56,8 @@ class Runner:
         self._begun.add(job.id)
         directory = self.directory_of(job.id)
         kill_at = self._clock.real_time(job.start + job.wish.walltime)
-        # TERM comes a twentieth of the walltime early, at most 5 s: a notice to save what can be saved.
-        notice = min(5.0, job.wish.walltime / self._clock.speed / 20)
+        # TERM comes a hundredth of the walltime early, at most 5 s: a notice to save what can be saved.
+        notice = min(5.0, job.wish.walltime / self._clock.speed / 100)
         try:
             directory.mkdir(parents=True, exist_ok=True)
             command = command_of(job, directory)

@@ -13,7 +13,8 @@ from gas.times import LATEST, LONGEST
 __all__ = ["AvailabilityAnswer", "ErrorAnswer", "HealthAnswer", "JobAnswer", "JobsAnswer", "ReserveBody", "SubmitBody"]
 
 Processors = Annotated[int, Field(strict=True, ge=1, le=MOST_PROCESSORS, description="Processors")]
-Walltime = Annotated[int, Field(strict=True, ge=1, le=LONGEST, description="Seconds; the job is killed at their end")]
+_WALLTIME = "Seconds; a process is told to end (TERM) a hundredth of them, at most 5 s, early, and killed at their end"
+Walltime = Annotated[int, Field(strict=True, ge=1, le=LONGEST, description=_WALLTIME)]
 Instant = Annotated[int, Field(strict=True, ge=0, le=LATEST, description="Epoch seconds")]
 Text = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00]*$", max_length=131_072)]
 Name = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00-\x1f\x7f]*$", min_length=1, max_length=200)]
@@ -65,6 +66,7 @@ class SubmitBody(_Body):
     name: Name = "job"
     processors: Processors
     walltime: Walltime
+    not_before: Annotated[Instant | None, Field(description="Do not start earlier than this")] = None
     start_by: Annotated[
         Instant | None, Field(description="Queue nothing if the promised start would be later than this")
     ] = None
@@ -84,6 +86,7 @@ class SubmitBody(_Body):
                 command=tuple(actuator.command),
                 environment=actuator.environment,
                 directory=actuator.directory,
+                start=self.not_before,
                 start_by=self.start_by,
                 key=self.key,
             )
@@ -94,6 +97,7 @@ class SubmitBody(_Body):
             self.walltime,
             actuator="simulated",
             run_time=actuator.run_time,
+            start=self.not_before,
             start_by=self.start_by,
             key=self.key,
         )
@@ -187,6 +191,8 @@ class JobAnswer(BaseModel):
     message: str | None
     submitted: int
     submitted_iso: str
+    not_before: Annotated[int | None, Field(description="What its user asked for: no start earlier than this")]
+    not_before_iso: str | None
     promise: Annotated[int, Field(description="The start that it is promised: it moves earlier or stays")]
     promise_iso: str
     first_promise: Annotated[int, Field(description="The start that its submission was answered with")]

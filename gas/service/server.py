@@ -66,7 +66,7 @@ def hold_state(directory: Path) -> IO[str]:
         Another service uses it.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)  # commands and their environment are in there
         holder = (directory / "lock").open("w")
     except OSError as error:
         raise BadInput(f"--state {directory}: cannot be used: {error.strerror}") from None

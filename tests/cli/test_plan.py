@@ -1,6 +1,8 @@
 import io
 import json
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -58,7 +60,7 @@ def test_the_papers_example_end_to_end(gas, example, paper):
 
 def test_the_plan_for_people_says_the_same_and_draws_it(gas, example, paper):
     result = gas("plan", example, "-a", paper)
-    assert "example: 20 processors on paper for 3 s: starts in 7s, finishes in 10s" in result.out
+    assert "example: 20 processors on paper, walltime 3s: starts in 7s, finishes in 10s" in result.out
     assert "best: 20 processors" in result.out
     assert result.err == ""
 
@@ -89,24 +91,45 @@ def test_what_the_user_may_add(gas, example, paper):
 def test_nothing_possible_is_exit_3_with_the_reason(gas, example, paper):
     result = gas("plan", example, "-a", paper, "--deadline", "+9s")
     assert result.code == 3
-    assert result.err.startswith("gas: example: no request is possible: would finish 1s after the deadline")
+    assert result.err.startswith("gas: example: no request is possible; 20 processors: would finish 1s after")
     result = gas("plan", example, "-a", paper, "--deadline", "+9s", "--json")
     assert (result.code, result.json["best"]) == (3, None)
     assert {r["reason"] for r in result.json["rejected"]} >= {"would finish 1s after the deadline"}
 
 
-def test_several_schedulers_and_one_that_does_not_answer(gas, example, paper, s3):
+def test_several_schedulers_and_one_that_does_not_answer(gas, example, s3, tmp_path):
+    present = AvailabilityList.of([int(time.time())], [40], scheduler="paper")
+    paper = str(tmp_path / "present.json")
+    Path(paper).write_text(json.dumps(present.to_wire()))
     result = gas("plan", example, "-e", s3.url, "-e", "http://127.0.0.1:9", "-a", paper, "--json")
     assert result.code == 0
     assert [e["ok"] for e in result.json["endpoints"]] == [True, False, True]
     assert {c["scheduler"] for c in result.json["candidates"]} == {"s3", "paper"}
-    assert result.json["best"]["start"] == result.json["now"]  # the old list gains nothing from its age
+    assert result.json["best"]["scheduler"] == "paper"
     assert "cannot be reached" in result.err
+
+
+def test_a_file_of_another_time_is_left_out_beside_a_live_scheduler(gas, example, paper, s3):
+    result = gas("plan", example, "-e", s3.url, "-a", paper, "--json")
+    assert (result.code, result.json["best"]["scheduler"]) == (0, "s3")
+    assert "paper: as of 1970-01-01T00:00:00Z" in result.err
+    assert "behind the live schedulers; left out" in result.err
+
+
+def test_not_before_holds_for_the_job_too(gas, lu, s3):
+    result = gas("submit", lu, "-e", s3.url, "--simulate", "--not-before", "+1h", "--json")
+    job, plan = result.json["job"], result.json["plan"]
+    assert job["state"] == "queued"
+    assert job["promise"] >= plan["now"] + 3600
+    assert job["not_before"] == job["promise"]
 
 
 def test_none_answering_is_exit_4(gas, example):
     result = gas("plan", example, "-e", "http://127.0.0.1:9")
     assert result.code == 4
+    assert "cannot be reached (Connection refused)" in result.err
+    result = gas("plan", example, "-e", "http://127.0.0.1:9", "-e", "http://127.0.0.1:10")
+    assert (result.code, result.err.count("\n")) == (4, 3)
     assert "no scheduler answered" in result.err
 
 
@@ -129,19 +152,19 @@ def test_plot_draws_a_file(gas, example, paper, tmp_path):
     [
         (["plan"], "Missing argument"),
         (["plan", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
-        (["plan", "LU"], "no scheduler to plan with"),
+        (["plan", "LU"], "which scheduler? Name one"),
         (["plan", "LU", "-a", "nowhere.json"], "nowhere.json: cannot be read"),
         (["plan", "LU", "-a", "-", "-a", "-"], "only once"),
         (["plan", "LU", "-e", "kth"], 'there is no endpoint "kth"'),
         (["plan", "LU", "-e", "http://x:y"], "is not the address of a service"),
         (["plan", "LU", "-a", "PAPER", "--tolerance", "5"], "write a percentage like 5%"),
-        (["plan", "LU", "-a", "PAPER", "--tolerance", "nan%"], "must be 0% or more"),
+        (["plan", "LU", "-a", "PAPER", "--tolerance", "nan%"], "must be from 0% to 100%"),
         (["plan", "LU", "-a", "PAPER", "--max-processor-hours", "0"], "max-processor-hours 0.0: must be more than 0"),
         (["plan", "LU", "-a", "PAPER", "--max-processor-hours", "nan"], "must be more than 0"),
         (["plan", "LU", "-a", "PAPER", "--max-processor-hours", "x"], "--max-processor-hours"),
         (["plan", "LU", "-a", "PAPER", "--deadline", "tomorrow"], "--deadline 'tomorrow': not an instant"),
         (["plan", "LU", "-a", "PAPER", "--deadline", "+1:30"], "could mean 1h30m or 1m30s"),
-        (["plan", "LU", "-a", "PAPER", "--algorithm", "magic"], "there are exact and walk"),
+        (["plan", "LU", "-a", "PAPER", "--algorithm", "magic"], "--algorithm"),
         (["plan", "LU", "-a", "PAPER", "--plot", "plan.gif"], ".png"),
         (["plan", "LU", "-a", "PAPER", "--explian"], "No such option"),
         (["plann"], 'did you mean "plan"'),
@@ -231,7 +254,7 @@ def test_a_plan_that_is_stale_again_and_again_is_given_up_with_exit_5(gas, lu, s
         (["submit", "LU", "-e", "URL"], "no command: write it after --"),
         (["submit", "LU", "-e", "URL", "--simulate", "--", "x"], "leave one of the two out"),
         (["submit", "LU", "-e", "URL", "--env", "x", "--", "x"], "write NAME=VALUE"),
-        (["submit", "LU", "--", "x"], "no scheduler to plan with"),
+        (["submit", "LU", "--", "x"], "which scheduler? Name one"),
         (["submit", "LU", "-e", "URL", "--nmae", "x", "--", "x"], "No such option"),
     ],
 )

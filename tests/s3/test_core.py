@@ -213,19 +213,26 @@ def test_a_job_that_outlives_its_walltime_is_expected_to_need_as_long_again():
     assert s3.next_overrun() == 200
 
 
-def test_job_numbers_may_be_given_and_ascend():
+def test_a_job_is_not_started_before_its_user_wants_not_even_when_promoted():
     s3 = S3(10, 0)
-    assert s3.submit(1, 10, id=7).id == 7
-    assert s3.submit(1, 10).id == 8
-    with pytest.raises(AssertionError, match="7 after 8"):
-        s3.submit(1, 10, id=7)
+    a = s3.submit(10, 100)
+    b = s3.submit(5, 10, not_before=60)
+    c = s3.submit(5, 10, not_before=200)
+    assert [e.start for e in (b, c)] == [100, 200]
+    s3.step(0)
+    s3.step(10, [a.id])
+    assert [e.start for e in (b, c)] == [60, 200]
+    s3.check()
+    assert s3.step(60) == [b]
+    with pytest.raises(BadInput, match="start_by 50: is before not_before 60"):
+        s3.submit(1, 1, not_before=60, start_by=50)
 
 
 @pytest.mark.parametrize(
     ("start", "start_by", "message"),
     [
-        (99, None, "a reservation starts between now"),
-        (2**53, None, "a reservation starts between now"),
+        (99, None, "must be between now"),
+        (2**53, None, "must be between now"),
         (110, 109, "start_by 109: is before"),
     ],
 )
