@@ -233,6 +233,7 @@ def application_text(report: FitReport, name: str, model: ModelName | None = Non
     for key, estimate in chosen.parameters.items():
         unit = "seconds; " if key == "sequential_time" else ""
         lines.append(f"{key} = {estimate.value:.6g}  # {unit}{estimate.interval()}")
+    lines += ["", "[processors]", f"max = {counts[-1]}  # the most that was measured; beyond it the model extrapolates"]
     return "\n".join(lines) + "\n"
 
 

@@ -76,7 +76,7 @@ def test_the_scheduler_example_runs_a_job(checkout):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    script = script.replace("8642", str(port)).replace("gas serve", f"gas serve --port {port} --state state", 1)
+    script = script.replace("8642", str(port)).replace("gas serve", f"gas serve --port {port}", 1)
     # A person takes longer than this to type the next line.
     first, rest = script.split("\n", 1)
     wait = f"for i in $(seq 200); do gas endpoints -e http://127.0.0.1:{port} >/dev/null 2>&1 && break; sleep 0.1; done"

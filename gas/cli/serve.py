@@ -20,7 +20,9 @@ PORT = 8642
 def serve_command(
     processors: Annotated[
         int | None,
-        typer.Option("--processors", "-p", min=1, max=2**31 - 1, help="Size of the machine (default: the log's)."),
+        typer.Option(
+            "--processors", "-p", min=1, max=2**31 - 1, help="Size of the machine (default: the log's, or as before)."
+        ),
     ] = None,
     name: Annotated[str, typer.Option("--name", help="What the scheduler calls itself.")] = "s3",
     state: Annotated[
@@ -34,16 +36,22 @@ def serve_command(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="INSTANT", help="When in the log: 120d, 40%, 1996-12-24T08:00 or crowded."),
+        typer.Option(
+            "--at", metavar="INSTANT", help="When in the log: 120d, 40%, 1996-12-24T08:00 or crowded (default 50%)."
+        ),
     ] = None,
     clock_speed: Annotated[
-        float, typer.Option("--clock-speed", metavar="K", help="Scheduler seconds per real second.")
+        float,
+        typer.Option("--clock-speed", metavar="K", help="Scheduler seconds per real second, for waits and walltimes."),
     ] = 1.0,
 ) -> None:
     """Run S³, a scheduler, on this machine.
 
     It accepts jobs over HTTP, promises their starts and runs them. It listens on loopback only. Jobs and promises are
     kept in the state directory and survive a restart.
+
+    "crowded" is when most jobs wait although a tenth of the machine is free. Times are those of the scheduler's clock,
+    which --clock-speed makes run ahead.
     """
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")
@@ -62,8 +70,6 @@ def serve_command(
     directory = state or home / "gas" / name
     with listen(host, port) as listener, hold_state(directory):
         if trace is None:
-            if processors is None:
-                raise BadInput("--processors: say how large the machine is (a log brings its own with --trace)")
             scheduler = LiveScheduler(name, processors, directory, clock_speed=clock_speed)
         else:
             from gas.cli.progress import progress
@@ -81,4 +87,8 @@ def serve_command(
             for reason, count in rigid.skipped.items():
                 note(f"gas: {count} jobs of the log left out: {reason}")
             note(f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait")
+        known = len(scheduler.jobs(ended=10_000))
+        note(f"state: {directory} ({known} jobs from before)" if known and trace is None else f"state: {directory}")
+        note("anybody on this machine can submit commands, and they run as you")
         serve(scheduler, listener, lambda url: say(f"S³ {name} with {scheduler.processors} processors at {url}"))
+        note("stopped; jobs that run go on, and the next service on this state finds them")

@@ -43,7 +43,7 @@ def create_app(scheduler: LiveScheduler) -> FastAPI:
             422: {"model": ErrorAnswer, "description": "The request cannot be used; the message names the place"},
             503: {"model": ErrorAnswer, "description": "The store cannot be written; nothing was changed"},
         },
-        docs_url="/docs",
+        docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
     _add_routes(app, scheduler)
@@ -161,7 +161,7 @@ def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
 
 def _first_problem(errors: Any) -> str:
     """Return the first thing wrong with a request, its place first, with the nearest right key."""
-    error = errors[0]
+    error = min(errors, key=lambda e: e["type"] != "extra_forbidden")  # a mistyped key before the one it meant
     place = ".".join(str(part) for part in error["loc"] if part not in ("process", "simulated"))
     kind, given = error["type"], error.get("input")
     if kind == "extra_forbidden":
@@ -177,5 +177,7 @@ def _first_problem(errors: Any) -> str:
         return f"{place}: has no kind; write process or simulated"
     if kind == "union_tag_invalid":
         return f"{place}.kind: is neither process nor simulated"
+    if kind in ("model_attributes_type", "dict_type"):
+        return f"{place}: {shown(given)}: must be a JSON object, sent with Content-Type: application/json"
     text = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     return f"{place}: {shown(given)}: must be {text}" if text != error["msg"] else f"{place}: {shown(given)}: {text}"

@@ -38,7 +38,7 @@ class LiveScheduler:
     name
         What the availability list calls this scheduler.
     processors
-        The size of the machine; a store that was made for another size is refused.
+        The size of the machine; a store that was made for another size is refused. None takes the store's.
     state
         The directory of the store and of the jobs' files; made if missing.
     clock
@@ -46,10 +46,9 @@ class LiveScheduler:
     """
 
     def __init__(
-        self, name: str, processors: int, state: Path, *, clock: Clock | None = None, clock_speed: float = 1.0
+        self, name: str, processors: int | None, state: Path, *, clock: Clock | None = None, clock_speed: float = 1.0
     ) -> None:
         self.name = name
-        self.processors = processors
         if available():
             warm_up()
         self._directory = state
@@ -60,6 +59,12 @@ class LiveScheduler:
         self._stopping = False
         self._thread: threading.Thread | None = None
         meta = self._store.meta()
+        if processors is None:
+            if "processors" not in meta:
+                self._store.close()
+                raise BadInput(f"--processors: say how large the machine is; {state} is new")
+            processors = int(meta["processors"])
+        self.processors = processors
         if int(meta.get("processors", processors)) != processors:
             self._store.close()
             raise Conflict(

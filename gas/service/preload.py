@@ -41,7 +41,13 @@ def log_instant(log: Log, text: str, processors: int | None = None) -> int:
             raise BadInput(f"--at {given[:40]!r}: is no date and time; write 1996-12-24T08:00") from None
         instant = int((moment if moment.tzinfo else moment.replace(tzinfo=log.zone)).timestamp()) - log.start_time
     else:
-        instant = parse_duration(given, "--at", minimum=0)
+        try:
+            instant = parse_duration(given, "--at", minimum=0)
+        except BadInput:
+            raise BadInput(
+                f"--at {given[:40]!r}: is no instant of a log; write 120d (since its start), 40%, 1996-12-24T08:00 "
+                "or crowded"
+            ) from None
     if not first <= instant <= last:
         begins, ends = (datetime.fromtimestamp(log.start_time + s, log.zone).isoformat() for s in (first, last))
         raise BadInput(

@@ -1,6 +1,6 @@
 """How long `gas plan` on a file takes from the shell: start, imports, planning, printing.
 
-    pytest tests/benchmarks -o addopts="" --import-mode=importlib --benchmark-only
+pytest tests/benchmarks -o addopts="" --import-mode=importlib --benchmark-only
 """
 
 import subprocess

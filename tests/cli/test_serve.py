@@ -82,7 +82,7 @@ def test_it_begins_with_the_jobs_of_a_log(tmp_path, gas):
 @pytest.mark.parametrize(
     ("options", "message", "code"),
     [
-        ([], "--processors: say how large", 2),
+        (["--state", "NEW"], "--processors: say how large", 2),
         (["--processors", "0"], "--processors", 2),
         (["--processors", "4", "--host", "0.0.0.0"], "not a loopback address", 2),
         (["--processors", "4", "--clock-speed", "0"], "--clock-speed 0", 2),
@@ -94,9 +94,20 @@ def test_it_begins_with_the_jobs_of_a_log(tmp_path, gas):
         (["--processors", "4", "--state", "/proc/nowhere"], "--state /proc/nowhere", 2),
     ],
 )
-def test_what_it_refuses(gas, options, message, code):
+def test_what_it_refuses(gas, tmp_path, options, message, code):
+    options = [str(tmp_path / "new") if option == "NEW" else option for option in options]
     result = gas("serve", "--port", "0", *options)
     assert (result.code, message in result.err) == (code, True), result.err
+
+
+def test_the_state_knows_the_size_and_nobody_else_reads_it(gas, tmp_path):
+    service, _ = start("--processors", "4", "--state", str(tmp_path / "state"))
+    stop(service)
+    service, url = start("--state", str(tmp_path / "state"))
+    assert gas("availability", "-e", url, "--json").json["processors"] == 4
+    _, err = stop(service)
+    assert f"state: {tmp_path / 'state'}" in err
+    assert (tmp_path / "state").stat().st_mode & 0o077 == 0
 
 
 def test_a_store_of_another_size_is_refused(gas, tmp_path):

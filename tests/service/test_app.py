@@ -196,6 +196,8 @@ BAD_BODIES = [
     ({**GOOD, "start_by": -1}, "body.start_by: -1"),
     ({**GOOD, "start_by": 2**60}, "body.start_by: 1152921504606846976"),
     ({**GOOD, "wall_time": 5}, 'did you mean "walltime"'),
+    ({"procesors": 1, "walltime": 5, "actuator": SIMULATED}, 'did you mean "processors"'),
+    ("[]", "must be a JSON object"),
     ({**GOOD, "name": ""}, "body.name"),
     ({**GOOD, "name": "a\nb"}, "body.name"),
     ({**GOOD, "key": "with space"}, "body.key"),
