@@ -41,7 +41,7 @@ def repair(
         for e in sorted(homeless, key=lambda e: e.id):
             profile = with_room(profile, 2)
             # A hole before a reservation may be free, but that is not what was reserved.
-            first = max(now, e.start) if e.state == "reserved" else now
+            first = max(now, e.start if e.state == "reserved" else e.earliest)
             e.start = int(place(profile, e.processors, e.walltime, first))
             e.end = e.start + e.walltime
             e.promise = max(e.promise, e.start)

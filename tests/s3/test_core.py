@@ -187,6 +187,18 @@ def test_a_reservation_that_must_move_never_moves_before_what_was_reserved():
     s3.check()
 
 
+def test_a_job_that_must_move_never_moves_before_its_user_wants():
+    s3 = S3(10, 0)
+    s3.submit(6, 100)
+    s3.reserve(4, 120, 50)
+    job = s3.submit(4, 5, not_before=120)
+    s3.step(0)
+    s3.step(100)
+    s3.step(111)
+    assert job.start == 122
+    s3.check()
+
+
 def test_who_moves_earlier_in_a_repair_is_not_broken():
     s3 = S3(3, 0)
     a, short = s3.submit(1, 5), s3.submit(2, 5)

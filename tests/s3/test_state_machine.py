@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from strategies import TODAY, Seconds
 
-from gas.errors import StalePlan
+from gas.errors import BadInput, StalePlan
 from gas.s3 import S3
 
 sizes = st.integers(1, 8)
@@ -25,7 +25,7 @@ class Orderly(RuleBasedStateMachine):
         self.processors = processors
         self.s3 = S3(processors, now)
         self.stubborn = set()  # running jobs that will not end at their walltime
-        self.reserved_from = {}
+        self.wanted_from = {}  # by id, the instant before which it must not start
         self.broken_allowed = False
 
     # ---------------------------------------------------------------------------------------------- oracle
@@ -83,7 +83,7 @@ class Orderly(RuleBasedStateMachine):
         for e in s3.queued:
             if e.start > self.now:
                 others = self.free([other for other in s3.entries.values() if other is not e])
-                assert others.first_fit(e.processors, e.walltime, self.now) == e.start
+                assert others.first_fit(e.processors, e.walltime, max(self.now, self.wanted_from[e.id])) == e.start
 
         # Promises move earlier or stay; those that do not are listed.
         new = {b.id: b for b in s3.broken[broken:]}
@@ -100,8 +100,8 @@ class Orderly(RuleBasedStateMachine):
                 assert e.promise <= told["promise"]
         assert all(e.start == e.promise for e in self.waiting)
         for e in s3.entries.values():
-            if e.id in self.reserved_from:
-                assert e.start >= self.reserved_from[e.id]
+            assert e.start >= self.wanted_from[e.id]
+            if e.state == "reserved":
                 assert e.start == before.get(e.id, asdict(e))["start"] or e.id in new
 
         # The version says when the list has changed.
@@ -122,25 +122,32 @@ class Orderly(RuleBasedStateMachine):
     @rule(wanted=st.lists(st.tuples(sizes, walltimes), min_size=1, max_size=6))
     def submit_some(self, wanted):
         for processors, walltime in wanted:
-            self.submit(processors, walltime, None)
+            self.submit(processors, walltime)
 
     @rule(processors=sizes, walltime=walltimes, slack=st.sampled_from([0, 3, -1]))
     def submit_if_soon_enough(self, processors, walltime, slack):
-        self.submit(processors, walltime, slack)
+        self.submit(processors, walltime, slack=slack)
 
-    def submit(self, processors, walltime, slack):
+    @rule(processors=sizes, walltime=walltimes, delay=st.integers(-3, 25), slack=st.sampled_from([None, 0, -1]))
+    def submit_for_later(self, processors, walltime, delay, slack):
+        self.submit(processors, walltime, self.now + delay, slack)
+
+    def submit(self, processors, walltime, not_before=None, slack=None):
         processors = min(processors, self.processors)
-        first = self.first_fit(processors, walltime, self.now)
-        assert self.s3.anchor(processors, walltime) == first
+        wanted = self.now if not_before is None else max(self.now, not_before)
+        first = self.first_fit(processors, walltime, wanted)
+        assert self.s3.anchor(processors, walltime, not_before) == first
         with self.verified():
             if slack == -1:
                 entries, version = len(self.s3.entries), self.s3.version
-                with pytest.raises(StalePlan):
-                    self.s3.submit(processors, walltime, start_by=first - 1)
+                too_early = BadInput if not_before is not None and first - 1 < not_before else StalePlan
+                with pytest.raises(too_early):
+                    self.s3.submit(processors, walltime, not_before=not_before, start_by=first - 1)
                 assert (len(self.s3.entries), self.s3.version) == (entries, version)
             else:
                 start_by = None if slack is None else first + slack
-                entry = self.s3.submit(processors, walltime, start_by=start_by)
+                entry = self.s3.submit(processors, walltime, not_before=not_before, start_by=start_by)
+                self.wanted_from[entry.id] = wanted
                 assert entry.start == entry.promise == first
                 assert (entry.submitted, entry.end) == (self.now, first + walltime)
             self.s3.step(self.now)
@@ -157,7 +164,7 @@ class Orderly(RuleBasedStateMachine):
             else:
                 entry = self.s3.reserve(processors, wanted, walltime, start_by=None if slack is None else latest)
                 assert entry.start == entry.promise == first
-                self.reserved_from[entry.id] = first
+                self.wanted_from[entry.id] = first
             self.s3.step(self.now)
 
     @precondition(lambda self: self.waiting)
@@ -276,7 +283,9 @@ def test_machine_code_schedules_exactly_like_the_plain_functions(seed):
         dice = random.random()
         size, walltime, delay = (int(x) for x in random.integers([1, 1, 0], [41, 120, 300]))
         if dice < 0.5:
-            assert plain.submit(size, walltime) == fast.submit(size, walltime)
+            not_before = now + delay if delay > 200 else None
+            answers = [s3.submit(size, walltime, not_before=not_before) for s3 in (plain, fast)]
+            assert answers[0] == answers[1]
             ended = []
         elif dice < 0.6:
             answers = []
