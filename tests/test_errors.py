@@ -18,6 +18,7 @@ from gas.errors import (
     NotFound,
     Outcome,
     StalePlan,
+    StoreFailed,
     Unreachable,
     outcome_of,
 )
@@ -37,6 +38,7 @@ from workloads import LogError
         (StalePlan("x"), 412, 5),
         (NotFound("x"), 404, 1),
         (Conflict("x"), 409, 1),
+        (StoreFailed("x"), 503, 1),
         (Missing("x"), 501, 1),
         (GasError("x"), 500, 1),
     ],

@@ -404,6 +404,20 @@ def test_a_hole_that_never_comes_is_named():
     assert reasons(application, availability) == {4: "no hole: never free for 6 s in this list"}
 
 
+def test_rejections_carry_their_kind_for_whoever_gives_advice():
+    application = Application(Table.of({2: 100, 3: 9, 4: 60, 8: 20, 16: 5, 32: 6, 64: 1}), Constraint("power-of-two"))
+    availability = AvailabilityList.of([0, 10], [32, 16], processors=32, scheduler="m")
+    options = {"deadline": 90, "max_processor_hours": 200 / 3600, "limits": {"m": Limits(max_walltime=120)}}
+    kinds = {r.processors: r.kind for r in plan(application, availability, **options).rejected}
+    # 32 processors cost 192 processor-seconds, 8 cost 160, and 4 cost 240.
+    assert kinds == {1: "no time", 2: "deadline", 3: "constraint", 4: "cost", 64: "machine"}
+    tight = {"m": Limits(max_walltime=21, max_processors=16)}
+    kinds = {r.processors: r.kind for r in plan(application, availability, limits=tight).rejected}
+    assert kinds == {1: "no time", 2: "limit", 3: "constraint", 4: "limit", 8: "limit", 32: "limit", 64: "machine"}
+    full = AvailabilityList.of([0, 6], [32, 16], processors=32)
+    assert {r.processors: r.kind for r in plan(application, full).rejected}[32] == "no hole"
+
+
 def test_one_impossible_walltime_does_not_spoil_the_others():
     # 5e9 processor-seconds: 158 years on one processor, 6 days on ten thousand.
     application = Application(Amdahl(5e9, 0))
