@@ -236,7 +236,7 @@ def test_safety_is_checked_in_python_too():
             Application(Amdahl(1, 0), safety=safety)
 
 
-words = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF, exclude_characters="\\\x85"), max_size=6)
+words = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF, exclude_characters="\x85"), max_size=6)
 fragments = st.sampled_from(
     [
         "=",
@@ -262,6 +262,8 @@ fragments = st.sampled_from(
         "0x",
         "_",
         "'''",
+        "\\",
+        "\\n",
         "times",
         "interpolate",
     ]

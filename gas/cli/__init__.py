@@ -1,14 +1,16 @@
 """The command line: thin, one module a group of commands.
 
-main            the program `gas`: its commands, plug-ins, and how errors end it
-options         what several commands share: endpoints, planning options, job references
-plan            plan, submit
-jobs            status, wait, logs, cancel, reserve
-schedulers      availability, endpoints
-serve           serve
-demo            demo
-fit             fit
-logs            reading a log that the user named
-progress        a progress bar on standard error
-tables          tables and JSON on standard output, notes on standard error
+Its modules:
+
+    main            the program `gas`: its commands, plug-ins, and how errors end it
+    options         what several commands share: endpoints, planning options, job references
+    plan            plan, submit
+    jobs            status, wait, logs, cancel, reserve
+    schedulers      availability, endpoints
+    serve           serve
+    demo            demo
+    fit             fit
+    logs            reading a log that the user named
+    progress        a progress bar on standard error
+    tables          tables and JSON on standard output, notes on standard error
 """

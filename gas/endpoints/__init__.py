@@ -1,10 +1,12 @@
 """Schedulers that can be asked: what the planner's lists come from, and where its requests go.
 
-endpoint        what every endpoint answers, and what those that take jobs answer besides
-s3              S³ over HTTP
-file            an availability list on disk or standard input
-configuration   gas.toml: named endpoints and their limits
-asking          several endpoints at once; one that does not answer is reported, not fatal
+Its modules:
+
+    endpoint        what every endpoint answers, and what those that take jobs answer besides
+    s3              S³ over HTTP
+    file            an availability list on disk or standard input
+    configuration   gas.toml: named endpoints and their limits
+    asking          several endpoints at once; one that does not answer is reported, not fatal
 """
 
 from gas.endpoints.asking import Answer, ask

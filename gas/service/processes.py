@@ -14,7 +14,6 @@ what this needs (``/proc``).
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import stat
@@ -25,11 +24,19 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from gas.errors import BadInput, GasError, Missing
 from gas.service import wrapper
-from speedup_models.fields import FieldError, Fields
+from gas.service.records import (
+    CANCELLED,
+    Ended,
+    Started,
+    Unreadable,
+    alive,
+    claim_of,
+    is_running,
+    read_state,
+)
 
 __all__ = [
     "OUTPUT_LIMIT",
@@ -49,11 +56,6 @@ __all__ = [
 
 OUTPUT_LIMIT = 64 * 1024
 """How many bytes of a stream `output` returns unless told otherwise."""
-
-Reason = Literal["exited", "walltime", "cancelled", "not started", "lost"]
-
-_REASONS: tuple[Reason, ...] = ("exited", "walltime", "cancelled", "not started", "lost")
-_RECORD_LIMIT = 1_000_000  # bytes; records have a few hundred
 
 
 @dataclass(frozen=True)
@@ -92,46 +94,6 @@ class Command:
             raise BadInput(
                 f"directory {self.directory!r}: is empty or holds a NUL character; name the working directory"
             )
-
-
-@dataclass(frozen=True)
-class Started:
-    """The record of a start: who watches over the job, what it is to the operating system, since when.
-
-    `wrapper_ticks` (the start of the wrapper in clock ticks since boot) and `boot` tell the wrapper from later
-    processes with its pid. `start` is in epoch seconds.
-    """
-
-    wrapper_pid: int
-    wrapper_ticks: int
-    boot: str
-    command_pid: int
-    process_group: int
-    start: float
-
-
-@dataclass(frozen=True)
-class Ended:
-    """The record of an end: no process of the job is left.
-
-    Either `exit_status` or `signal` says how the command ended; both are None if it was never started or nobody
-    knows. `reason` is ``lost`` if the wrapper was killed (or the machine was). `start` and `end` are in epoch seconds.
-    """
-
-    exit_status: int | None
-    signal: str | None
-    reason: Reason
-    message: str | None
-    start: float
-    end: float
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """A record that is there but cannot be understood."""
-
-    path: Path
-    problem: str
 
 
 def job_environment(declared: Mapping[str, str], service: Mapping[str, str]) -> dict[str, str]:
@@ -220,44 +182,6 @@ def reap_wrappers() -> None:
 # --------------------------------------------------------------------------------------------------------- watching
 
 
-def read_state(job_directory: Path) -> Started | Ended | Unreadable | None:
-    """Return the latest record of a job, None if it has none yet."""
-    end = _record(job_directory / wrapper.ENDED)
-    if isinstance(end, Unreadable):
-        return end
-    if end is not None:
-        try:
-            return Ended(
-                exit_status=end.integer("exit_status") if end.value("exit_status") is not None else None,
-                signal=end.text("signal") if end.value("signal") is not None else None,
-                reason=end.text("reason", choices=_REASONS),
-                message=end.text("message") if end.value("message") is not None else None,
-                start=end.number("start"),
-                end=end.number("end"),
-            )
-        except FieldError as error:
-            return Unreadable(job_directory / wrapper.ENDED, str(error))
-    start = _record(job_directory / wrapper.STARTED)
-    if start is None or isinstance(start, Unreadable):
-        return start
-    try:
-        return Started(
-            wrapper_pid=start.integer("wrapper_pid", minimum=1),
-            wrapper_ticks=start.integer("wrapper_ticks", minimum=0),
-            boot=start.value("boot"),
-            command_pid=start.integer("command_pid", minimum=1),
-            process_group=start.integer("process_group", minimum=1),
-            start=start.number("start"),
-        )
-    except FieldError as error:
-        return Unreadable(job_directory / wrapper.STARTED, str(error))
-
-
-def alive(started: Started) -> bool:
-    """Return whether the wrapper of a job runs: the very process, not a later one with the same pid, nor its zombie."""
-    return _running(started.wrapper_pid, started.wrapper_ticks, started.boot)
-
-
 def settle(job_directory: Path) -> Started | Ended | Unreadable | None:
     """Return how a job stands, after having brought it to an end if its wrapper cannot.
 
@@ -270,10 +194,10 @@ def settle(job_directory: Path) -> Started | Ended | Unreadable | None:
     state = read_state(job_directory)
     if isinstance(state, Ended):
         return state
-    claim = _claim(job_directory)
+    claim = claim_of(job_directory)
     if claim is None and not isinstance(state, Started):
         return state
-    if (claim is not None and _running(*claim)) or (isinstance(state, Started) and alive(state)):
+    if (claim is not None and is_running(*claim)) or (isinstance(state, Started) and alive(state)):
         return state
     # it may have written its last record between being asked for and being looked at
     state = read_state(job_directory)
@@ -285,7 +209,7 @@ def settle(job_directory: Path) -> Started | Ended | Unreadable | None:
     if left:
         return state
     now = time.time()
-    if claim is not None and claim[0] == _CANCELLED:
+    if claim is not None and claim[0] == CANCELLED:
         record = wrapper.end_record("cancelled", now, now, message="cancelled before the command was started")
     else:
         began = state.start if isinstance(state, Started) else now
@@ -340,7 +264,7 @@ def cancel_process(job_directory: Path) -> bool:
     if isinstance(read_state(job_directory), Ended):
         return False
     if job_directory.is_dir():
-        claim: dict[str, object] = {"pid": _CANCELLED, "ticks": 0, "boot": ""}
+        claim: dict[str, object] = {"pid": CANCELLED, "ticks": 0, "boot": ""}
         try:
             wrapper.write_record(str(job_directory / wrapper.CLAIM), claim, once=True)
             settle(job_directory)
@@ -349,52 +273,13 @@ def cancel_process(job_directory: Path) -> bool:
             pass
         except OSError as error:
             raise GasError(f"job directory {job_directory}: the job cannot be cancelled there: {error}") from error
-    owner = _claim(job_directory)
-    if owner is not None and _running(*owner) and _signal_process(owner[0], owner[1], signal.SIGTERM):
+    owner = claim_of(job_directory)
+    if owner is not None and is_running(*owner) and _signal_process(owner[0], owner[1], signal.SIGTERM):
         return True
     return not isinstance(settle(job_directory), Ended | None)
 
 
-_CANCELLED = 0  # the pid in the claim of a cancellation
-
-
 # -------------------------------------------------------------------------------------------- records and processes
-
-
-def _record(path: Path) -> Fields | Unreadable | None:
-    """Return the table that a file holds."""
-    try:
-        with path.open("rb") as file:
-            text = file.read(_RECORD_LIMIT)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return Unreadable(path, f"cannot be read: {error.strerror}")
-    try:
-        return Fields(json.loads(text), path.name)
-    except (ValueError, RecursionError, FieldError) as error:
-        return Unreadable(path, f"is not a record: {error}")
-
-
-def _claim(job_directory: Path) -> tuple[int, int, str] | None:
-    """Return pid, start in ticks and boot of whoever has the job; those of no process if that cannot be read."""
-    record = _record(job_directory / wrapper.CLAIM)
-    if record is None:
-        return None
-    try:
-        if not isinstance(record, Unreadable):
-            return record.integer("pid", minimum=0), record.integer("ticks", minimum=0), str(record.value("boot"))
-    except FieldError:
-        pass
-    return -1, 0, ""
-
-
-def _running(pid: int, ticks: int, boot: str) -> bool:
-    """Return whether the process that had this pid, start and boot still runs."""
-    if pid <= 0 or boot != wrapper.boot_identity():
-        return False
-    found = wrapper.process(pid)
-    return found is not None and found.lives and found.ticks == ticks
 
 
 def _signal_process(pid: int, ticks: int, number: signal.Signals) -> bool:

@@ -363,7 +363,7 @@ def test_an_end_recorded_while_the_wrapper_is_looked_for_counts(
         (tmp_path / "ended.json").write_bytes(record)
         return False
 
-    monkeypatch.setattr(processes, "_running", ends_now)
+    monkeypatch.setattr(processes, "is_running", ends_now)
     assert ended(tmp_path).exit_status == 6
 
 

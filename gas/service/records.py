@@ -1,0 +1,142 @@
+"""The records that a job's wrapper leaves in its directory, read back.
+
+    read_state   the latest record of a job: `Started`, `Ended`, or what is wrong with it
+    alive        whether the wrapper of a job runs: that very process
+    claim_of     whoever has taken a job: a wrapper or a cancellation
+
+Everything known of a job lies in its directory, so a service that starts again reads the same.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gas.service import wrapper
+from speedup_models.fields import FieldError, Fields
+
+__all__ = ["CANCELLED", "Ended", "Started", "Unreadable", "alive", "claim_of", "is_running", "read_state"]
+
+Reason = Literal["exited", "walltime", "cancelled", "not started", "lost"]
+
+_REASONS: tuple[Reason, ...] = ("exited", "walltime", "cancelled", "not started", "lost")
+_RECORD_LIMIT = 1_000_000  # bytes; records have a few hundred
+
+CANCELLED = 0
+"""The pid in the claim of a cancellation."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """The record of a start: who watches over the job, what it is to the operating system, since when.
+
+    `wrapper_ticks` (the start of the wrapper in clock ticks since boot) and `boot` tell the wrapper from later
+    processes with its pid. `start` is in epoch seconds.
+    """
+
+    wrapper_pid: int
+    wrapper_ticks: int
+    boot: str
+    command_pid: int
+    process_group: int
+    start: float
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The record of an end: no process of the job is left.
+
+    Either `exit_status` or `signal` says how the command ended; both are None if it was never started or nobody
+    knows. `reason` is ``lost`` if the wrapper was killed (or the machine was). `start` and `end` are in epoch seconds.
+    """
+
+    exit_status: int | None
+    signal: str | None
+    reason: Reason
+    message: str | None
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A record that is there but cannot be understood."""
+
+    path: Path
+    problem: str
+
+
+def read_state(job_directory: Path) -> Started | Ended | Unreadable | None:
+    """Return the latest record of a job, None if it has none yet."""
+    end = _record(job_directory / wrapper.ENDED)
+    if isinstance(end, Unreadable):
+        return end
+    if end is not None:
+        try:
+            return Ended(
+                exit_status=end.integer("exit_status") if end.value("exit_status") is not None else None,
+                signal=end.text("signal") if end.value("signal") is not None else None,
+                reason=end.text("reason", choices=_REASONS),
+                message=end.text("message") if end.value("message") is not None else None,
+                start=end.number("start"),
+                end=end.number("end"),
+            )
+        except FieldError as error:
+            return Unreadable(job_directory / wrapper.ENDED, str(error))
+    start = _record(job_directory / wrapper.STARTED)
+    if start is None or isinstance(start, Unreadable):
+        return start
+    try:
+        return Started(
+            wrapper_pid=start.integer("wrapper_pid", minimum=1),
+            wrapper_ticks=start.integer("wrapper_ticks", minimum=0),
+            boot=start.value("boot"),
+            command_pid=start.integer("command_pid", minimum=1),
+            process_group=start.integer("process_group", minimum=1),
+            start=start.number("start"),
+        )
+    except FieldError as error:
+        return Unreadable(job_directory / wrapper.STARTED, str(error))
+
+
+def alive(started: Started) -> bool:
+    """Return whether the wrapper of a job runs: the very process, not a later one with the same pid, nor its zombie."""
+    return is_running(started.wrapper_pid, started.wrapper_ticks, started.boot)
+
+
+def _record(path: Path) -> Fields | Unreadable | None:
+    """Return the table that a file holds."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(_RECORD_LIMIT)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return Unreadable(path, f"cannot be read: {error.strerror}")
+    try:
+        return Fields(json.loads(text), path.name)
+    except (ValueError, RecursionError, FieldError) as error:
+        return Unreadable(path, f"is not a record: {error}")
+
+
+def claim_of(job_directory: Path) -> tuple[int, int, str] | None:
+    """Return pid, start in ticks and boot of whoever has the job; those of no process if that cannot be read."""
+    record = _record(job_directory / wrapper.CLAIM)
+    if record is None:
+        return None
+    try:
+        if not isinstance(record, Unreadable):
+            return record.integer("pid", minimum=0), record.integer("ticks", minimum=0), str(record.value("boot"))
+    except FieldError:
+        pass
+    return -1, 0, ""
+
+
+def is_running(pid: int, ticks: int, boot: str) -> bool:
+    """Return whether the process that had this pid, start and boot still runs."""
+    if pid <= 0 or boot != wrapper.boot_identity():
+        return False
+    found = wrapper.process(pid)
+    return found is not None and found.lives and found.ticks == ticks
