@@ -8,6 +8,7 @@ exact, and pure: lists in, `Plan` out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -284,7 +285,7 @@ def _not_allowed(application: Application, scheduler: str, machine: int) -> list
     if known is not None and application.is_sparse:
         named |= set(application.permitted(min(machine, max(known))).tolist())
     if known is None and application.is_sparse:
-        named.add(2 ** machine.bit_length())
+        named |= {2 ** machine.bit_length(), (math.isqrt(machine) + 1) ** 2}
     rejected = []
     for size in sorted(named):
         if why := application.refusal(size):

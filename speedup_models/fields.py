@@ -57,7 +57,8 @@ def shown(value: object) -> str:
 
 def quoted(text: str) -> str:
     """Return a word as a message quotes it: on one line, in double quotes."""
-    return json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=False)
+    written = json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in written)
 
 
 class Fields:
