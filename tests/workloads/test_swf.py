@@ -150,10 +150,10 @@ def test_the_largest_number_kept_is_the_last_that_floating_point_counts():
         (b"PK\x03\x04\x14\x00", "packed with zip"),
         (b"BZh91AY&SY", "packed with bzip2"),
         (b"<html><body>404 Not Found</body></html>", "line 1: 3 fields"),
-        (gzip.compress((HEADER + line()).encode())[:-12], "ends too early"),
-        (gzip.compress((HEADER + line()).encode())[:5], "ends too early"),
+        (gzip.compress((HEADER + line()).encode(), mtime=0)[:-12], "ends too early"),
+        (gzip.compress((HEADER + line()).encode(), mtime=0)[:5], "ends too early"),
         (b"\x1f\x8b" + b"rubbish" * 9, "is damaged"),
-        (gzip.compress((HEADER + line()).encode()) + b"more", "is damaged"),
+        (gzip.compress((HEADER + line()).encode(), mtime=0) + b"more", "is damaged"),
     ],
 )
 @pytest.mark.parametrize("lenient", [False, True])
