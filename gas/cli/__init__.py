@@ -4,7 +4,9 @@ Its modules:
 
     main            the program `gas`: its commands, plug-ins, and how errors end it
     options         what several commands share: endpoints, planning options, job references
-    plan            plan, submit
+    planning        the options of a plan; asking and planning with whoever answers
+    plan            plan
+    submit          submit
     jobs            status, wait, logs, cancel, reserve
     schedulers      availability, endpoints
     serve           serve

@@ -13,7 +13,8 @@ import typer
 from gas.application import Application
 from gas.cli.logs import read_log
 from gas.cli.options import Json
-from gas.cli.plan import Wishes, draw, make_plan, sentence, show_plan
+from gas.cli.plan import draw, sentence, show_plan
+from gas.cli.planning import Wishes, make_plan
 from gas.cli.progress import progress
 from gas.cli.tables import print_json, print_table, say
 from gas.endpoints import JobDescription, Request, S3Endpoint

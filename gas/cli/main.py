@@ -18,9 +18,10 @@ from typer.core import TyperGroup
 from gas.cli.demo import demo_command
 from gas.cli.fit import fit
 from gas.cli.jobs import cancel_command, logs_command, reserve_command, status_command, wait_command
-from gas.cli.plan import plan_command, submit_command
+from gas.cli.plan import plan_command
 from gas.cli.schedulers import availability_command, endpoints_command
 from gas.cli.serve import serve_command
+from gas.cli.submit import submit_command
 from gas.errors import Missing, outcome_of
 from speedup_models.fields import nearest
 

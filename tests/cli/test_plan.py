@@ -7,30 +7,6 @@ from pathlib import Path
 import pytest
 
 from gas import AvailabilityList
-from gas.endpoints import S3Endpoint
-
-PAPER = AvailabilityList.of([0, 1, 5, 6, 7, 11], [5, 10, 0, 10, 20, 40], scheduler="paper")
-
-EXAMPLE = """
-name = "example"
-[speedup]
-model = "table"
-times = { 10 = 5, 20 = 3, 30 = 2 }
-[walltime]
-safety = 1
-"""
-
-
-@pytest.fixture
-def example(tmp_path):
-    (tmp_path / "example.toml").write_text(EXAMPLE)
-    return str(tmp_path / "example.toml")
-
-
-@pytest.fixture
-def paper(tmp_path):
-    (tmp_path / "paper.json").write_text(json.dumps(PAPER.to_wire()))
-    return str(tmp_path / "paper.json")
 
 
 def test_the_papers_example_end_to_end(gas, example, paper):
@@ -66,14 +42,14 @@ def test_the_plan_for_people_says_the_same_and_draws_it(gas, example, paper):
 
 
 def test_explain_says_why_each_size_lost_or_is_impossible(gas, example, paper, tmp_path):
-    (tmp_path / "more.toml").write_text(EXAMPLE.replace("30 = 2", "30 = 2, 50 = 1"))
+    (tmp_path / "more.toml").write_text(Path(example).read_text().replace("30 = 2", "30 = 2, 50 = 1"))
     result = gas("plan", str(tmp_path / "more.toml"), "-a", paper, "--explain")
     assert "finishes 1s later" in result.out
     assert "machine too small: it has 40 processors" in result.out
 
 
-def test_a_list_from_standard_input(gas, example, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(PAPER.to_wire()).encode())))
+def test_a_list_from_standard_input(gas, example, paper, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(paper).read_bytes())))
     assert gas("plan", example, "-a", "-", "--json").json["best"]["processors"] == 20
 
 
@@ -176,99 +152,3 @@ def test_bad_command_lines_are_one_message_and_exit_2(gas, lu, paper, arguments,
     assert message in result.err
     assert result.code == (1 if message.startswith("there is no endpoint") else 2)
     assert result.out == ""
-
-
-# ---------------------------------------------------------------------------------------------------------- submit
-
-
-def test_submit_plans_sends_and_tells_the_application_its_size(gas, tmp_path, s3):
-    (tmp_path / "app.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 4 = 20, 8 = 12 }\n')
-    script = "echo $GAS_PROCESSORS {processors} {walltime} $GREETING; pwd"
-    result = gas(
-        "submit", str(tmp_path / "app.toml"), "-e", s3.url, "--json", "--env", "GREETING=hi",
-        "--directory", str(tmp_path), "--", "sh", "-c", script,
-    )  # fmt: skip
-    assert result.code == 0, result.err
-    submission = result.json
-    assert submission["schema"] == "gas.submission/1"
-    assert submission["job"]["processors"] == submission["plan"]["best"]["processors"] == 8
-    reference = [str(submission["job"]["id"]), "-e", s3.url]
-    assert gas("wait", *reference).code == 0
-    assert gas("logs", *reference).out == f"8 8 14 hi\n{tmp_path}\n"
-
-
-def test_submit_runs_where_it_was_called_if_the_scheduler_is_on_this_machine(gas, lu, s3, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    job = gas("submit", lu, "-e", s3.url, "--json", "--", "pwd").json["job"]
-    gas("wait", str(job["id"]), "-e", s3.url)
-    assert gas("logs", str(job["id"]), "-e", s3.url).out.strip() == str(tmp_path)
-
-
-def test_simulate_holds_the_processors_for_the_expected_time(gas, lu, s3):
-    job = gas("submit", lu, "-e", s3.url, "--simulate", "--json").json["job"]
-    assert (job["actuator"], job["processors"], job["run_time"], job["walltime"]) == ("simulated", 8, 115, 127)
-
-
-def test_dry_run_sends_nothing(gas, lu, s3):
-    result = gas("submit", lu, "-e", s3.url, "--dry-run", "--", "mpirun", "-n", "{processors}", "./lu")
-    assert "would run mpirun -n 8 ./lu (nothing was submitted)" in result.out
-    as_json = gas("submit", lu, "-e", s3.url, "--dry-run", "--json", "--", "x", "{walltime}").json
-    assert as_json["command"] == ["x", "127"]
-    assert s3.get("/v1/jobs?ended=9").json()["jobs"] == []
-
-
-def test_a_stale_plan_is_made_again_and_then_sent(gas, lu, s3, monkeypatch):
-    original = S3Endpoint.submit
-    seen = []
-
-    def crowd_first(self, request, job):
-        if not seen:
-            s3.simulated(10, 1000)  # somebody else takes the machine between planning and submitting
-        seen.append(request)
-        return original(self, request, job)
-
-    monkeypatch.setattr(S3Endpoint, "submit", crowd_first)
-    result = gas("submit", lu, "-e", s3.url, "--simulate", "--json")
-    assert (result.code, result.json["attempts"]) == (0, 2)
-    assert "went stale" in result.err
-    assert result.json["job"]["promise"] >= result.json["plan"]["now"] + 990
-
-
-def test_a_plan_that_is_stale_again_and_again_is_given_up_with_exit_5(gas, lu, s3, monkeypatch):
-    original = S3Endpoint.submit
-
-    def crowd(self, request, job):
-        s3.simulated(10, 1000)
-        return original(self, request, job)
-
-    monkeypatch.setattr(S3Endpoint, "submit", crowd)
-    result = gas("submit", lu, "-e", s3.url, "--simulate")
-    assert result.code == 5
-    assert "nothing was submitted" in result.err
-    assert {j["name"] for j in s3.get("/v1/jobs?ended=9").json()["jobs"]} == {"job"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["submit", "LU", "-e", "URL"], "no command: write it after --"),
-        (["submit", "LU", "-e", "URL", "--simulate", "--", "x"], "leave one of the two out"),
-        (["submit", "LU", "-e", "URL", "--env", "x", "--", "x"], "write NAME=VALUE"),
-        (["submit", "LU", "--", "x"], "which scheduler? Name one"),
-        (["submit", "LU", "-e", "URL", "--nmae", "x", "--", "x"], "No such option"),
-    ],
-)
-def test_bad_submissions_send_nothing(gas, lu, s3, arguments, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = gas(*[{"LU": lu, "URL": s3.url}.get(a, a) for a in arguments])
-    assert result.code == 2
-    assert message in result.err
-    assert s3.get("/v1/jobs?ended=9").json()["jobs"] == []
-
-
-def test_a_list_that_takes_no_jobs_is_said_so(gas, example, paper, tmp_path):
-    config = tmp_path / "gas.toml"
-    config.write_text(f'[endpoints.disk]\ntype = "file"\npath = "{paper}"\n')
-    result = gas("submit", example, "--config", str(config), "--", "x")
-    assert result.code == 2
-    assert "takes no jobs" in result.err

@@ -1,0 +1,147 @@
+"""What ``gas plan`` and ``gas submit`` share: the options of a plan, and asking and planning with whoever answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import typer
+
+from gas.application import Application
+from gas.cli.options import percentage
+from gas.cli.tables import note
+from gas.endpoints import Answer, Endpoint, JobEndpoint, ask
+from gas.errors import BadInput, Unreachable, outcome_of
+from gas.planner import Algorithm, Plan, plan
+from gas.times import duration_text, iso_time, parse_instant
+
+__all__ = [
+    "AlgorithmName",
+    "ApplicationFile",
+    "Deadline",
+    "Explain",
+    "MaxProcessorHours",
+    "NotBefore",
+    "Plot",
+    "Tolerance",
+    "Wishes",
+    "make_plan",
+    "why_nothing",
+]
+
+TOO_FAR_APART = 3600
+"""Seconds by which a list from a file may differ from live ones to be planned with beside them."""
+
+ApplicationFile = Annotated[str, typer.Argument(metavar="APP", help="Application file (TOML); - is standard input.")]
+NotBefore = Annotated[
+    str | None,
+    typer.Option("--not-before", metavar="TIME", help="No start before: 2026-11-21T08:00 (local), +2h or @EPOCH."),
+]
+Deadline = Annotated[
+    str | None, typer.Option("--deadline", metavar="TIME", help="No expected finish after (written like --not-before).")
+]
+MaxProcessorHours = Annotated[
+    float | None, typer.Option("--max-processor-hours", metavar="N", help="The most that the run may use up.")
+]
+Tolerance = Annotated[
+    str,
+    typer.Option(
+        "--tolerance", metavar="N%", help="Take the fewest processors that finish within N% of the best turn-around."
+    ),
+]
+AlgorithmName = Annotated[
+    Algorithm, typer.Option("--algorithm", help="walk is the paper's own search; it can miss the best.")
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Say why every other size lost or is impossible.")]
+Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asks of a plan, as written."""
+
+    not_before: str | None = None
+    deadline: str | None = None
+    max_processor_hours: float | None = None
+    tolerance: str = "0%"
+    algorithm: Algorithm = "exact"
+
+
+def make_plan(
+    application: Application, endpoints: Sequence[Endpoint | tuple[str, Exception]], wishes: Wishes
+) -> tuple[list[Answer], Plan]:
+    """Ask the schedulers and plan with those that answer.
+
+    Raises
+    ------
+    Unreachable
+        None of them answers.
+    """
+    usable = iter(ask([e for e in endpoints if not isinstance(e, tuple)]))
+    answers = [Answer(_Broken(e[0]), None, e[1], 0.0) if isinstance(e, tuple) else next(usable) for e in endpoints]
+    answers = without_other_times(answers)
+    errors = [a.error for a in answers if a.error is not None]
+    if len(errors) == len(answers) == 1 and outcome_of(errors[0]) is not None:
+        raise errors[0]
+    for error in errors:
+        note(f"gas: {error}")
+    lists = [a.availability for a in answers if a.availability is not None]
+    if not lists:
+        raise Unreachable("no scheduler answered")
+    now = max(one.now for one in lists)
+    return answers, plan(
+        application,
+        lists,
+        not_before=None if wishes.not_before is None else parse_instant(wishes.not_before, now, "--not-before"),
+        deadline=None if wishes.deadline is None else parse_instant(wishes.deadline, now, "--deadline"),
+        max_processor_hours=wishes.max_processor_hours,
+        tolerance=percentage(wishes.tolerance, "--tolerance"),
+        algorithm=wishes.algorithm,
+        limits={a.name: a.endpoint.limits for a in answers if a.availability is not None},
+    )
+
+
+def without_other_times(answers: Sequence[Answer]) -> list[Answer]:
+    """Leave out lists from files that are not of the present of the live schedulers.
+
+    A list of last week shows processors as free that are not, and next to one of the future the live ones would be
+    planned for then.
+    """
+    live = [a.availability.now for a in answers if a.availability is not None and isinstance(a.endpoint, JobEndpoint)]
+    kept = []
+    for answer in answers:
+        one = answer.availability
+        if live and one is not None and not isinstance(answer.endpoint, JobEndpoint):
+            apart = one.now - max(live)
+            if abs(apart) > TOO_FAR_APART:
+                when = f"{duration_text(abs(apart))} {'ahead of' if apart > 0 else 'behind'}"
+                problem = BadInput(f"{answer.name}: as of {iso_time(one.now)}, {when} the live schedulers; left out")
+                answer = replace(answer, availability=None, error=problem)
+        kept.append(answer)
+    return kept
+
+
+@dataclass(frozen=True)
+class _Broken:
+    """Stands for an endpoint that could not be set up."""
+
+    name: str
+    address: str = ""
+
+    @property
+    def limits(self) -> Any:
+        raise NotImplementedError
+
+    def availability(self) -> Any:
+        raise NotImplementedError
+
+
+def why_nothing(found: Plan) -> str:
+    """Return in one sentence why no request is possible."""
+    nearest = {r.kind: r for r in reversed(found.rejected)}  # the first of each kind is the one that misses by least
+    if not nearest:
+        return f"{found.application}: its constraint allows no processor count on these machines"
+    told = [f"{r.processors} processors: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
+    more = "" if len(found.rejected) == len(told) else " (--explain tells it of every size)"
+    return f"{found.application}: no request is possible; {'; '.join(told)}{more}"

@@ -1,0 +1,30 @@
+"""The paper's worked example (its Fig. 4.4) as files."""
+
+import json
+
+import pytest
+
+from gas import AvailabilityList
+
+PAPER = AvailabilityList.of([0, 1, 5, 6, 7, 11], [5, 10, 0, 10, 20, 40], scheduler="paper")
+
+EXAMPLE = """
+name = "example"
+[speedup]
+model = "table"
+times = { 10 = 5, 20 = 3, 30 = 2 }
+[walltime]
+safety = 1
+"""
+
+
+@pytest.fixture
+def example(tmp_path):
+    (tmp_path / "example.toml").write_text(EXAMPLE)
+    return str(tmp_path / "example.toml")
+
+
+@pytest.fixture
+def paper(tmp_path):
+    (tmp_path / "paper.json").write_text(json.dumps(PAPER.to_wire()))
+    return str(tmp_path / "paper.json")

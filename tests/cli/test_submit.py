@@ -1,0 +1,96 @@
+import pytest
+
+from gas.endpoints import S3Endpoint
+
+
+def test_submit_plans_sends_and_tells_the_application_its_size(gas, tmp_path, s3):
+    (tmp_path / "app.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 4 = 20, 8 = 12 }\n')
+    script = "echo $GAS_PROCESSORS {processors} {walltime} $GREETING; pwd"
+    result = gas(
+        "submit", str(tmp_path / "app.toml"), "-e", s3.url, "--json", "--env", "GREETING=hi",
+        "--directory", str(tmp_path), "--", "sh", "-c", script,
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    submission = result.json
+    assert submission["schema"] == "gas.submission/1"
+    assert submission["job"]["processors"] == submission["plan"]["best"]["processors"] == 8
+    reference = [str(submission["job"]["id"]), "-e", s3.url]
+    assert gas("wait", *reference).code == 0
+    assert gas("logs", *reference).out == f"8 8 14 hi\n{tmp_path}\n"
+
+
+def test_submit_runs_where_it_was_called_if_the_scheduler_is_on_this_machine(gas, lu, s3, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    job = gas("submit", lu, "-e", s3.url, "--json", "--", "pwd").json["job"]
+    gas("wait", str(job["id"]), "-e", s3.url)
+    assert gas("logs", str(job["id"]), "-e", s3.url).out.strip() == str(tmp_path)
+
+
+def test_simulate_holds_the_processors_for_the_expected_time(gas, lu, s3):
+    job = gas("submit", lu, "-e", s3.url, "--simulate", "--json").json["job"]
+    assert (job["actuator"], job["processors"], job["run_time"], job["walltime"]) == ("simulated", 8, 115, 127)
+
+
+def test_dry_run_sends_nothing(gas, lu, s3):
+    result = gas("submit", lu, "-e", s3.url, "--dry-run", "--", "mpirun", "-n", "{processors}", "./lu")
+    assert "would run mpirun -n 8 ./lu (nothing was submitted)" in result.out
+    as_json = gas("submit", lu, "-e", s3.url, "--dry-run", "--json", "--", "x", "{walltime}").json
+    assert as_json["command"] == ["x", "127"]
+    assert s3.get("/v1/jobs?ended=9").json()["jobs"] == []
+
+
+def test_a_stale_plan_is_made_again_and_then_sent(gas, lu, s3, monkeypatch):
+    original = S3Endpoint.submit
+    seen = []
+
+    def crowd_first(self, request, job):
+        if not seen:
+            s3.simulated(10, 1000)  # somebody else takes the machine between planning and submitting
+        seen.append(request)
+        return original(self, request, job)
+
+    monkeypatch.setattr(S3Endpoint, "submit", crowd_first)
+    result = gas("submit", lu, "-e", s3.url, "--simulate", "--json")
+    assert (result.code, result.json["attempts"]) == (0, 2)
+    assert "went stale" in result.err
+    assert result.json["job"]["promise"] >= result.json["plan"]["now"] + 990
+
+
+def test_a_plan_that_is_stale_again_and_again_is_given_up_with_exit_5(gas, lu, s3, monkeypatch):
+    original = S3Endpoint.submit
+
+    def crowd(self, request, job):
+        s3.simulated(10, 1000)
+        return original(self, request, job)
+
+    monkeypatch.setattr(S3Endpoint, "submit", crowd)
+    result = gas("submit", lu, "-e", s3.url, "--simulate")
+    assert result.code == 5
+    assert "nothing was submitted" in result.err
+    assert {j["name"] for j in s3.get("/v1/jobs?ended=9").json()["jobs"]} == {"job"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["submit", "LU", "-e", "URL"], "no command: write it after --"),
+        (["submit", "LU", "-e", "URL", "--simulate", "--", "x"], "leave one of the two out"),
+        (["submit", "LU", "-e", "URL", "--env", "x", "--", "x"], "write NAME=VALUE"),
+        (["submit", "LU", "--", "x"], "which scheduler? Name one"),
+        (["submit", "LU", "-e", "URL", "--nmae", "x", "--", "x"], "No such option"),
+    ],
+)
+def test_bad_submissions_send_nothing(gas, lu, s3, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = gas(*[{"LU": lu, "URL": s3.url}.get(a, a) for a in arguments])
+    assert result.code == 2
+    assert message in result.err
+    assert s3.get("/v1/jobs?ended=9").json()["jobs"] == []
+
+
+def test_a_list_that_takes_no_jobs_is_said_so(gas, example, paper, tmp_path):
+    config = tmp_path / "gas.toml"
+    config.write_text(f'[endpoints.disk]\ntype = "file"\npath = "{paper}"\n')
+    result = gas("submit", example, "--config", str(config), "--", "x")
+    assert result.code == 2
+    assert "takes no jobs" in result.err
