@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,12 @@ class Client:
         answer = self.post("/v1/jobs", {"processors": processors, "walltime": walltime, "actuator": actuator})
         assert answer.status_code == 201, answer.text
         return answer.json()
+
+    def until(self, id: int, state: str) -> None:
+        deadline = time.monotonic() + 10
+        while self.job(id)["state"] != state:
+            assert time.monotonic() < deadline, f"job {id} did not get {state} in time"
+            time.sleep(0.02)
 
     def job(self, id: int) -> dict[str, Any]:
         return self.get(f"/v1/jobs/{id}").json()

@@ -54,11 +54,16 @@ class S3:
         The instant (integer seconds) at which it begins, idle.
     machine_code
         Use the compiled kernels (worth it from some hundred waiting jobs on).
+    lead
+        How many seconds ahead of now the soonest start is planned. Live, a second has begun when something happens
+        in it: a job that were started in what is left of it would lose that part of its walltime. So live starts are
+        planned for the next second, with lead 1; in a simulation nothing is lost, with lead 0.
     """
 
-    def __init__(self, processors: int, now: int, *, machine_code: bool = False) -> None:
+    def __init__(self, processors: int, now: int, *, machine_code: bool = False, lead: int = 0) -> None:
         self.processors = processors
         self.now = now
+        self.lead = lead
         self.version = 0
         self.entries: dict[int, Entry] = {}
         self.in_use = 0
@@ -78,6 +83,11 @@ class S3:
         self._forget = compiled(forget) if machine_code else forget
 
     # ------------------------------------------------------------------------------------------------- ask
+
+    @property
+    def soonest(self) -> int:
+        """The soonest instant for which a start can be planned."""
+        return self.now + self.lead
 
     @property
     def queued(self) -> list[Entry]:
@@ -116,20 +126,22 @@ class S3:
 
     def anchor(self, processors: int, walltime: int, not_before: int | None = None) -> int:
         """Return the start that a request of this size would be promised now; `NEVER` if it fits nowhere."""
-        first = self.now if not_before is None else max(self.now, not_before)
+        first = self.soonest if not_before is None else max(self.soonest, not_before)
         return int(self._earliest_fit(self._profile, processors, walltime, first))
 
     def availability(self, scheduler: str = "s3") -> AvailabilityList:
-        """Return the availability list: what the profile leaves free, from now on."""
-        count = int(self._profile.used[0])
+        """Return the availability list: what the profile leaves free, from the soonest possible start on."""
+        profile = Profile(*(array.copy() for array in self._profile))
+        self._forget(profile, self.soonest)
+        count = int(profile.used[0])
         return AvailabilityList(
             scheduler=scheduler,
             kind="promise",
-            now=self.now,
+            now=self.soonest,
             processors=self.processors,
             version=str(self.version),
-            starts=self._profile.starts[:count].copy(),
-            free=self._profile.free[:count].copy(),
+            starts=profile.starts[:count],
+            free=profile.free[:count],
         )
 
     # ---------------------------------------------------------------------------------------------- change
@@ -147,7 +159,7 @@ class S3:
             The first slot is later than `start_by`; nothing was queued.
         """
         self._verify_request(processors, walltime)
-        earliest = self.now if not_before is None else max(self.now, not_before)
+        earliest = self.soonest if not_before is None else max(self.soonest, not_before)
         self._verify_start("not_before", earliest)
         if start_by is not None and not_before is not None and start_by < not_before:
             raise BadInput(f"start_by {start_by}: is before not_before {not_before}")
@@ -268,7 +280,7 @@ class S3:
 
     def copy(self) -> S3:
         """Return an independent copy, to ask "what if"."""
-        other = S3(self.processors, self.now, machine_code=self._machine_code)
+        other = S3(self.processors, self.now, machine_code=self._machine_code, lead=self.lead)
         other.version, other.in_use, other._last_id = self.version, self.in_use, self._last_id
         other.entries = {id: replace(entry) for id, entry in self.entries.items()}
         other.broken = list(self.broken)
@@ -312,9 +324,9 @@ class S3:
             raise BadInput(f"walltime {walltime}: must be 1 to {LONGEST} seconds")
 
     def _verify_start(self, what: str, instant: int) -> None:
-        if not self.now <= instant <= LATEST - LONGEST:
+        if not self.soonest <= instant <= LATEST - LONGEST:
             raise BadInput(
-                f"{what} {instant}: must be between now ({self.now}) and {LATEST - LONGEST}, in epoch seconds"
+                f"{what} {instant}: must be between now ({self.soonest}) and {LATEST - LONGEST}, in epoch seconds"
             )
 
     def _new(self, processors: int, walltime: int, start: int, state: State, earliest: int) -> Entry:
@@ -352,7 +364,7 @@ class S3:
     def _promote_queue(self) -> None:
         # A job that is taken out and put back adds at most two frames to those that are there.
         self._profile = with_room(self._profile, 2 * len(self._queued) + 2)
-        if self._promote(self._profile, self._queue, self.now):
+        if self._promote(self._profile, self._queue, self.soonest):
             self._read_starts()
 
     def _read_starts(self) -> None:
@@ -396,7 +408,7 @@ class S3:
         waiting = [*self.reserved, *self.queued]
         promised = {e.id: e.promise for e in waiting}
         self._profile, moved = repair(
-            self._running.values(), waiting, self.processors, self.now, missed_first=after_outage
+            self._running.values(), waiting, self.processors, self.now, self.soonest, missed_first=after_outage
         )
         self._changed |= {e.id for e in moved}
         self._queue.start[: len(self._queued)] = [e.start for e in self.queued]

@@ -24,13 +24,19 @@ def outlast(running: Collection[Entry], now: int) -> set[int]:
 
 
 def repair(
-    running: Collection[Entry], waiting: Collection[Entry], processors: int, now: int, *, missed_first: bool
+    running: Collection[Entry],
+    waiting: Collection[Entry],
+    processors: int,
+    now: int,
+    soonest: int,
+    *,
+    missed_first: bool,
 ) -> tuple[Profile, list[Entry]]:
     """Give every waiting entry a start that is possible, and return the profile and the entries that had to move.
 
     In submission order, reservations first, entries whose planned start is still possible keep it; the others get
-    their first slot. After an outage (`missed_first`), starts that fell due in it come before all others, as soon as
-    they can.
+    their first slot, from `soonest` on. After an outage (`missed_first`), starts that fell due in it come before all
+    others, as soon as they can.
     """
     profile = profile_left_by(running, processors, now)
     missed = {e.id for e in waiting if e.start < now} if missed_first else set()
@@ -41,7 +47,7 @@ def repair(
         for e in sorted(homeless, key=lambda e: e.id):
             profile = with_room(profile, 2)
             # A hole before a reservation may be free, but that is not what was reserved.
-            first = max(now, e.start if e.state == "reserved" else e.earliest)
+            first = max(soonest, e.start if e.state == "reserved" else e.earliest)
             e.start = int(place(profile, e.processors, e.walltime, first))
             e.end = e.start + e.walltime
             e.promise = max(e.promise, e.start)

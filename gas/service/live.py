@@ -29,6 +29,9 @@ __all__ = ["LiveScheduler"]
 
 log = logging.getLogger("gas.s3")
 
+LEAD_SECONDS = 1
+"""Starts are planned for the next second, so that every job has its whole walltime (`S3.lead`)."""
+
 
 class LiveScheduler:
     """A machine that accepts jobs and runs them.
@@ -253,6 +256,7 @@ class LiveScheduler:
             if self._store.last_id():
                 raise Conflict(f"{self._directory}: holds jobs already; preload a log into a fresh --state")
             self._machine = machine
+            machine.schedule.lead = LEAD_SECONDS
             for name, entry, run_time in jobs:
                 wish = Wish("job", name, entry.processors, entry.walltime, actuator="simulated", run_time=run_time)
                 self._jobs[entry.id] = Job(
@@ -341,7 +345,7 @@ class LiveScheduler:
         self._broken_before = int(meta.get("broken", "0"))
         self._ended_before = []
         now = self.clock.now()
-        self._machine = Machine(S3(self.processors, now, machine_code=available()))
+        self._machine = Machine(S3(self.processors, now, machine_code=available(), lead=LEAD_SECONDS))
         entries: list[Entry] = []
         run_times: dict[int, int] = {}
         for job in list(self._jobs.values()):

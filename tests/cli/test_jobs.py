@@ -3,6 +3,7 @@ import pytest
 
 def test_status_of_one_job_and_of_all(gas, s3):
     running, waiting = s3.simulated(10, 3600, name="first"), s3.simulated(4, 60, name="second")
+    s3.until(running["id"], "running")
     one = gas("status", str(waiting["id"]), "-e", s3.url)
     assert one.out.startswith(f"job {waiting['id']} (second), 4 processors, walltime 60 s: queued; starts ")
     everything = gas("status", "-e", s3.url)

@@ -73,11 +73,11 @@ def test_everything_a_job_goes_through(s3):
     list_before = endpoint.availability()
     assert (list_before.kind, list_before.processors) == ("promise", 10)
     job = endpoint.submit(Request(10, 60), JobDescription("a", ("sleep", "60")))
-    assert job["state"] == "running"
+    assert job["promise"] == list_before.now
     waiting = endpoint.submit(Request(1, 5, start_by=job["due"]), JobDescription("b", run_time=5))
     assert waiting["promise"] == job["due"]
     with pytest.raises(StalePlan, match="plan again"):
-        endpoint.submit(Request(10, 5, start_by=job["start"]), JobDescription("c", run_time=5))
+        endpoint.submit(Request(10, 5, start_by=job["promise"]), JobDescription("c", run_time=5))
     assert [j["id"] for j in endpoint.jobs(0)] == [job["id"], waiting["id"]]
     assert endpoint.output(job["id"]) == b""
     assert endpoint.cancel(waiting["id"])["state"] == "cancelled"

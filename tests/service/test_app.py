@@ -30,9 +30,9 @@ def test_the_availability_list_is_the_wire_format(s3):
 def test_submitting_answers_at_once_with_the_promised_start(s3):
     first = s3.simulated(10, 3600)
     second = s3.simulated(4, 100)
-    assert first["state"] == "running"
-    assert second["state"] == "queued"
-    assert second["promise"] == first["start"] + 3600
+    assert (first["state"], second["state"]) == ("queued", "queued")
+    assert first["promise"] == first["submitted"] + 1, "the next second, so that it has its whole walltime"
+    assert second["promise"] == first["promise"] + 3600
     assert second["start"] is None
     assert second["promise_iso"].endswith("Z")
 
@@ -50,10 +50,10 @@ def test_the_etag_changes_with_the_schedule_and_not_with_the_clock(s3):
 def test_start_by_refuses_with_412_and_the_new_list(s3):
     running = s3.simulated(10, 3600)
     actuator = {"kind": "simulated", "run_time": 1}
-    body = {"processors": 1, "walltime": 10, "start_by": running["start"] + 3599, "actuator": actuator}
+    body = {"processors": 1, "walltime": 10, "start_by": running["promise"] + 3599, "actuator": actuator}
     answer = s3.post("/v1/jobs", body)
     assert answer.status_code == 412
-    assert answer.json()["availability"]["frames"][0]["free"] == 0
+    assert min(frame["free"] for frame in answer.json()["availability"]["frames"]) == 0
     assert "plan again" in answer.json()["error"]["message"]
     assert len(s3.get("/v1/jobs").json()["jobs"]) == 1
     body["start_by"] += 1
@@ -129,6 +129,7 @@ def test_the_same_key_returns_the_same_job(s3):
 
 def test_jobs_are_listed_in_submission_order_after_those_that_ended(s3):
     done = s3.simulated(1, 5, 0)
+    ended(s3, done["id"])
     running, waiting = s3.simulated(10, 3600), s3.simulated(10, 60)
     assert [j["id"] for j in s3.get("/v1/jobs").json()["jobs"]] == [running["id"], waiting["id"]]
     assert [j["id"] for j in s3.get("/v1/jobs?ended=5").json()["jobs"]] == [done["id"], running["id"], waiting["id"]]
@@ -137,6 +138,7 @@ def test_jobs_are_listed_in_submission_order_after_those_that_ended(s3):
 def test_healthz_says_how_busy_it_is(s3):
     s3.simulated(7, 3600)
     s3.simulated(7, 3600)
+    wait_for(lambda: s3.get("/healthz").json()["running"])
     answer = s3.get("/healthz").json()
     assert (answer["status"], answer["in_use"], answer["running"], answer["queued"]) == ("ok", 7, 1, 1)
     assert answer["promises_broken"] == 0

@@ -36,6 +36,13 @@ def simulated(processors, walltime, run_time=None, **more):
     return Wish("job", "job", processors, walltime, actuator="simulated", run_time=lasts, **more)
 
 
+def until_running(live, id):
+    deadline = time.monotonic() + 10
+    while live.job(id).state != "running":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def again(live, tmp_path, hand):
     """The next life of the service, over the same store."""
     live.stop()
@@ -45,25 +52,26 @@ def again(live, tmp_path, hand):
 def test_jobs_start_and_end_as_time_goes_by(live, hand):
     first, _ = live.submit(simulated(10, 100, 40))
     second, _ = live.submit(simulated(10, 100))
-    assert second.promise == 1_000_100
-    hand.time += 40
+    assert (first.promise, second.promise) == (1_000_001, 1_000_101)
+    hand.time += 41
     assert live.job(first.id).state == "completed"
+    assert live.job(second.id).promise == 1_000_042
+    hand.time += 1
     assert live.job(second.id).state == "running"
-    assert live.job(second.id).start == 1_000_040
     hand.time += 1000
     done = live.job(second.id)
-    assert (done.state, done.finished) == ("completed", 1_000_140)
+    assert (done.state, done.start, done.finished) == ("completed", 1_000_042, 1_000_142)
 
 
 def test_many_instants_passed_at_once_are_handled_in_order(live, hand):
     jobs = [live.submit(simulated(10, 100, 10 * i))[0] for i in range(5)]
     hand.time += 10_000
-    assert [live.job(j.id).finished - 1_000_000 for j in jobs] == [0, 10, 30, 60, 100]
+    assert [live.job(j.id).finished - 1_000_000 for j in jobs] == [1, 12, 33, 64, 105]
 
 
 def test_a_simulated_job_longer_than_its_walltime_is_cut_off(live, hand):
     job, _ = live.submit(simulated(1, 10, 20))
-    hand.time += 10
+    hand.time += 11
     assert live.job(job.id).state == "timeout"
 
 
@@ -86,13 +94,14 @@ def test_what_an_outage_made_impossible_is_planned_again_and_counted(live, tmp_p
     live.submit(simulated(10, 100))
     missed, _ = live.submit(simulated(10, 50))
     later, _ = live.submit(simulated(10, 50))
+    hand.time += 1
+    assert live.job(1).state == "running"
     live.stop()
     hand.time += 120  # the second job should have started 20 s ago
     new = again(live, tmp_path, hand)
     assert new.job(1).state == "completed"
-    assert new.job(missed.id).state == "running"
-    assert new.job(missed.id).start == 1_000_120
-    assert new.job(later.id).promise == 1_000_170
+    assert new.job(missed.id).promise == 1_000_122, "as soon as the service is ready"
+    assert new.job(later.id).promise == 1_000_172
     assert new.health()["promises_broken"] == 2
     new.stop()
 
@@ -112,7 +121,7 @@ def test_a_write_that_fails_changes_nothing(live, monkeypatch):
             live.cancel(1)
     assert live.availability().to_wire() == before
     assert [j.id for j in live.jobs()] == [1]
-    assert live.submit(simulated(1, 10))[0].promise == 1_000_100
+    assert live.submit(simulated(1, 10))[0].promise == 1_000_101
 
 
 def test_a_store_of_another_machine_is_refused(live, tmp_path, hand):
@@ -131,6 +140,7 @@ def test_a_process_outlives_the_service_and_is_found_again(tmp_path):
     first = LiveScheduler("test", 2, tmp_path / "state")
     wish = Wish("job", "job", 2, 60, actuator="process", command=("sh", "-c", "sleep 0.7; echo done"))
     job, _ = first.submit(wish)
+    until_running(first, job.id)
     first.stop()
     second = LiveScheduler("test", 2, tmp_path / "state")
     assert second.job(job.id).state == "running"
@@ -145,7 +155,8 @@ def test_a_process_outlives_the_service_and_is_found_again(tmp_path):
 
 def test_a_process_that_ended_while_the_service_was_down_is_recorded_with_its_own_end(tmp_path):
     first = LiveScheduler("test", 2, tmp_path / "state")
-    job, _ = first.submit(Wish("job", "job", 2, 60, actuator="process", command=("sh", "-c", "exit 4")))
+    job, _ = first.submit(Wish("job", "job", 2, 60, actuator="process", command=("sh", "-c", "sleep 0.3; exit 4")))
+    until_running(first, job.id)
     first.stop()
     time.sleep(1.0)
     second = LiveScheduler("test", 2, tmp_path / "state")
