@@ -159,5 +159,8 @@ def _usage(error: Any) -> str:
 
 def main() -> None:
     """Entry point of the console script."""
+    for name in ("stdout", "stderr"):  # closed by whoever started the program
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run())

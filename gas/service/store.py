@@ -51,10 +51,18 @@ class Store:
     Raises
     ------
     Conflict
-        The file was written by a later version of Gas.
+        The file is no store, or was written by a later version of Gas.
     """
 
     def __init__(self, path: str | Path) -> None:
+        try:
+            self._open(path)
+        except sqlite3.Error as error:
+            if hasattr(self, "_database"):
+                self._database.close()
+            raise Conflict(f"{path}: cannot be used as a store ({error}); name another --state") from None
+
+    def _open(self, path: str | Path) -> None:
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._database.row_factory = sqlite3.Row
         self._database.execute("PRAGMA journal_mode = WAL")

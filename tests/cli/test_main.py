@@ -97,6 +97,11 @@ def test_a_reader_that_has_seen_enough_is_no_error(lu):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_closed_standard_output_is_no_error():
+    done = subprocess.run(["bash", "-c", f"{sys.executable} -m gas --help >&-"], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_terminal_that_knows_only_ascii_gets_only_that(tmp_path, lu):
     (tmp_path / "list.json").write_text(
         '{"schema": "gas.availability/1", "scheduler": "x", "kind": "promise", "now": 0, "processors": 64,'

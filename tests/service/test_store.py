@@ -67,6 +67,12 @@ def test_every_write_is_synchronous(path):
     store.close()
 
 
+def test_a_file_that_is_no_store_is_refused(path):
+    path.write_bytes(b"not a database" * 1000)
+    with pytest.raises(Conflict, match="cannot be used as a store .*name another --state"):
+        Store(path)
+
+
 def test_a_file_of_a_later_version_is_refused(path):
     database = sqlite3.connect(path)
     database.execute("PRAGMA user_version = 99")
