@@ -7,7 +7,13 @@
     ├── StalePlan         the schedule moved before the request arrived
     ├── NotFound          there is no such job
     ├── Conflict          the job or the schedule is not in a state for this
+    │   └── Draining      the scheduler accepts nothing new
     ├── StoreFailed       a change could not be made durable, so it was not made
+    ├── Unauthorized      who asks is not known: no token, or one that is not valid
+    ├── Forbidden         who asks is known and may not do this
+    ├── OverLimit         more than one user may have
+    ├── TooLarge          a request of more bytes than are taken
+    ├── TooMany           requests that come too fast
     └── Missing           a part of Gas that is not installed here
 
 Deciding code raises these; the edges (command line, HTTP) translate them by `ERRORS`.
@@ -24,13 +30,19 @@ __all__ = [
     "ERRORS",
     "BadInput",
     "Conflict",
+    "Draining",
+    "Forbidden",
     "GasError",
     "Infeasible",
     "Missing",
     "NotFound",
     "Outcome",
+    "OverLimit",
     "StalePlan",
     "StoreFailed",
+    "TooLarge",
+    "TooMany",
+    "Unauthorized",
     "Unreachable",
     "outcome_of",
 ]
@@ -64,6 +76,40 @@ class Conflict(GasError):
     """The job or the schedule is not in a state in which this can be done."""
 
 
+class Draining(Conflict):
+    """The scheduler finishes what it has and accepts nothing new."""
+
+
+class Unauthorized(GasError):
+    """Who asks is not known: there is no token, or it is not valid."""
+
+
+class Forbidden(GasError):
+    """Who asks is known, and may not do this."""
+
+
+class OverLimit(GasError):
+    """One user would have more of the machine, or of its queue, than one user may have."""
+
+
+class TooLarge(GasError):
+    """A request has more bytes than are taken."""
+
+
+class TooMany(GasError):
+    """Requests come faster than one user may send them.
+
+    Attributes
+    ----------
+    retry_after
+        Seconds after which the next one will be taken.
+    """
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class StoreFailed(GasError):
     """A change could not be made durable (disk full, read-only), so it was not made."""
 
@@ -89,7 +135,13 @@ ERRORS: dict[type[Exception], Outcome] = {
     StalePlan: Outcome(412, 5),
     NotFound: Outcome(404, 1),
     Conflict: Outcome(409, 1),
+    Draining: Outcome(409, 1),
     StoreFailed: Outcome(503, 1),
+    Unauthorized: Outcome(401, 1),
+    Forbidden: Outcome(403, 1),
+    OverLimit: Outcome(403, 1),
+    TooLarge: Outcome(413, 1),
+    TooMany: Outcome(429, 1),
     Missing: Outcome(501, 1),
     GasError: Outcome(500, 1),
 }

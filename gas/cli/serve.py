@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gas.cli.logs import read_log
 from gas.cli.tables import note, say
 from gas.errors import BadInput, Missing
+from gas.times import parse_duration
 
-__all__ = ["PORT", "serve_command"]
+if TYPE_CHECKING:
+    from gas.service.limits import Limits
+    from gas.service.live import LiveScheduler
+    from gas.service.server import Encryption
+
+__all__ = ["PORT", "serve_command", "state_directory"]
 
 PORT = 8642
+
+KEEP = "90d"
+"""How long ended jobs are kept unless told otherwise."""
+
+
+def state_directory(state: Path | None, name: str) -> Path:
+    """Return where the service of a name keeps its jobs."""
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return state or home / "gas" / name
 
 
 def serve_command(
@@ -29,7 +45,12 @@ def serve_command(
         Path | None,
         typer.Option("--state", metavar="DIR", help="Where jobs are kept (default: ~/.local/state/gas/NAME)."),
     ] = None,
-    host: Annotated[str, typer.Option("--host", help="A loopback address.")] = "127.0.0.1",
+    keep: Annotated[
+        str, typer.Option("--keep", metavar="TIME", help="Forget ended jobs and their output after so long, or never.")
+    ] = KEEP,
+    host: Annotated[
+        str, typer.Option("--host", help="Where to listen; without tokens, a loopback address.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free one.")] = PORT,
     trace: Annotated[
         str | None, typer.Option("--trace", metavar="LOG", help="Begin with the jobs of a log (SWF) as they stood.")
@@ -44,11 +65,48 @@ def serve_command(
         float,
         typer.Option("--clock-speed", metavar="K", help="Scheduler seconds per real second, for waits and walltimes."),
     ] = 1.0,
+    drain: Annotated[
+        bool,
+        typer.Option("--drain", help="Accept nothing new, finish what is scheduled, stop; also one that runs already."),
+    ] = False,
+    tokens: Annotated[
+        Path | None,
+        typer.Option("--tokens", metavar="FILE", help="Who may use it (default: DIR/tokens, if it exists)."),
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Listen beyond this machine even without tokens.")
+    ] = False,
+    ssl_certfile: Annotated[str | None, typer.Option("--ssl-certfile", metavar="FILE", help="TLS certificate.")] = None,
+    ssl_keyfile: Annotated[str | None, typer.Option("--ssl-keyfile", metavar="FILE", help="Its key.")] = None,
+    ssl_keyfile_password_file: Annotated[
+        Path | None, typer.Option("--ssl-keyfile-password-file", metavar="FILE", help="The key's password, in a file.")
+    ] = None,
+    ssl_ca_certs: Annotated[
+        str | None, typer.Option("--ssl-ca-certs", metavar="FILE", help="Certificate authorities.")
+    ] = None,
+    max_queued: Annotated[
+        int | None, typer.Option("--max-queued", min=1, help="Jobs that one user may have in the schedule.")
+    ] = None,
+    max_processor_hours: Annotated[
+        float | None,
+        typer.Option("--max-processor-hours", help="Processors × walltime that one user may have in the schedule."),
+    ] = None,
+    max_request_bytes: Annotated[int, typer.Option("--max-request-bytes", min=1, help="The largest request.")] = 4
+    * 2**20,
+    max_rate: Annotated[
+        float | None, typer.Option("--max-rate", help="Requests per second that one user may send.")
+    ] = None,
+    log_format: Annotated[Literal["text", "json"], typer.Option("--log-format", help="Of the log.")] = "text",
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        typer.Option("--log-level", help="info tells of jobs, debug of every request too."),
+    ] = "warning",
 ) -> None:
     """Run S³, a scheduler, on this machine.
 
-    It accepts jobs over HTTP, promises their starts and runs them. It listens on loopback only. Jobs and promises are
-    kept in the state directory and survive a restart.
+    It accepts jobs over HTTP, promises their starts and runs them. Jobs and promises are kept in the state directory
+    and survive a restart. Without tokens it listens on loopback only (`gas token add` makes tokens). SIGTERM stops
+    the service and leaves jobs running; the next one on the same state finds them.
 
     "crowded" is when most jobs wait although a tenth of the machine is free. Times are those of the scheduler's clock,
     which --clock-speed makes run ahead.
@@ -60,35 +118,109 @@ def serve_command(
     if not name.strip() or any(c in name for c in ":/ \t\n"):
         raise BadInput(f"--name {name!r}: use letters, digits, - and _")
     try:
+        from gas.service.limits import Limits
         from gas.service.live import LiveScheduler
-        from gas.service.preload import log_instant, stood
-        from gas.service.server import hold_state, listen, serve
+        from gas.service.logs import begin_logging
+        from gas.service.server import ask_to_drain, hold_state, listen, serve
+        from gas.service.tokens import Tokens
     except ImportError as error:
         raise Missing(f'gas serve needs {error.name}: pip install "apples-gas[server]"') from None
 
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    directory = state or home / "gas" / name
-    with listen(host, port) as listener, hold_state(directory):
+    directory = state_directory(state, name)
+    limits = Limits(
+        max_queued=max_queued,
+        max_processor_seconds=None if max_processor_hours is None else int(max_processor_hours * 3600),
+        max_request_bytes=max_request_bytes,
+        max_rate=max_rate,
+    )
+    kept = None if keep == "never" else parse_duration(keep, "--keep", minimum=0)
+    encryption = _encryption(ssl_certfile, ssl_keyfile, ssl_keyfile_password_file, ssl_ca_certs)
+    if drain and directory.exists() and (pid := ask_to_drain(directory)) is not None:
+        _wait_until_drained(directory, pid)
+        return
+    begin_logging(log_format, log_level)
+    file = tokens or directory / "tokens"
+    known_users = Tokens(file) if tokens is not None or file.exists() else None
+    anywhere = insecure or known_users is not None
+    with listen(host, port, anywhere=anywhere) as listener, hold_state(directory):
         if trace is None:
-            scheduler = LiveScheduler(name, processors, directory, clock_speed=clock_speed)
+            scheduler = LiveScheduler(name, processors, directory, clock_speed=clock_speed, keep=kept, limits=limits)
         else:
-            from gas.cli.progress import progress
-            from workloads import rigid_jobs
-
-            log = read_log(trace)
-            instant = log_instant(log, at or "50%", processors)
-            size = rigid_jobs(log, processors).machine
-            scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed)
-            with progress("replaying the log") as report:
-                machine, jobs, rigid = stood(
-                    log, processors=size, at=instant, now=scheduler.clock.now(), progress=report
-                )
-            scheduler.preload(jobs, machine)
-            for reason, count in rigid.skipped.items():
-                note(f"gas: {count} jobs of the log left out: {reason}")
-            note(f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait")
+            scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits)
         known = len(scheduler.jobs(ended=10_000))
         note(f"state: {directory} ({known} jobs from before)" if known and trace is None else f"state: {directory}")
-        note("anybody on this machine can submit commands, and they run as you")
-        serve(scheduler, listener, lambda url: say(f"S³ {name} with {scheduler.processors} processors at {url}"))
-        note("stopped; jobs that run go on, and the next service on this state finds them")
+        if known_users is not None:
+            note(f"tokens: {file}")
+            if encryption is None and anywhere and host not in ("127.0.0.1", "::1", "localhost"):
+                note("tokens cross the network in clear: use --ssl-certfile, or a proxy that does TLS")
+        elif insecure:
+            note("anybody who reaches this address can submit commands, and they run as you")
+        else:
+            note("anybody on this machine can submit commands, and they run as you")
+        if drain:
+            scheduler.drain()
+            note("draining: nothing new is accepted")
+        serve(
+            scheduler,
+            listener,
+            lambda url: say(f"S³ {name} with {scheduler.processors} processors at {url}"),
+            tokens=known_users,
+            limits=limits,
+            encryption=encryption,
+        )
+        if scheduler.is_drained:
+            note("drained: nothing is left in the schedule")
+        else:
+            note("stopped; jobs that run go on, and the next service on this state finds them")
+
+
+def _with_log(
+    trace: str, at: str | None, name: str, processors: int | None, directory: Path, clock_speed: float, limits: Limits
+) -> LiveScheduler:
+    """Return a scheduler that begins with the jobs of a log as they stood."""
+    from gas.cli.progress import progress
+    from gas.service.live import LiveScheduler
+    from gas.service.preload import log_instant, stood
+    from workloads import rigid_jobs
+
+    log = read_log(trace)
+    instant = log_instant(log, at or "50%", processors)
+    size = rigid_jobs(log, processors).machine
+    scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed, limits=limits)
+    with progress("replaying the log") as report:
+        machine, jobs, rigid = stood(log, processors=size, at=instant, now=scheduler.clock.now(), progress=report)
+    scheduler.preload(jobs, machine)
+    for reason, count in rigid.skipped.items():
+        note(f"gas: {count} jobs of the log left out: {reason}")
+    note(f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait")
+    return scheduler
+
+
+def _encryption(certificate: str | None, key: str | None, password: Path | None, ca: str | None) -> Encryption | None:
+    from gas.service.server import Encryption
+
+    if certificate is None:
+        if key or password or ca:
+            raise BadInput("--ssl-keyfile, --ssl-ca-certs: need --ssl-certfile, the certificate itself")
+        return None
+    try:
+        secret = None if password is None else password.read_text(encoding="utf-8").rstrip("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"--ssl-keyfile-password-file {password}: cannot be read: {error}") from None
+    return Encryption(certificate, key, secret, ca)
+
+
+def _wait_until_drained(directory: Path, pid: int) -> None:
+    """Wait until the service that was told to drain has stopped."""
+    from gas.errors import Conflict
+    from gas.service.server import hold_state
+
+    note(f"the S³ on {directory} (process {pid}) drains: it accepts nothing new and stops when all has ended")
+    while True:
+        try:
+            hold_state(directory).close()
+        except Conflict:
+            time.sleep(0.5)
+        else:
+            say("drained")
+            return

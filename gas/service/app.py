@@ -1,30 +1,48 @@
 """The routes of S³ over HTTP (DESIGN.md, "S³ over HTTP"), over a `LiveScheduler` that is passed in.
 
-The core raises, this edge translates: `gas.errors.ERRORS` gives the status of every error.
+The core raises, this edge translates (`gas.service.refusals`). Who asks is known before a route is reached
+(`gas.service.gate`); whose job it is about, here (`gas.service.rights`).
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import logging
+import re
+from collections.abc import AsyncIterator
+from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI, Header, Path, Query, Request, Response
+from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
-from gas.errors import ERRORS, StalePlan, outcome_of
+from gas.errors import ERRORS, GasError, StalePlan
+from gas.service.gate import Gate, principal_of
+from gas.service.jobs import Job
+from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
+from gas.service.planning import PlanBody, plan_for
+from gas.service.refusals import first_problem, refusal, refuse
+from gas.service.rights import RIGHTS, Action, Principal, hidden_keys, require, route_action
 from gas.service.schemas import (
     AvailabilityAnswer,
     ErrorAnswer,
     HealthAnswer,
     JobAnswer,
     JobsAnswer,
+    Key,
+    MachineAnswer,
+    MachineBody,
     ReserveBody,
     SubmitBody,
 )
-from speedup_models.fields import nearest, shown
+from gas.service.stream import events
+from gas.service.tokens import Tokens
 
 __all__ = ["create_app"]
 
@@ -33,32 +51,60 @@ log = logging.getLogger("gas.s3")
 JobId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The number that submitting answered with")]
 
 
-def create_app(scheduler: LiveScheduler) -> FastAPI:
-    """Return the web application of one scheduler."""
+async def _caller(request: Request) -> Principal:
+    return principal_of(request.scope)
+
+
+Caller = Annotated[Principal, Depends(_caller)]
+
+
+def create_app(scheduler: LiveScheduler, tokens: Tokens | None = None, limits: Limits | None = None) -> FastAPI:
+    """Return the web application of one scheduler.
+
+    Parameters
+    ----------
+    tokens
+        Who may use it; None lets everybody in as the user who runs the service.
+    limits
+        What one user may send.
+    """
+    errors = {
+        401: "There is no token, or it is not valid",
+        403: "Not yours, not for you, or more than one user may have; the message says which",
+        408: "The body did not arrive in time",
+        413: "The request has too many bytes",
+        422: "The request cannot be used; the message names the place",
+        429: "Requests come too fast; Retry-After says when to go on",
+        503: "The store cannot be written; nothing was changed",
+    }
     app = FastAPI(
         title="S³, the space-shared scheduler",
         version="1",
         summary="Conservative backfilling that publishes its availability list and keeps its promises.",
-        responses={
-            422: {"model": ErrorAnswer, "description": "The request cannot be used; the message names the place"},
-            503: {"model": ErrorAnswer, "description": "The store cannot be written; nothing was changed"},
-        },
+        responses={status: {"model": ErrorAnswer, "description": text} for status, text in errors.items()},
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
-    _add_routes(app, scheduler)
+    _add_schedule(app, scheduler)
+    _add_jobs(app, scheduler)
+    _add_operation(app, scheduler, tokens)
+    _add_events(app, scheduler, tokens)
     _add_error_handlers(app, scheduler)
+    if tokens is not None:
+        _describe_access(app)
+    app.add_middleware(Gate, tokens=tokens, limits=limits or Limits(), metrics=scheduler.metrics)
     return app
 
 
-def _add_routes(app: FastAPI, scheduler: LiveScheduler) -> None:
-    gone: dict[int | str, dict[str, Any]] = {404: {"model": ErrorAnswer, "description": "There is no such job"}}
-    refused: dict[int | str, dict[str, Any]] = {
-        200: {"model": JobAnswer, "description": "The key was used before; this is what it made"},
-        409: {"model": ErrorAnswer, "description": "The key was used for a different request"},
-        412: {"model": ErrorAnswer, "description": "Later than `start_by`; nothing was queued"},
-    }
+def _seen_by(principal: Principal, job: Job) -> dict[str, Any]:
+    owner = job.wish.user
+    return job.to_wire(mine=owner == principal.user, hidden=hidden_keys(principal, owner))
 
+
+_GONE: dict[int | str, dict[str, Any]] = {404: {"model": ErrorAnswer, "description": "There is no such job"}}
+
+
+def _add_schedule(app: FastAPI, scheduler: LiveScheduler) -> None:
     @app.get(
         "/v1/availability",
         response_model=AvailabilityAnswer,
@@ -72,112 +118,212 @@ def _add_routes(app: FastAPI, scheduler: LiveScheduler) -> None:
             return Response(status_code=304, headers={"ETag": etag})
         return JSONResponse(answer.to_wire(), headers={"ETag": etag})
 
+    @app.post("/v1/plan", response_model=dict[str, Any])
+    def plan(body: PlanBody) -> Any:
+        """Return what would finish first, as `gas plan --json` does; nothing is queued."""
+        return JSONResponse(plan_for(body, scheduler.availability()))
+
+
+def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
+    refused: dict[int | str, dict[str, Any]] = {
+        200: {"model": JobAnswer, "description": "The key was used before; this is what it made"},
+        409: {"model": ErrorAnswer, "description": "The key was used for a different request; or nothing is accepted"},
+        412: {"model": ErrorAnswer, "description": "Later than `start_by`; nothing was queued"},
+    }
+
+    def accept(body: SubmitBody | ReserveBody, caller: Principal) -> Any:
+        job, new = scheduler.submit(body.wish(caller.user))
+        return JSONResponse(_seen_by(caller, job), 201 if new else 200, {"Location": f"/v1/jobs/{job.id}"})
+
     @app.post("/v1/jobs", status_code=201, response_model=JobAnswer, responses=refused)
-    def submit(body: SubmitBody) -> Any:
+    def submit(body: SubmitBody, caller: Caller) -> Any:
         """Submit a job; the answer carries its promised start."""
-        job, new = scheduler.submit(body.wish())
-        return JSONResponse(job.to_wire(), 201 if new else 200, {"Location": f"/v1/jobs/{job.id}"})
+        return accept(body, caller)
 
     @app.post("/v1/reservations", status_code=201, response_model=JobAnswer, responses=refused)
-    def reserve(body: ReserveBody) -> Any:
+    def reserve(body: ReserveBody, caller: Caller) -> Any:
         """Reserve processors for a span; nothing moves a reservation. Cancel it as a job."""
-        job, new = scheduler.submit(body.wish())
-        return JSONResponse(job.to_wire(), 201 if new else 200, {"Location": f"/v1/jobs/{job.id}"})
+        return accept(body, caller)
 
     @app.get("/v1/jobs", response_model=JobsAnswer)
-    def jobs(ended: Annotated[int, Query(ge=0, le=10_000, description="How many ended jobs to add")] = 0) -> Any:
+    def jobs(
+        caller: Caller,
+        ended: Annotated[int, Query(ge=0, le=10_000, description="How many ended jobs to add")] = 0,
+        key: Annotated[Key | None, Query(description="Only the caller's job that was made with this key")] = None,
+    ) -> Any:
         """Return the jobs in the schedule, in submission order, after the latest that have ended."""
-        return JSONResponse({"jobs": [job.to_wire() for job in scheduler.jobs(ended=ended)]})
+        if key is not None:
+            found = scheduler.job_with_key(caller.user, key)
+            chosen = [] if found is None else [found]
+        else:
+            chosen = scheduler.jobs(ended=ended)
+        return JSONResponse({"jobs": [_seen_by(caller, job) for job in chosen]})
 
-    @app.get("/v1/jobs/{id}", response_model=JobAnswer, responses=gone)
-    def job(id: JobId) -> Any:
+    @app.get("/v1/jobs/{id}", response_model=JobAnswer, responses=_GONE)
+    def job(id: JobId, caller: Caller) -> Any:
         """Return one job: its state, promise and, at the end, exit status."""
-        return JSONResponse(scheduler.job(id).to_wire())
+        return JSONResponse(_seen_by(caller, scheduler.job(id)))
 
     @app.get(
         "/v1/jobs/{id}/output",
         response_class=Response,
         responses={
-            **gone,
+            **_GONE,
             200: {"content": {"application/octet-stream": {}}},
             409: {"model": ErrorAnswer, "description": "Not a process"},
         },
     )
     def output(
         id: JobId,
+        caller: Caller,
         stream: Literal["stdout", "stderr"] = "stdout",
         limit: Annotated[int, Query(ge=1, le=2**24, description="Bytes, from the end")] = 2**20,
     ) -> Any:
         """Return the end of what a process has written."""
+        require(Action.OUTPUT, caller, scheduler.job(id).wish.user, f"job {id}")
         return Response(scheduler.output(id, stream, limit), media_type="application/octet-stream")
 
-    @app.delete("/v1/jobs/{id}", response_model=JobAnswer, responses=gone)
-    def cancel(id: JobId) -> Any:
+    @app.delete("/v1/jobs/{id}", response_model=JobAnswer, responses=_GONE)
+    def cancel(id: JobId, caller: Caller) -> Any:
         """Cancel a job or a reservation; one that runs is ended, one that has ended stays as it is."""
-        return JSONResponse(scheduler.cancel(id).to_wire())
+        require(Action.CANCEL, caller, scheduler.job(id).wish.user, f"job {id}")
+        return JSONResponse(_seen_by(caller, scheduler.cancel(id)))
 
-    @app.get("/healthz", response_model=HealthAnswer)
-    def health() -> Any:
-        """Return that the service lives, and how busy it is."""
-        return JSONResponse(scheduler.health())
+
+def _add_operation(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None) -> None:
+    document, policy = _page()
+
+    @app.get("/", response_class=HTMLResponse)
+    async def page() -> Any:
+        """Return the page that shows the schedule; it holds no data and fetches them with its user's token."""
+        return HTMLResponse(document, headers={"Content-Security-Policy": policy, "Cache-Control": "no-cache"})
+
+    @app.get(
+        "/healthz",
+        response_model=HealthAnswer,
+        responses={503: {"model": HealthAnswer, "description": "The store cannot be written"}},
+    )
+    async def health() -> Any:
+        """Return that the service lives, how busy it is, and whether what it answers is durable."""
+        answer = scheduler.health()
+        return JSONResponse(answer, 200 if answer["status"] == "ok" else 503)
+
+    @app.get(
+        "/metrics",
+        response_class=Response,
+        responses={200: {"content": {"text/plain; version=0.0.4; charset=utf-8": {}}}},
+    )
+    async def metrics() -> Any:
+        """Return counters and distributions in the format of Prometheus."""
+        return Response(scheduler.metrics_text(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+
+    @app.get("/v1/machine", response_model=MachineAnswer)
+    def machine(caller: Caller) -> Any:
+        """Return how the machine stands, and as whom the caller is known."""
+        return JSONResponse(_machine_for(scheduler.machine(), caller, tokens))
+
+    @app.put("/v1/machine", response_model=MachineAnswer)
+    def change_machine(body: MachineBody, caller: Caller) -> Any:
+        """Change the size of the machine, or whether it accepts jobs; promises that this breaks are in the answer."""
+        require(Action.MACHINE, caller)
+        broken = [] if body.processors is None else scheduler.resize(body.processors)
+        if body.accepting is not None:
+            scheduler.accept(body.accepting)
+        told = [{"id": b.job.id, "user": b.job.wish.user, "promised": b.promised, "start": b.start} for b in broken]
+        return JSONResponse({**_machine_for(scheduler.machine(), caller, tokens), "broken": told})
+
+
+def _machine_for(machine: dict[str, Any], caller: Principal, tokens: Tokens | None) -> dict[str, Any]:
+    return {**machine, "user": caller.user, "role": caller.role, "access": tokens is not None}
+
+
+def _page() -> tuple[str, str]:
+    """Return the page and the policy under which a browser runs its own script and nothing else."""
+    document = (files("gas.service") / "page" / "index.html").read_text(encoding="utf-8")
+
+    def hashes(tag: str) -> str:
+        parts = re.findall(rf"<{tag}>(.*?)</{tag}>", document, re.DOTALL)
+        return " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(p.encode()).digest()).decode()}'" for p in parts)
+
+    policy = {
+        "default-src": "'none'",
+        "script-src": hashes("script"),
+        "style-src": hashes("style"),
+        "connect-src": "'self'",
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    return document, "; ".join(f"{name} {value}" for name, value in policy.items())
+
+
+def _add_events(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None) -> None:
+    @app.get("/v1/events", response_class=EventSourceResponse)
+    async def follow(
+        request: Request, caller: Caller, last_event_id: Annotated[str | None, Header()] = None
+    ) -> AsyncIterator[ServerSentEvent]:
+        """Follow the schedule: every job that changes, and the machine; what was missed while away is made up for."""
+        authorization = request.headers.get("authorization")
+
+        def still_welcome() -> bool:  # a token may be revoked while the stream is open
+            try:
+                return tokens is None or tokens.authenticate(authorization) == caller
+            except GasError:
+                return False
+
+        async for event in events(
+            scheduler.feed,
+            last_event_id,
+            scheduler.machine,
+            lambda job: _seen_by(caller, job),
+            lambda machine: _machine_for(machine, caller, tokens),
+            still_welcome,
+        ):
+            yield event
 
 
 def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
-    def answer(status: int, kind: str, message: str, availability: Any = None) -> JSONResponse:
-        content: dict[str, Any] = {"error": {"kind": kind, "message": message}}
-        if availability is not None:
-            content["availability"] = availability
-        return JSONResponse(content, status)
-
     def on_foreseen(request: Request, error: Exception) -> JSONResponse:
-        outcome = outcome_of(error)
-        assert outcome is not None, "the handler is registered for the errors of the table"
         newer = scheduler.availability().to_wire() if isinstance(error, StalePlan) else None
-        return answer(outcome.http_status, type(error).__name__, str(error), newer)
+        return refusal(error, newer)
 
     for kind in ERRORS:
         app.add_exception_handler(kind, on_foreseen)
 
     @app.exception_handler(RequestValidationError)
     def on_invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        return answer(422, "BadInput", _first_problem(error.errors()))
+        return refuse(422, "BadInput", first_problem(error.errors()))
 
     @app.exception_handler(HTTPException)
     def on_http_error(request: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:  # a body that the JSON reader gives up on in some other way
-            return answer(422, "BadInput", "body: not JSON that can be used (its text, its depth or its numbers)")
+            return refuse(422, "BadInput", "body: not JSON that can be used (its text, its depth or its numbers)")
         message = f"{request.method} {request.url.path}: {error.detail}"
         if error.status_code == 404:
             message += "; the routes are in /openapi.json"
-        response = answer(error.status_code, "HTTP", message)
+        response = refuse(error.status_code, "HTTP", message)
         response.headers.update(error.headers or {})
         return response
 
     @app.exception_handler(Exception)
     def on_surprise(request: Request, error: Exception) -> JSONResponse:
         log.exception("unforeseen error", exc_info=error)
-        return answer(500, "Internal", "an error in the service that nobody foresaw; it is in its log")
+        return refuse(500, "Internal", "an error in the service that nobody foresaw; it is in its log")
 
 
-def _first_problem(errors: Any) -> str:
-    """Return the first thing wrong with a request, its place first, with the nearest right key."""
-    error = min(errors, key=lambda e: e["type"] != "extra_forbidden")  # a mistyped key before the one it meant
-    place = ".".join(str(part) for part in error["loc"] if part not in ("process", "simulated"))
-    kind, given = error["type"], error.get("input")
-    if kind == "extra_forbidden":
-        known = [*SubmitBody.model_fields, *ReserveBody.model_fields]
-        if "actuator" in error["loc"]:
-            known = ["kind", "command", "environment", "directory", "run_time"]
-        return f"{place}: there is no such key{nearest(str(error['loc'][-1]), set(known))}"
-    if kind == "missing":
-        return f"{place}: is missing; add it"
-    if kind == "json_invalid":
-        return f"body: not JSON: {error.get('ctx', {}).get('error', 'malformed')} at byte {error['loc'][-1]}"
-    if kind == "union_tag_not_found":
-        return f"{place}: has no kind; write process or simulated"
-    if kind == "union_tag_invalid":
-        return f"{place}.kind: is neither process nor simulated"
-    if kind in ("model_attributes_type", "dict_type"):
-        return f"{place}: {shown(given)}: must be a JSON object, sent with Content-Type: application/json"
-    text = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    return f"{place}: {shown(given)}: must be {text}" if text != error["msg"] else f"{place}: {shown(given)}: {text}"
+def _describe_access(app: FastAPI) -> None:
+    """Say in the OpenAPI document which routes need a token."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+            schema.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            for path, operations in schema["paths"].items():
+                for method, operation in operations.items():
+                    if RIGHTS[route_action(method.upper(), path)].nobody != "yes":
+                        operation["security"] = [{"token": []}]
+            app.openapi_schema = schema
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]  # FastAPI's own way to extend the document

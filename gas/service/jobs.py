@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ class Wish:
 
     `actuator` says how a job is run: a `process` starts `command` on this machine, a `simulated` one lasts
     `run_time`, and a reservation has `none`. `start` is a reservation's, and the instant before
-    which a job must not start. `key` makes the request idempotent.
+    which a job must not start. `key` makes the request idempotent; it is its `user`'s own.
     """
 
     kind: Kind
@@ -38,6 +39,7 @@ class Wish:
     start: int | None = None
     start_by: int | None = None
     key: str | None = None
+    user: str = ""
 
 
 @dataclass
@@ -66,8 +68,21 @@ class Job:
         """Whether it holds processors now or in future."""
         return self.state in ACTIVE
 
-    def to_wire(self) -> dict[str, Any]:
-        """Return the job as the JSON object of ``GET /v1/jobs/{id}``."""
+    @property
+    def processor_seconds(self) -> int:
+        """What it may use at most: processors × walltime."""
+        return self.wish.processors * self.wish.walltime
+
+    def to_wire(self, *, mine: bool = True, hidden: Collection[str] = ()) -> dict[str, Any]:
+        """Return the job as the JSON object of ``GET /v1/jobs/{id}``.
+
+        Parameters
+        ----------
+        mine
+            Whether its own user asks.
+        hidden
+            The keys that whoever asks is not told (`gas.service.rights.hidden_keys`); they are null.
+        """
         wish = self.wish
         started = None if self.state in ("queued", "reserved") else self.start
         if self.state == "cancelled" and self.finished is not None and self.start >= self.finished:
@@ -75,6 +90,8 @@ class Job:
         wire: dict[str, Any] = {
             "id": self.id,
             "kind": wish.kind,
+            "user": wish.user,
+            "mine": mine,
             "name": wish.name,
             "state": self.state,
             "processors": wish.processors,
@@ -86,6 +103,8 @@ class Job:
             "signal": self.signal,
             "message": self.message,
         }
+        for key in hidden:
+            wire[key] = None
         instants = {
             "submitted": self.submitted,
             "not_before": wish.start if wish.kind == "job" else None,

@@ -1,36 +1,57 @@
 """The live scheduler: S³ driven by a clock, with its store and its processes.
 
-Every public method brings the schedule up to the present, does its one thing, writes what changed to the store and
-only then answers. A write that fails is answered as failed, and the memory is read back from the store, so that the
-two never differ. One lock makes it safe to call from many threads; a thread of its own starts what falls due.
+Every public method brings the schedule up to the present, does its one thing, has what changed written to the store
+(`gas.service.book`) and only then answers. One lock makes it safe to call from many threads; a thread of its own
+starts what falls due.
 """
 
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 import threading
+import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 from gas.availability import AvailabilityList
 from gas.compiled import available
-from gas.errors import BadInput, Conflict, NotFound, StoreFailed
-from gas.s3 import S3, Entry, Event, Machine, State
+from gas.errors import BadInput, Conflict, Draining, GasError, NotFound, OverLimit, StalePlan, StoreFailed
+from gas.s3 import Entry, Machine
 from gas.s3.core import warm_up
+from gas.service.book import LEAD_SECONDS, Book
 from gas.service.clock import Clock
-from gas.service.jobs import Job, JobState, Wish
-from gas.service.runner import POLL_SECONDS, Runner, command_of
+from gas.service.feed import Feed
+from gas.service.jobs import Job, Wish
+from gas.service.limits import Limits
+from gas.service.metrics import Metrics
+from gas.service.runner import POLL_SECONDS, command_of
 from gas.service.store import Store
+from gas.service.tokens import the_service_user
 
-__all__ = ["LiveScheduler"]
+__all__ = ["Broken", "LiveScheduler"]
 
 log = logging.getLogger("gas.s3")
 
-LEAD_SECONDS = 1
-"""Starts are planned for the next second, so that every job has its whole walltime (`S3.lead`)."""
+REFUSALS = 10_000
+"""How many refused client keys are remembered."""
+
+RETENTION_PAUSE_SECONDS = 3600.0
+"""How often ended jobs that are old enough are forgotten."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A promise that a change of the machine made impossible; `start` is None for a job that had to be cancelled."""
+
+    job: Job
+    promised: int
+    start: int | None
 
 
 class LiveScheduler:
@@ -46,33 +67,54 @@ class LiveScheduler:
         The directory of the store and of the jobs' files; made if missing.
     clock
         By default the real one. One that was left behind by an earlier life of the store goes on from there.
+    keep
+        How many seconds after its end a job is forgotten, with what it wrote; None keeps all.
+    limits
+        What one user may have in the schedule.
     """
 
     def __init__(
-        self, name: str, processors: int | None, state: Path, *, clock: Clock | None = None, clock_speed: float = 1.0
+        self,
+        name: str,
+        processors: int | None,
+        state: Path,
+        *,
+        clock: Clock | None = None,
+        clock_speed: float = 1.0,
+        keep: int | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.name = name
         if available():
             warm_up()
         self._directory = state
         (state / "jobs").mkdir(parents=True, exist_ok=True)
-        self._store = Store(state / "s3.sqlite")
+        self._store = Store(state / "s3.sqlite", the_service_user().user)
+        try:
+            self._book = self._open(processors, clock, clock_speed)
+        except BaseException:
+            self._store.close()
+            raise
+        self._keep = keep
+        self._limits = limits or Limits()
         self._lock = threading.RLock()
         self._wake = threading.Condition(self._lock)
+        self._sleeps_until = 0.0
         self._stopping = False
+        self._draining = False
         self._thread: threading.Thread | None = None
+        self._refused: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    def _open(self, processors: int | None, clock: Clock | None, clock_speed: float) -> Book:
         meta = self._store.meta()
         if processors is None:
             if "processors" not in meta:
-                self._store.close()
-                raise BadInput(f"--processors: say how large the machine is; {state} is new")
+                raise BadInput(f"--processors: say how large the machine is; {self._directory} is new")
             processors = int(meta["processors"])
-        self.processors = processors
         if int(meta.get("processors", processors)) != processors:
-            self._store.close()
             raise Conflict(
-                f"{state}: belongs to a machine of {meta['processors']} processors, not {processors}; "
-                "use another --state or that size"
+                f"{self._directory}: belongs to a machine of {meta['processors']} processors, not {processors}; "
+                "use another --state or that size (gas resize changes it)"
             )
         if clock is None:
             before = meta.get("clock")
@@ -82,11 +124,7 @@ class LiveScheduler:
                 origin, real_origin, speed = map(float, before.split())
                 shown = Clock(speed, origin=origin, real_origin=real_origin).now()
                 clock = Clock(clock_speed, origin=shown if speed != 1 or clock_speed != 1 else None)
-        self.clock = clock
-        self._runner = Runner(state / "jobs", clock)
-        self._ended_before: list[Job] = []
-        self._remember_clock()
-        self._read_back()
+        return Book(self.name, processors, self._store, clock, self._directory / "jobs")
 
     # ---------------------------------------------------------------------------------------------------- life
 
@@ -102,147 +140,243 @@ class LiveScheduler:
             self._wake.notify_all()
         if self._thread is not None:
             self._thread.join()
+        self.feed.close()
         with self._lock:
             self._store.close()
 
     def _run(self) -> None:
-        with self._wake:
-            while not self._stopping:
+        forget_at = time.monotonic()
+        while True:
+            if self._keep is not None and time.monotonic() >= forget_at:
+                self._forget_old()
+                forget_at = time.monotonic() + RETENTION_PAUSE_SECONDS
+            with self._wake:
+                if self._stopping:
+                    return
                 try:
-                    self._catch_up()
+                    if self._book.problem is not None:
+                        self._book.remember()
+                    self._book.catch_up()
                     pause = self._seconds_to_wait()
-                except StoreFailed as error:
-                    log.error("%s; trying again", error)
+                except StoreFailed:
                     pause = 1.0
                 except Exception:  # whatever it is, the jobs that can be started must be
                     log.exception("unforeseen error; trying again")
                     pause = 1.0
+                self._sleeps_until = time.monotonic() + pause
                 self._wake.wait(pause)
 
     def _seconds_to_wait(self) -> float:
-        following = self._machine.next_instant()
+        following = self._book.next_instant()
         waits = [60.0]
         if following is not None:
             waits.append(max(0.001, self.clock.seconds_until(following)))
-        if any(job.wish.actuator == "process" for job in self._jobs.values() if job.state == "running"):
+        if self._book.processes:
             waits.append(POLL_SECONDS)
         return min(waits)
 
+    def _forget_old(self) -> None:
+        """Forget what ended long enough ago: first what it wrote, then that it was."""
+        assert self._keep is not None, "asked for only where there is a rule"
+        try:
+            while True:
+                with self._lock:
+                    old = [] if self._stopping else self._store.ended_before(self.clock.now() - self._keep, 500)
+                if not old:
+                    return
+                for id in old:
+                    shutil.rmtree(self._book.runner.directory_of(id), ignore_errors=True)
+                with self._lock:
+                    self._store.remove(old)
+                log.info("%d ended jobs forgotten", len(old), extra={"event": "forgotten", "jobs": len(old)})
+        except sqlite3.Error as error:
+            log.error("ended jobs cannot be forgotten: %s", error, extra={"event": "store_failed"})
+
     # ----------------------------------------------------------------------------------------------------- ask
+
+    @property
+    def clock(self) -> Clock:
+        """The scheduler's clock."""
+        return self._book.clock
+
+    @property
+    def processors(self) -> int:
+        """The size of the machine."""
+        return self._book.processors
+
+    @property
+    def feed(self) -> Feed:
+        """What has changed, for those who follow."""
+        return self._book.feed
+
+    @property
+    def metrics(self) -> Metrics:
+        """What the service counts."""
+        return self._book.metrics
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether it was told to drain, and nothing is left in the schedule."""
+        return self._draining and not self._book.jobs
 
     def availability(self) -> AvailabilityList:
         """Return what is free from now on."""
         with self._present():
-            return self._machine.schedule.availability(self.name)
+            return self._book.machine.schedule.availability(self.name)
+
+    def machine(self) -> dict[str, Any]:
+        """Return how the machine stands."""
+        with self._present():
+            return self._machine()
 
     def job(self, id: int) -> Job:
         """Return a job of any age, or raise `NotFound`."""
         with self._present():
             return self._find(id)
 
+    def job_with_key(self, user: str, key: str) -> Job | None:
+        """Return the job of any age that a user submitted with a key of theirs."""
+        with self._present():
+            earlier = self._store.by_key(user, key)
+            return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
+
     def jobs(self, *, ended: int = 0) -> list[Job]:
         """Return the jobs in the schedule in submission order, after the latest `ended` ones that have ended."""
         with self._present():
             past = self._store.recent(ended) if ended else []
-            return [*reversed(past), *self._jobs.values()]
+            return [*reversed(past), *self._book.jobs.values()]
 
     def output(self, id: int, stream: str, limit: int) -> bytes:
         """Return the last `limit` bytes of what a process has written to "stdout" or "stderr"."""
         with self._lock:
             job = self._find(id)
-        return self._runner.output(job, stream, limit)
+        return self._book.runner.output(job, stream, limit)
 
     def health(self) -> dict[str, object]:
-        """Return how the service is."""
-        with self._lock:
-            schedule = self._machine.schedule
-            return {
-                "status": "ok",
-                "scheduler": self.name,
-                "processors": self.processors,
-                "in_use": schedule.in_use,
-                "queued": len(schedule.queued),
-                "running": len(schedule.running),
-                "promises_broken": self._broken_before + len(schedule.broken),
-            }
+        """Return how the service is, without waiting for anything: the lock may be held by a disk that hangs."""
+        present, problem = self._machine(), self._book.problem
+        kept = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "promises_broken")
+        return {
+            "status": "ok" if problem is None else "degraded",
+            "problem": problem,
+            **{name: present[name] for name in kept},
+        }
+
+    def metrics_text(self) -> bytes:
+        """Return the metrics in the format of Prometheus, without waiting for anything."""
+        present = self._machine()
+        values = {
+            "processors": present["processors"],
+            "processors_in_use": present["in_use"],
+            "jobs_queued": present["queued"],
+            "jobs_reserved": present["reserved"],
+            "jobs_running": present["running"],
+            "accepting": float(present["accepting"]),
+            "store_writable": float(self._book.problem is None),
+            "promises_broken": present["promises_broken"],
+        }
+        return self.metrics.text(values)
 
     @contextmanager
     def frozen(self) -> Iterator[Machine]:
         """Hold the schedule as it is now; the machine may be copied, not changed."""
         with self._present():
-            yield self._machine
+            yield self._book.machine
 
     # -------------------------------------------------------------------------------------------------- change
 
     def submit(self, wish: Wish) -> tuple[Job, bool]:
         """Accept a job or a reservation and promise its start; durable on return.
 
-        Return the job and whether it is new: a client key that was used before returns that job.
+        Return the job and whether it is new: a client key that its user used before returns that job. A refusal is
+        final for its key, so that a copy of the request that arrives late cannot be accepted after all.
 
         Raises
         ------
         BadInput, StalePlan
             As `S3.submit` and `S3.reserve`.
         Conflict
-            The key was used for a different request.
+            The key was used for a different request, or for one that was refused.
+        Draining
+            Nothing new is accepted.
+        OverLimit
+            The user has too much in the schedule already.
         StoreFailed
             The store cannot be written; nothing was accepted.
         """
-        with self._present():
-            if wish.key is not None and (earlier := self._store.by_key(wish.key)) is not None:
-                if earlier.wish != wish:
-                    raise Conflict(
-                        f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key"
-                    )
-                return self._jobs.get(earlier.id, earlier), False
-            if wish.actuator == "process":
-                command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)  # refuse now what can never start
-            start_by = wish.start_by
-            if start_by is not None:
-                # On a fast clock, many seconds pass while a request is on its way: grant one real second.
-                start_by += max(0, int(self.clock.speed) - 1)
-            if wish.kind == "reservation":
-                if wish.start is None:
-                    raise BadInput("start: a reservation needs one")
-                entry = self._machine.reserve(wish.processors, wish.start, wish.walltime, start_by=start_by)
-            else:
-                run_time = wish.run_time if wish.actuator == "simulated" else None
-                entry = self._machine.submit(
-                    wish.processors, wish.walltime, run_time, not_before=wish.start, start_by=start_by
-                )
-            job = Job(
-                entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end
-            )
-            self._jobs[job.id] = job
-            self._write([])
-            self._catch_up()  # a zero-length job has ended already
-            return self._jobs.get(job.id, job), True
+        began = time.perf_counter()
+        with self._present(changes=True):
+            if (earlier := self._earlier(wish)) is not None:
+                return earlier, False
+            try:
+                job = self._accept(wish)
+            except GasError as error:
+                self._refuse(wish, error)
+                raise
+        self.metrics.submitted.labels(wish.kind).inc()
+        self.metrics.scheduling.observe(time.perf_counter() - began)
+        return job, True
 
     def cancel(self, id: int) -> Job:
         """Take a job out of the schedule, ending it if it runs.
 
         A process is told to stop; its processors are free when it is gone. A job that has ended stays as it is.
         """
-        with self._present():
-            job = self._find(id)
+        with self._present(changes=True):
+            job, book = self._find(id), self._book
             if not job.active:
                 return job
             if job.state != "running":
-                self._machine.schedule.cancel(id)
-                self._write([self._leave(job, "cancelled")])
+                book.machine.schedule.cancel(id)
+                book.write([book.leave(job, "cancelled")])
             elif job.wish.actuator == "process":
-                self._runner.cancel(job)
+                book.runner.cancel(job)
             else:
-                events = self._machine.end(id)
+                events = book.machine.end(id)
                 job.state = "cancelled"
-                self._write(self._apply(events))
+                book.write(book.apply(events))
             return job
+
+    def resize(self, processors: int) -> list[Broken]:
+        """Change the size of the machine; return the promises that this made impossible.
+
+        What runs goes on. A job that no longer fits into the machine is cancelled, and its message says so.
+        """
+        with self._present(changes=True):
+            book = self._book
+            resized = book.machine.resize(processors)
+            book.processors = processors
+            broken = [Broken(book.jobs[b.id], b.promised, b.start) for b in resized.broken]
+            gone = []
+            for entry in resized.evicted:
+                job = book.jobs[entry.id]
+                job.message = f"needs {entry.processors} processors, and the machine was reduced to {processors}"
+                log.warning(
+                    "job %d had to be cancelled: %s", job.id, job.message,
+                    extra={"event": "promise_broken", "job": job.id},
+                )  # fmt: skip
+                gone.append(book.leave(job, "cancelled"))
+                broken.append(Broken(job, entry.promise, None))
+            book.count_broken(len(gone))
+            book.write(gone, {"processors": str(processors)})
+            log.info("the machine has %d processors now", processors, extra={"event": "resized"})
+            return broken
+
+    def accept(self, accepting: bool) -> None:
+        """Accept jobs from now on, or no longer; remembered over restarts."""
+        with self._present(changes=True):
+            self._book.accepting = accepting
+            self._book.write([], {"accepting": "1" if accepting else "0"})
+
+    def drain(self) -> None:
+        """Accept nothing new in this life of the service."""
+        self._draining = True
 
     def accelerate(self, speed: float) -> None:
         """Let the clock run at another speed from now on."""
-        with self._present():
+        with self._present(changes=True):
             self.clock.accelerate(speed)
-            self._remember_clock()
+            self._book.remember()
 
     def preload(self, jobs: list[tuple[str, Entry, int]], machine: Machine) -> None:
         """Take over a machine with simulated jobs as they stand: (name, entry, run time) of each, as one write.
@@ -255,139 +389,81 @@ class LiveScheduler:
         with self._lock:
             if self._store.last_id():
                 raise Conflict(f"{self._directory}: holds jobs already; preload a log into a fresh --state")
-            self._machine = machine
+            user = the_service_user().user
+            self._book.machine = machine
             machine.schedule.lead = LEAD_SECONDS
             for name, entry, run_time in jobs:
-                wish = Wish("job", name, entry.processors, entry.walltime, actuator="simulated", run_time=run_time)
-                self._jobs[entry.id] = Job(
-                    entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end
+                wish = Wish(
+                    "job", name, entry.processors, entry.walltime, actuator="simulated", run_time=run_time, user=user
                 )
-            self._machine.schedule.take_changed()
-            self._write(list(self._jobs.values()))
+                self._book.add(_job_of(entry, wish))
+            machine.schedule.take_changed()
+            self._book.write(list(self._book.jobs.values()))
 
     # -------------------------------------------------------------------------------------------------- inside
 
+    @property
+    def _accepting(self) -> bool:
+        return self._book.accepting and not self._draining
+
+    def _machine(self) -> dict[str, Any]:
+        return {**self._book.present(), "accepting": self._accepting}
+
     @contextmanager
-    def _present(self) -> Iterator[None]:
-        """Hold the lock, with the schedule brought up to now; wake the dispatcher at the end."""
+    def _present(self, *, changes: bool = False) -> Iterator[None]:
+        """Hold the lock, with the schedule brought up to now; after a change, see that the dispatcher is in time."""
         with self._wake:
-            self._catch_up()
+            self._book.catch_up()
             yield
-            self._wake.notify_all()
+            if changes and time.monotonic() + self._seconds_to_wait() < self._sleeps_until:
+                self._wake.notify_all()
 
     def _find(self, id: int) -> Job:
-        job = self._jobs.get(id) or (self._store.job(id) if 0 < id < 2**63 else None)
+        job = self._book.jobs.get(id) or (self._store.job(id) if 0 < id < 2**63 else None)
         if job is None:
             raise NotFound(f"there is no job {id}")
         return job
 
-    def _catch_up(self) -> None:
-        """Bring the schedule up to now: processes that ended, starts that fell due."""
-        running = [j for j in self._jobs.values() if j.state == "running" and j.wish.actuator == "process"]
-        events = self._machine.advance(self.clock.now(), self._runner.ended(running))
-        gone = self._apply(events)
-        if gone or events or self._machine.schedule.broken or self._ended_before:
-            ended_before, self._ended_before = self._ended_before, []
-            self._write(ended_before + gone)
+    def _earlier(self, wish: Wish) -> Job | None:
+        """Return what the key of a request made before, None if it is a new one."""
+        if wish.key is None:
+            return None
+        if (why := self._refused.get((wish.user, wish.key))) is not None:
+            raise Conflict(f"key {wish.key!r} was used for a request that was refused ({why}); use a new key")
+        earlier = self._store.by_key(wish.user, wish.key)
+        if earlier is not None and earlier.wish != wish:
+            raise Conflict(f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key")
+        return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
 
-    def _apply(self, events: list[Event]) -> list[Job]:
-        """Take over what the schedule says has happened; return the jobs that have left it."""
-        gone = []
-        for event in events:
-            if event.kind == "ended":
-                job = self._jobs[event.id]
-                if job.state == "running":  # simulated, or a reservation
-                    short = job.wish.run_time is not None and job.wish.run_time > job.wish.walltime
-                    job.state = "timeout" if short else "completed"
-                gone.append(self._leave(job, job.state, event.time))
-            else:
-                self._jobs[event.id].state = "running"
-        return gone
-
-    def _leave(self, job: Job, state: JobState, time: int | None = None) -> Job:
-        del self._jobs[job.id]
-        self._machine.run_times.pop(job.id, None)
-        job.state = state
-        job.finished = self._machine.schedule.now if time is None else time
+    def _accept(self, wish: Wish) -> Job:
+        if not self._accepting:
+            raise Draining(f"{self.name} accepts nothing new: it finishes what it has; submit elsewhere, or later")
+        self._limits.check_queue(wish.user, *self._book.used_by(wish.user), wish.processors, wish.walltime)
+        if wish.actuator == "process":
+            command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)  # refuse now what can never start
+        start_by, machine = wish.start_by, self._book.machine
+        if start_by is not None:
+            # On a fast clock, many seconds pass while a request is on its way: grant one real second.
+            start_by += max(0, int(self.clock.speed) - 1)
+        if wish.kind == "reservation":
+            if wish.start is None:
+                raise BadInput("start: a reservation needs one")
+            entry = machine.reserve(wish.processors, wish.start, wish.walltime, start_by=start_by)
+        else:
+            run_time = wish.run_time if wish.actuator == "simulated" else None
+            entry = machine.submit(wish.processors, wish.walltime, run_time, not_before=wish.start, start_by=start_by)
+        job = _job_of(entry, wish)
+        self._book.add(job)
+        self._book.write([])
         return job
 
-    def _write(self, gone: list[Job]) -> None:
-        """Make the present schedule durable, then start the processes that are due."""
-        schedule = self._machine.schedule
-        changed: list[Job] = []
-        begin: list[Job] = []
-        for entry in schedule.take_changed():
-            job = self._jobs[entry.id]
-            if entry.state == "running" and job.wish.actuator == "process":
-                begin.append(job)
-            job.start, job.promise, job.due, job.state = entry.start, entry.promise, entry.end, entry.state
-            changed.append(job)
-        for broken in schedule.broken:
-            late = broken.start - broken.promised
-            log.warning("the promise to job %d could not be kept: %d s later than promised", broken.id, late)
-            if broken.id in self._jobs:
-                self._jobs[broken.id].message = f"promised for {broken.promised}, {late} s later now"
-        self._broken_before += len(schedule.broken)
-        schedule.broken.clear()
-        meta = {"version": str(schedule.version), "broken": str(self._broken_before)}
-        try:
-            self._store.write(jobs=[*gone, *changed], meta=meta)
-        except sqlite3.Error as error:
-            self._read_back()
-            raise StoreFailed(f"the store cannot be written ({error}); nothing was changed") from error
-        for job in begin:
-            self._runner.begin(job)
+    def _refuse(self, wish: Wish, error: Exception) -> None:
+        self.metrics.refused.labels(type(error).__name__).inc()
+        if wish.key is not None and isinstance(error, StalePlan | OverLimit | Draining):
+            self._refused[wish.user, wish.key] = str(error)
+            if len(self._refused) > REFUSALS:
+                self._refused.popitem(last=False)
 
-    def _read_back(self) -> None:
-        """Make the memory equal to the store, as of now."""
-        meta = self._store.meta()
-        self._jobs: dict[int, Job] = {job.id: job for job in self._store.active()}
-        self._broken_before = int(meta.get("broken", "0"))
-        self._ended_before = []
-        now = self.clock.now()
-        self._machine = Machine(S3(self.processors, now, machine_code=available(), lead=LEAD_SECONDS))
-        entries: list[Entry] = []
-        run_times: dict[int, int] = {}
-        for job in list(self._jobs.values()):
-            wish = job.wish
-            lasts = wish.walltime if wish.kind == "reservation" else wish.run_time
-            if job.state == "running" and (end := self._ended_while_away(job, lasts, now)) is not None:
-                self._ended_before.append(self._leave(job, job.state, end))
-                continue
-            if lasts is not None:
-                run_times[job.id] = lasts
-            entries.append(
-                Entry(
-                    job.id,
-                    wish.processors,
-                    wish.walltime,
-                    job.submitted,
-                    job.start,
-                    job.promise,
-                    cast(State, job.state),
-                    job.due,
-                    wish.start or 0,
-                )
-            )
-        version, last_id = int(meta.get("version", "0")), self._store.last_id()
-        self._machine.restore(entries, run_times, version=version, last_id=last_id)
 
-    def _ended_while_away(self, job: Job, lasts: int | None, now: int) -> int | None:
-        """Return when a running job ended while nobody looked, None if it still runs."""
-        if lasts is not None:
-            end = job.start + min(lasts, job.wish.walltime)
-            if end > now:
-                return None
-            job.state = "timeout" if lasts > job.wish.walltime else "completed"
-            return end
-        ended = self._runner.end_of(job)
-        return None if ended is None else min(now, ended)
-
-    def _remember_clock(self) -> None:
-        now = self.clock.now()
-        self._store.write(
-            meta={
-                "processors": str(self.processors),
-                "clock": f"{now} {self.clock.real_time(now)} {self.clock.speed}",
-            }
-        )
+def _job_of(entry: Entry, wish: Wish) -> Job:
+    return Job(entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)

@@ -10,7 +10,18 @@ from gas.availability import MOST_PROCESSORS
 from gas.service.jobs import Wish
 from gas.times import LATEST, LONGEST
 
-__all__ = ["AvailabilityAnswer", "ErrorAnswer", "HealthAnswer", "JobAnswer", "JobsAnswer", "ReserveBody", "SubmitBody"]
+__all__ = [
+    "AvailabilityAnswer",
+    "ErrorAnswer",
+    "HealthAnswer",
+    "JobAnswer",
+    "JobsAnswer",
+    "Key",
+    "MachineAnswer",
+    "MachineBody",
+    "ReserveBody",
+    "SubmitBody",
+]
 
 Processors = Annotated[int, Field(strict=True, ge=1, le=MOST_PROCESSORS, description="Processors")]
 _WALLTIME = "Seconds; a process is told to end (TERM) a hundredth of them, at most 5 s, early, and killed at their end"
@@ -73,8 +84,8 @@ class SubmitBody(_Body):
     actuator: Annotated[ProcessActuator | SimulatedActuator, Field(discriminator="kind")]
     key: Annotated[Key | None, Field(description="The same key again returns the job that it submitted")] = None
 
-    def wish(self) -> Wish:
-        """Return the request as the scheduler takes it."""
+    def wish(self, user: str) -> Wish:
+        """Return the request as the scheduler takes it from a user."""
         actuator = self.actuator
         if isinstance(actuator, ProcessActuator):
             return Wish(
@@ -89,6 +100,7 @@ class SubmitBody(_Body):
                 start=self.not_before,
                 start_by=self.start_by,
                 key=self.key,
+                user=user,
             )
         return Wish(
             "job",
@@ -100,6 +112,7 @@ class SubmitBody(_Body):
             start=self.not_before,
             start_by=self.start_by,
             key=self.key,
+            user=user,
         )
 
 
@@ -120,8 +133,8 @@ class ReserveBody(_Body):
     ] = None
     key: Annotated[Key | None, Field(description="The same key again returns the reservation that it made")] = None
 
-    def wish(self) -> Wish:
-        """Return the request as the scheduler takes it."""
+    def wish(self, user: str) -> Wish:
+        """Return the request as the scheduler takes it from a user."""
         return Wish(
             "reservation",
             self.name,
@@ -131,7 +144,15 @@ class ReserveBody(_Body):
             start=self.start,
             start_by=self.start_by,
             key=self.key,
+            user=user,
         )
+
+
+class MachineBody(_Body):
+    """What to change of the machine; what is left out stays."""
+
+    processors: Annotated[Processors | None, Field(description="Its size from now on")] = None
+    accepting: Annotated[bool | None, Field(strict=True, description="Whether jobs are accepted")] = None
 
 
 class FrameAnswer(BaseModel):
@@ -179,12 +200,14 @@ class JobAnswer(BaseModel):
 
     id: int
     kind: Literal["job", "reservation"]
-    name: str
+    user: str
+    mine: Annotated[bool, Field(description="Whether it is the caller's own; if not, what is not shown is null")]
+    name: str | None
     state: Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
     processors: int
     walltime: int
     actuator: Literal["process", "simulated", "none"]
-    command: list[str]
+    command: list[str] | None
     run_time: int | None
     exit_status: int | None
     signal: str | None
@@ -214,13 +237,46 @@ class JobsAnswer(BaseModel):
 class HealthAnswer(BaseModel):
     """How the service is."""
 
-    status: Literal["ok"]
+    status: Annotated[Literal["ok", "degraded"], Field(description="degraded: nothing can be made durable now")]
+    problem: str | None
     scheduler: str
     processors: int
+    accepting: bool
     in_use: int
     queued: int
     running: int
     promises_broken: int
+
+
+class BrokenAnswer(BaseModel):
+    """A promise that could not be kept; without a start, the job had to be cancelled."""
+
+    id: int
+    user: str
+    promised: int
+    start: int | None
+
+
+class MachineAnswer(BaseModel):
+    """How the machine stands, and as whom the caller is known."""
+
+    scheduler: str
+    processors: int
+    accepting: bool
+    now: Annotated[int, Field(description="The soonest possible start, epoch seconds of the scheduler's clock")]
+    now_iso: str
+    version: str
+    in_use: int
+    queued: int
+    running: int
+    reserved: int
+    promises_broken: int
+    user: str
+    role: Literal["user", "operator"]
+    access: Annotated[bool, Field(description="Whether tokens are in force")]
+    broken: Annotated[
+        list[BrokenAnswer] | None, Field(description="Promises that the change which this answers has broken")
+    ] = None
 
 
 class ErrorDetail(BaseModel):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import ipaddress
+import os
+import signal
 import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -16,13 +19,25 @@ import uvicorn
 
 from gas.errors import BadInput, Conflict, Unreachable
 from gas.service.app import create_app
+from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
+from gas.service.tokens import Tokens
 
-__all__ = ["Embedded", "hold_state", "listen", "serve"]
+__all__ = ["Embedded", "Encryption", "ask_to_drain", "hold_state", "listen", "serve"]
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket on a loopback address (port 0: any free one).
+@dataclass(frozen=True)
+class Encryption:
+    """TLS, by uvicorn's own options of these names."""
+
+    ssl_certfile: str
+    ssl_keyfile: str | None = None
+    ssl_keyfile_password: str | None = None
+    ssl_ca_certs: str | None = None
+
+
+def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
+    """Return a listening socket on a loopback address, or `anywhere` (port 0: any free one).
 
     Raises
     ------
@@ -35,10 +50,10 @@ def listen(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (socket.gaierror, UnicodeError) as error:
         raise BadInput(f"host {host}: is not an address of this machine ({error})") from None
-    if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+    if not anywhere and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
         raise BadInput(
-            f"host {host}: is not a loopback address; without access control anybody could run commands, so S³ "
-            "listens on 127.0.0.1, ::1 or localhost only"
+            f"host {host}: is not a loopback address; without tokens anybody who reaches it could run commands, so S³ "
+            "listens on 127.0.0.1, ::1 or localhost only; make tokens with gas token add, or insist with --insecure"
         )
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,10 +66,10 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def url_of(listener: socket.socket) -> str:
+def url_of(listener: socket.socket, scheme: str = "http") -> str:
     """Return the address of a listening socket as clients write it."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def hold_state(directory: Path) -> IO[str]:
@@ -67,7 +82,7 @@ def hold_state(directory: Path) -> IO[str]:
     """
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)  # commands and their environment are in there
-        holder = (directory / "lock").open("w")
+        holder = (directory / "lock").open("a+")
     except OSError as error:
         raise BadInput(f"--state {directory}: cannot be used: {error.strerror}") from None
     try:
@@ -75,25 +90,90 @@ def hold_state(directory: Path) -> IO[str]:
     except OSError:
         holder.close()
         raise Conflict(f"{directory}: another S³ is using it; stop that one, or name another --state") from None
+    try:
+        holder.truncate(0)
+        holder.write(str(os.getpid()))
+        holder.flush()
+    except OSError:  # a full disk; only `ask_to_drain` reads it
+        pass
     return holder
 
 
-def _server(scheduler: LiveScheduler) -> uvicorn.Server:
-    config = uvicorn.Config(
-        create_app(scheduler), log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=5
-    )
-    return uvicorn.Server(config)
+def ask_to_drain(directory: Path) -> int | None:
+    """Tell the service that uses a state directory to accept nothing new; return its pid, None if there is none.
+
+    Raises
+    ------
+    Conflict
+        It is another user's, or does not say who it is.
+    """
+    try:
+        with hold_state(directory):
+            return None
+    except Conflict:
+        pass
+    try:
+        pid = int((directory / "lock").read_text())
+        os.kill(pid, signal.SIGUSR1)
+    except ProcessLookupError:
+        return None
+    except (OSError, ValueError) as error:
+        raise Conflict(f"{directory}: the S³ that uses it cannot be told to drain ({error})") from None
+    return pid
 
 
-def serve(scheduler: LiveScheduler, listener: socket.socket, ready: Callable[[str], None]) -> None:
+class _Server(uvicorn.Server):
+    """uvicorn, which also stops when a draining scheduler is empty, and ends event streams when it stops."""
+
+    def __init__(
+        self, scheduler: LiveScheduler, tokens: Tokens | None, limits: Limits | None, encryption: Encryption | None
+    ) -> None:
+        secure = {} if encryption is None else {k: v for k, v in vars(encryption).items() if v is not None}
+        config = uvicorn.Config(
+            create_app(scheduler, tokens, limits),
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=5,
+            server_header=False,
+            **secure,
+        )
+        super().__init__(config)
+        self._scheduler = scheduler
+
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether it is time to stop; called ten times a second."""
+        return await super().on_tick(counter) or self._scheduler.is_drained
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting, end the streams, let the other requests finish."""
+        self._scheduler.feed.close()
+        await super().shutdown(sockets)
+
+
+def serve(
+    scheduler: LiveScheduler,
+    listener: socket.socket,
+    ready: Callable[[str], None],
+    *,
+    tokens: Tokens | None = None,
+    limits: Limits | None = None,
+    encryption: Encryption | None = None,
+) -> None:
     """Serve until SIGINT or SIGTERM; jobs that run go on by themselves.
 
-    `ready` is called with the address once jobs are accepted.
+    `ready` is called with the address once jobs are accepted. SIGUSR1 drains: nothing new is accepted, and when the
+    schedule is empty the service stops.
     """
-    server = _server(scheduler)
+    try:
+        server = _Server(scheduler, tokens, limits, encryption)
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise BadInput(f"--ssl-certfile, --ssl-keyfile: cannot be used: {error}") from None
+    signal.signal(signal.SIGUSR1, lambda number, frame: scheduler.drain())
     scheduler.start()
     try:
-        ready(url_of(listener))
+        ready(url_of(listener, "http" if encryption is None else "https"))
         server.run(sockets=[listener])
     finally:
         scheduler.stop()
@@ -102,11 +182,11 @@ def serve(scheduler: LiveScheduler, listener: socket.socket, ready: Callable[[st
 class Embedded:
     """S³ on a free loopback port for the time of a ``with`` block, in threads of this process."""
 
-    def __init__(self, scheduler: LiveScheduler) -> None:
+    def __init__(self, scheduler: LiveScheduler, *, tokens: Tokens | None = None, limits: Limits | None = None) -> None:
         self.scheduler = scheduler
         self._listener = listen("127.0.0.1", 0)
         self.url = url_of(self._listener)
-        self._server = _server(scheduler)
+        self._server = _Server(scheduler, tokens, limits, None)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._listener]}, name="s3-http", daemon=True
         )

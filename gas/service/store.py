@@ -16,25 +16,39 @@ from gas.service.jobs import Job, Wish
 
 __all__ = ["SCHEMA_VERSION", "Store"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+_META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+_JOBS = """
 CREATE TABLE jobs (
     id INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL, name TEXT NOT NULL,
+    user TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
     processors INTEGER NOT NULL, walltime INTEGER NOT NULL,
     actuator TEXT NOT NULL, command TEXT NOT NULL, environment TEXT NOT NULL, directory TEXT,
-    run_time INTEGER, wished_start INTEGER, start_by INTEGER, client_key TEXT UNIQUE,
+    run_time INTEGER, wished_start INTEGER, start_by INTEGER, client_key TEXT,
     submitted INTEGER NOT NULL, state TEXT NOT NULL,
     start INTEGER NOT NULL, promise INTEGER NOT NULL, first_promise INTEGER NOT NULL, due INTEGER NOT NULL,
     finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT
 );
+CREATE UNIQUE INDEX keys ON jobs (user, client_key) WHERE client_key IS NOT NULL;
 CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running');
 """
 
+_COLUMNS_1 = (
+    "kind, name, processors, walltime, actuator, command, environment, directory, run_time, wished_start, start_by, "
+    "client_key, submitted, state, start, promise, first_promise, due, finished, exit_status, signal, message"
+)
+_FROM_1 = f"""
+DROP INDEX active_jobs;
+ALTER TABLE jobs RENAME TO jobs_1;
+{_JOBS}
+INSERT INTO jobs (id, user, {_COLUMNS_1}) SELECT id, :user, {_COLUMNS_1} FROM jobs_1;
+INSERT OR REPLACE INTO meta SELECT 'last_id', CAST(coalesce(max(id), 0) AS TEXT) FROM jobs_1;
+DROP TABLE jobs_1;
+"""
+
 _WISH = (
-    "id", "kind", "name", "processors", "walltime", "actuator", "command", "environment", "directory", "run_time",
+    "id", "user", "kind", "name", "processors", "walltime", "actuator", "command", "environment", "directory", "run_time",
     "wished_start", "start_by", "client_key", "submitted", "first_promise",
 )  # fmt: skip
 _LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message")
@@ -48,34 +62,47 @@ _WRITE = (
 class Store:
     """The jobs of one service; used by one thread at a time.
 
+    Parameters
+    ----------
+    path
+        The file; made if missing, brought up to date if an earlier version of Gas wrote it.
+    user
+        Whose the jobs are that were submitted before a store knew of users.
+
     Raises
     ------
     Conflict
         The file is no store, or was written by a later version of Gas.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, user: str = "") -> None:
         try:
-            self._open(path)
+            self._open(path, user)
         except sqlite3.Error as error:
             if hasattr(self, "_database"):
                 self._database.close()
             raise Conflict(f"{path}: cannot be used as a store ({error}); name another --state") from None
 
-    def _open(self, path: str | Path) -> None:
+    def _open(self, path: str | Path, user: str) -> None:
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._database.row_factory = sqlite3.Row
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")
         found = int(self._database.execute("PRAGMA user_version").fetchone()[0])
         if found == 0:
-            self._database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+            self._script(f"{_META} {_JOBS}")
+        elif found == 1:
+            self._script(_FROM_1.replace(":user", "'" + user.replace("'", "''") + "'"))
         elif found > SCHEMA_VERSION:
             self._database.close()
             raise Conflict(
                 f"{path}: was written by a later version of Gas (schema {found}, this one knows {SCHEMA_VERSION}); "
                 "use that version, or another --state"
             )
+
+    def _script(self, statements: str) -> None:
+        """Bring the file to the present schema, wholly or not at all."""
+        self._database.executescript(f"BEGIN IMMEDIATE; {statements} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
 
     def close(self) -> None:
         """Close the file."""
@@ -96,6 +123,19 @@ class Store:
                 database.execute("ROLLBACK")
             raise
 
+    def remove(self, ids: Iterable[int]) -> None:
+        """Forget jobs for good; their numbers are not given again."""
+        database, last = self._database, self.last_id()
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            database.executemany("DELETE FROM jobs WHERE id = ?", ((id,) for id in ids))
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('last_id', ?)", (str(last),))
+            database.execute("COMMIT")
+        except BaseException:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            raise
+
     # --------------------------------------------------------------------------------------------------- read
 
     def meta(self) -> dict[str, str]:
@@ -110,17 +150,29 @@ class Store:
         """Return one job, None if there is none of that number."""
         return next(iter(self._select("WHERE id = ?", id)), None)
 
-    def by_key(self, key: str) -> Job | None:
-        """Return the job that a client submitted with this key."""
-        return next(iter(self._select("WHERE client_key = ?", key)), None)
+    def by_key(self, user: str, key: str) -> Job | None:
+        """Return the job that a user submitted with this key."""
+        return next(iter(self._select("WHERE user = ? AND client_key = ?", user, key)), None)
 
     def recent(self, limit: int) -> list[Job]:
         """Return the latest jobs that have ended, newest first."""
         return self._select("WHERE state NOT IN ('queued', 'reserved', 'running') ORDER BY id DESC LIMIT ?", limit)
 
+    def ended_before(self, instant: int, limit: int) -> list[int]:
+        """Return the numbers of jobs, at most so many, that had ended before an instant (epoch seconds)."""
+        rows = self._database.execute(
+            "SELECT id FROM jobs WHERE finished < ? AND state NOT IN ('queued', 'reserved', 'running') LIMIT ?",
+            (instant, limit),
+        )
+        return [row["id"] for row in rows]
+
     def last_id(self) -> int:
-        """Return the highest job number given so far, 0 before the first."""
-        return int(self._database.execute("SELECT coalesce(max(id), 0) FROM jobs").fetchone()[0])
+        """Return the highest job number given so far, 0 before the first; also if that job is forgotten."""
+        statement = (
+            "SELECT coalesce(max(id), 0), (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'last_id') FROM jobs"
+        )
+        given, noted = self._database.execute(statement).fetchone()
+        return max(int(given), int(noted or 0))
 
     def _select(self, condition: str, *values: object) -> list[Job]:
         return [_job(row) for row in self._database.execute(f"SELECT * FROM jobs {condition}", values)]
@@ -129,6 +181,7 @@ class Store:
 def _row(job: Job) -> dict[str, object]:
     wish = job.wish
     return {
+        "user": wish.user,
         "kind": wish.kind,
         "name": wish.name,
         "processors": wish.processors,
@@ -159,5 +212,6 @@ def _job(row: sqlite3.Row) -> Job:
         start=row["wished_start"],
         start_by=row["start_by"],
         key=row["client_key"],
+        user=row["user"],
     )
     return Job(wish=wish, **{name: row[name] for name in ("id", "submitted", "first_promise", *_LIFE)})

@@ -156,6 +156,12 @@ def test_the_openapi_document_describes_every_route_with_examples(s3):
         ("GET", "/v1/jobs/{id}/output"),
         ("POST", "/v1/reservations"),
         ("GET", "/healthz"),
+        ("GET", "/"),
+        ("GET", "/metrics"),
+        ("GET", "/v1/machine"),
+        ("PUT", "/v1/machine"),
+        ("GET", "/v1/events"),
+        ("POST", "/v1/plan"),
     }
     for body in ("SubmitBody", "ReserveBody", "AvailabilityAnswer"):
         assert document["components"]["schemas"][body]["examples"]

@@ -1,11 +1,13 @@
 import sqlite3
 import time
+from dataclasses import replace
 
 import pytest
 
-from gas.errors import Conflict, NotFound, StoreFailed
+from gas.errors import Conflict, Draining, NotFound, OverLimit, StalePlan, StoreFailed
 from gas.service.clock import Clock
 from gas.service.jobs import Wish
+from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
 
 
@@ -122,6 +124,151 @@ def test_a_write_that_fails_changes_nothing(live, monkeypatch):
     assert live.availability().to_wire() == before
     assert [j.id for j in live.jobs()] == [1]
     assert live.submit(simulated(1, 10))[0].promise == 1_000_101
+
+
+def test_a_failed_write_shows_in_the_health_until_one_has_succeeded_again(live, monkeypatch):
+    def full(**_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(live._store, "write", full)
+        with pytest.raises(StoreFailed):
+            live.submit(simulated(1, 10))
+        assert (live.health()["status"], live.health()["problem"]) == (
+            "degraded",
+            "the store cannot be written: database or disk is full",
+        )
+    live.start()  # the dispatcher tries again by itself
+    deadline = time.monotonic() + 10
+    while live.health()["status"] != "ok":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert live.health()["problem"] is None
+
+
+def test_a_refusal_is_final_for_its_key(live):
+    live.submit(simulated(10, 100))
+    late = simulated(10, 100, start_by=1_000_050, key="k")
+    with pytest.raises(StalePlan):
+        live.submit(late)
+    live.cancel(1)
+    with pytest.raises(Conflict, match="refused .*new key"):  # it would fit now
+        live.submit(late)
+    assert live.submit(replace(late, key="l"))[1]
+
+
+def test_a_key_belongs_to_its_user(live):
+    mine, _ = live.submit(simulated(1, 10, user="alice", key="k"))
+    yours, new = live.submit(simulated(1, 10, user="bob", key="k"))
+    assert (new, mine.id, yours.id) == (True, 1, 2)
+    assert live.submit(simulated(1, 10, user="alice", key="k")) == (mine, False)
+    assert live.job_with_key("alice", "k").id == 1
+    assert live.job_with_key("carol", "k") is None
+
+
+def test_the_limits_of_one_user_do_not_touch_another(tmp_path, hand):
+    limits = Limits(max_queued=2, max_processor_seconds=1000)
+    live = LiveScheduler("test", 10, tmp_path / "state", clock=Clock(real=hand), limits=limits)
+    live.submit(simulated(9, 100, user="alice"))
+    with pytest.raises(OverLimit, match="1000 processor-seconds"):
+        live.submit(simulated(2, 100, user="alice"))
+    live.submit(simulated(1, 100, 10, user="alice"))
+    with pytest.raises(OverLimit, match="limit is 2"):
+        live.submit(simulated(1, 1, user="alice"))
+    live.submit(simulated(1, 1, user="bob"))
+    live.stop()
+    new = LiveScheduler("test", 10, tmp_path / "state", clock=Clock(real=hand), limits=limits)
+    with pytest.raises(OverLimit):
+        new.submit(simulated(1, 1, user="alice"))
+    hand.time += 20  # one has ended
+    new.submit(simulated(1, 100, user="alice"))
+    new.stop()
+
+
+def test_draining_finishes_what_is_scheduled_and_takes_nothing_new(live, hand):
+    live.submit(simulated(10, 100, key="k"))
+    live.drain()
+    with pytest.raises(Draining, match="accepts nothing new"):
+        live.submit(simulated(1, 10))
+    assert not live.submit(simulated(10, 100, key="k"))[1], "what was accepted is answered as before"
+    assert not live.is_drained
+    hand.time += 200
+    live.jobs()
+    assert live.is_drained
+
+
+def test_an_operator_s_word_on_accepting_outlives_the_service_and_does_not_end_it(live, tmp_path, hand):
+    live.accept(False)
+    new = again(live, tmp_path, hand)
+    with pytest.raises(Draining):
+        new.submit(simulated(1, 10))
+    assert not new.is_drained
+    new.accept(True)
+    new.submit(simulated(1, 10))
+    new.stop()
+
+
+def test_a_smaller_machine_breaks_promises_by_name_only(live, tmp_path, hand):
+    live.submit(simulated(6, 100))
+    beside, _ = live.submit(simulated(4, 100))
+    large, _ = live.submit(simulated(8, 50))
+    hand.time += 1
+    small, _ = live.submit(simulated(2, 50))
+    moved = {b.job.id: b.start for b in live.resize(7)}
+    assert moved[large.id] is None
+    gone = live.job(large.id)
+    assert (gone.state, gone.message) == ("cancelled", "needs 8 processors, and the machine was reduced to 7")
+    assert [live.job(1).state, live.job(beside.id).state] == ["running", "running"], "what runs goes on"
+    kept = live.job(small.id)
+    assert kept.promise <= kept.first_promise or moved[small.id] == kept.promise
+    assert live.health()["promises_broken"] == len(moved)
+    before = live.availability().to_wire()
+    assert before["processors"] == 7
+    new = again_of_size(live, tmp_path, hand, 7)
+    assert new.availability().to_wire() == before
+    assert new.resize(12) == []
+    assert new.submit(simulated(12, 10))[0].promise == 1_000_102
+    new.stop()
+
+
+def again_of_size(live, tmp_path, hand, processors):
+    live.stop()
+    return LiveScheduler("test", processors, tmp_path / "state", clock=Clock(real=hand))
+
+
+def test_ended_jobs_are_forgotten_with_their_output_after_their_time(tmp_path):
+    first = LiveScheduler("test", 2, tmp_path / "state")
+    job, _ = first.submit(Wish("job", "job", 2, 60, actuator="process", command=("echo", "x")))
+    deadline = time.monotonic() + 10
+    while first.job(job.id).active:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    first.stop()
+    kept = LiveScheduler("test", 2, tmp_path / "state", keep=3600)
+    kept.start()
+    time.sleep(0.3)
+    assert kept.job(job.id).state == "completed"
+    kept.stop()
+    time.sleep(1.1)
+    second = LiveScheduler("test", 2, tmp_path / "state", keep=0)
+    second.start()
+    deadline = time.monotonic() + 10
+    while second.jobs(ended=10):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert not (tmp_path / "state" / "jobs" / str(job.id)).exists()
+    assert second.submit(simulated(1, 10))[0].id == job.id + 1, "numbers are not given twice"
+    second.stop()
+
+
+def test_what_changes_is_told_after_it_is_durable(live, hand):
+    live.submit(simulated(10, 100, 10))
+    live.submit(simulated(10, 100))
+    position = live.feed.last
+    hand.time += 20
+    live.jobs()
+    told = [(c.job.id, c.job.state) for c in live.feed.since(position) if c.job is not None]
+    assert told == [(1, "completed"), (2, "running")]
 
 
 def test_a_store_of_another_machine_is_refused(live, tmp_path, hand):

@@ -1,10 +1,11 @@
+import os
 import socket
 
 import pytest
 
 from gas.errors import BadInput, Conflict, Unreachable
 from gas.service.live import LiveScheduler
-from gas.service.server import Embedded, hold_state, listen, url_of
+from gas.service.server import Embedded, ask_to_drain, hold_state, listen, url_of
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.53"])
@@ -17,6 +18,11 @@ def test_it_listens_on_loopback(host):
 def test_without_access_control_it_listens_nowhere_else(host):
     with pytest.raises(BadInput, match="host"):
         listen(host, 0)
+
+
+def test_with_access_control_or_when_told_to_it_listens_anywhere():
+    with listen("0.0.0.0", 0, anywhere=True) as listener:
+        assert url_of(listener, "https").startswith("https://0.0.0.0:")
 
 
 def test_a_port_that_is_taken_is_named():
@@ -32,6 +38,13 @@ def test_two_services_never_share_a_state_directory(tmp_path):
     with hold_state(tmp_path / "state"), pytest.raises(Conflict, match="another S³ is using it"):
         hold_state(tmp_path / "state")
     hold_state(tmp_path / "state").close()
+
+
+def test_nobody_is_asked_to_drain_where_nobody_serves(tmp_path):
+    assert ask_to_drain(tmp_path / "state") is None
+    with hold_state(tmp_path / "state") as holder:
+        holder.seek(0)
+        assert holder.read() == str(os.getpid()), "whom to tell"
 
 
 def test_a_state_directory_that_cannot_be_made(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from gas.errors import Conflict
 from gas.service.jobs import Job, Wish
-from gas.service.store import Store
+from gas.service.store import SCHEMA_VERSION, Store
 
 WISH = Wish(
     "job",
@@ -18,6 +18,7 @@ WISH = Wish(
     directory="/tmp",
     start_by=5,
     key="k",
+    user="alice",
 )
 JOB = Job(1, WISH, submitted=0, state="queued", start=5, promise=5, first_promise=7, due=22)
 
@@ -34,8 +35,9 @@ def test_what_is_written_is_read_back_by_the_next_life(path):
     again = Store(path)
     assert again.active() == [JOB]
     assert again.job(1) == JOB
-    assert again.by_key("k") == JOB
-    assert (again.job(2), again.by_key("x"), again.last_id()) == (None, None, 1)
+    assert again.by_key("alice", "k") == JOB
+    assert (again.job(2), again.by_key("alice", "x"), again.by_key("bob", "k")) == (None, None, None)
+    assert again.last_id() == 1
     assert again.meta() == {"version": "3"}
     again.close()
 
@@ -79,3 +81,75 @@ def test_a_file_of_a_later_version_is_refused(path):
     database.close()
     with pytest.raises(Conflict, match="later version of Gas"):
         Store(path)
+
+
+def test_a_key_belongs_to_its_user(path):
+    store = Store(path)
+    hers = replace(JOB, id=2, wish=replace(WISH, user="bob"))
+    store.write(jobs=[JOB, hers])
+    assert (store.by_key("alice", "k"), store.by_key("bob", "k")) == (JOB, hers)
+    store.close()
+
+
+def test_old_jobs_are_forgotten_and_their_numbers_not_given_again(path):
+    store = Store(path)
+    old, recent = replace(JOB, state="failed", finished=20), replace(JOB, id=2, wish=replace(WISH, key=None))
+    last = replace(recent, id=3, state="completed", finished=90)
+    store.write(jobs=[old, recent, last])
+    assert store.ended_before(20, 10) == []
+    assert store.ended_before(1000, 1) == [1]
+    assert store.ended_before(1000, 10) == [1, 3], "one that is in the schedule is not old"
+    store.remove([1, 3])
+    store.close()
+    again = Store(path)
+    assert (again.job(1), again.recent(10), again.active(), again.last_id()) == (None, [], [recent], 3)
+    again.close()
+
+
+SCHEMA_1 = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL, name TEXT NOT NULL,
+    processors INTEGER NOT NULL, walltime INTEGER NOT NULL,
+    actuator TEXT NOT NULL, command TEXT NOT NULL, environment TEXT NOT NULL, directory TEXT,
+    run_time INTEGER, wished_start INTEGER, start_by INTEGER, client_key TEXT UNIQUE,
+    submitted INTEGER NOT NULL, state TEXT NOT NULL,
+    start INTEGER NOT NULL, promise INTEGER NOT NULL, first_promise INTEGER NOT NULL, due INTEGER NOT NULL,
+    finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT
+);
+CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running');
+PRAGMA user_version = 1;
+INSERT INTO meta VALUES ('processors', '100'), ('version', '7');
+INSERT INTO jobs VALUES (1, 'job', 'lu.C', 64, 17, 'process', '["./lu", "-n", "é ''x''"]', '{"A": "1"}', '/tmp',
+    NULL, NULL, 5, 'k', 0, 'queued', 5, 5, 7, 22, NULL, NULL, NULL, NULL);
+INSERT INTO jobs VALUES (2, 'job', 'lu.C', 64, 17, 'process', '["./lu", "-n", "é ''x''"]', '{"A": "1"}', '/tmp',
+    NULL, NULL, 5, NULL, 0, 'failed', 5, 5, 7, 22, 20, 3, NULL, 'gone');
+"""
+
+
+def test_a_store_of_the_first_version_is_brought_up_to_date(path):
+    database = sqlite3.connect(path)
+    database.executescript(SCHEMA_1)
+    database.close()
+    for _ in range(2):  # once for the migration, once to see that it stays
+        store = Store(path, "alice")
+        assert store.active() == [JOB]
+        assert store.by_key("alice", "k") == JOB
+        without = replace(JOB, id=2, wish=replace(WISH, key=None))
+        assert store.recent(1) == [replace(without, state="failed", finished=20, exit_status=3, message="gone")]
+        assert (store.meta()["processors"], store.meta()["version"], store.last_id()) == ("100", "7", 2)
+        assert store._database.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
+        store.close()
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(path):
+    database = sqlite3.connect(path)
+    database.executescript(SCHEMA_1 + "CREATE TABLE jobs_1 (a);")  # in the way
+    database.close()
+    with pytest.raises(Conflict, match="cannot be used as a store"):
+        Store(path)
+    database = sqlite3.connect(path)
+    assert database.execute("PRAGMA user_version").fetchone()[0] == 1
+    assert database.execute("SELECT count(*) FROM jobs").fetchone()[0] == 2
+    database.close()

@@ -1,0 +1,304 @@
+"""The book: jobs, schedule and store, kept equal.
+
+What happens to the schedule is written to the store before anybody is told of it and before any process is started.
+A write that fails changes nothing: the memory is read back from the store. Used by one thread at a time
+(`gas.service.live` holds the lock).
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from gas.compiled import available
+from gas.errors import StoreFailed
+from gas.s3 import S3, Entry, Event, Machine, State
+from gas.service.clock import Clock
+from gas.service.feed import Feed
+from gas.service.jobs import Job, JobState
+from gas.service.metrics import Metrics
+from gas.service.runner import POLL_SECONDS, Runner
+from gas.service.store import Store
+from gas.times import iso_time
+
+__all__ = ["LEAD_SECONDS", "Book"]
+
+log = logging.getLogger("gas.s3")
+
+LEAD_SECONDS = 1
+"""Starts are planned for the next second, so that every job has its whole walltime (`S3.lead`)."""
+
+
+class Book:
+    """The jobs of one machine.
+
+    Attributes
+    ----------
+    jobs
+        Those in the schedule, by number.
+    machine
+        The schedule, with the simulated jobs on it. Change it, then call `write`.
+    processors, accepting
+        The size of the machine, and whether it accepts jobs.
+    problem
+        Why the latest write failed; None after one that succeeded.
+    usage
+        Of each user, the jobs in the schedule and their processors × walltime.
+    feed, metrics
+        Are told of every change.
+    """
+
+    machine: Machine
+    jobs: dict[int, Job]
+    usage: dict[str, tuple[int, int]]
+    processes: dict[int, Job]
+
+    def __init__(self, name: str, processors: int, store: Store, clock: Clock, directory: Path) -> None:
+        self.name = name
+        self.processors = processors
+        self.store = store
+        self.clock = clock
+        self.runner = Runner(directory, clock)
+        self.feed = Feed()
+        self.metrics = Metrics()
+        self.problem: str | None = None
+        self.accepting = store.meta().get("accepting", "1") == "1"
+        self._polled = 0.0
+        self._facts: dict[str, str] = {}
+        self._broken_before = 0
+        self._ended_before: list[Job] = []
+        self._started: list[Job] = []  # since the latest write
+        self.remember()
+        self.read_back()
+
+    # ---------------------------------------------------------------------------------------------------- ask
+
+    @property
+    def broken(self) -> int:
+        """How many promises could not be kept since the store was made."""
+        return self._broken_before + len(self.machine.schedule.broken)
+
+    def present(self) -> dict[str, Any]:
+        """Return how the machine stands, as ``GET /v1/machine`` says it (who asks apart)."""
+        schedule = self.machine.schedule
+        return {
+            "scheduler": self.name,
+            "processors": self.processors,
+            "accepting": self.accepting,
+            "now": schedule.soonest,
+            "now_iso": iso_time(schedule.soonest),
+            "version": str(schedule.version),
+            "in_use": schedule.in_use,
+            "queued": schedule.counts[0],
+            "running": schedule.counts[2],
+            "reserved": schedule.counts[1],
+            "promises_broken": self.broken,
+        }
+
+    def used_by(self, user: str) -> tuple[int, int]:
+        """Return how many jobs of a user are in the schedule, and their processors × walltime in seconds."""
+        return self.usage.get(user, (0, 0))
+
+    def next_instant(self) -> int | None:
+        """Return when something falls due next."""
+        return self.machine.next_instant()
+
+    # ------------------------------------------------------------------------------------------------- change
+
+    def catch_up(self) -> None:
+        """Bring the schedule up to now: processes that ended, starts that fell due."""
+        ended: list[tuple[int, int]] = []
+        if self.processes and time.monotonic() - self._polled >= POLL_SECONDS / 2:
+            self._polled = time.monotonic()
+            ended = self.runner.ended(list(self.processes.values()))
+        now, schedule = self.clock.now(), self.machine.schedule
+        if ended or now > schedule.now:
+            gone = self.apply(self.machine.advance(now, ended))
+        else:
+            gone = []
+        if gone or schedule.has_changed or schedule.broken or self._ended_before:
+            ended_before, self._ended_before = self._ended_before, []
+            self.write(ended_before + gone)
+
+    def add(self, job: Job) -> None:
+        """Take in a job that the schedule has just accepted; `write` makes it durable."""
+        self.jobs[job.id] = job
+        self._count(job, 1)
+
+    def apply(self, events: list[Event]) -> list[Job]:
+        """Take over what the schedule says has happened; return the jobs that have left it."""
+        gone = []
+        for event in events:
+            job = self.jobs[event.id]
+            if event.kind == "ended":
+                if job.state == "running":  # simulated, or a reservation
+                    short = job.wish.run_time is not None and job.wish.run_time > job.wish.walltime
+                    job.state = "timeout" if short else "completed"
+                gone.append(self.leave(job, job.state, event.time))
+            else:
+                job.state, job.start, job.promise = "running", event.time, min(job.promise, event.time)
+                self._started.append(job)
+        return gone
+
+    def leave(self, job: Job, state: JobState, time: int | None = None) -> Job:
+        """Take out a job that the schedule no longer holds, and return it."""
+        del self.jobs[job.id]
+        self._count(job, -1)
+        self.processes.pop(job.id, None)
+        self.machine.run_times.pop(job.id, None)
+        job.state = state
+        job.finished = self.machine.schedule.now if time is None else time
+        return job
+
+    def write(self, gone: list[Job], meta: dict[str, str] | None = None) -> None:
+        """Make the present schedule durable, tell who follows, then start the processes that are due.
+
+        Raises
+        ------
+        StoreFailed
+            The store cannot be written; everything is again as it was before.
+        """
+        schedule = self.machine.schedule
+        changed: list[Job] = []
+        begin: list[Job] = []
+        for entry in schedule.take_changed():
+            job = self.jobs[entry.id]
+            if entry.state == "running" and job.wish.actuator == "process":
+                begin.append(job)
+            job.start, job.promise, job.due, job.state = entry.start, entry.promise, entry.end, entry.state
+            changed.append(job)
+        for broken in schedule.broken:
+            late = broken.start - broken.promised
+            log.warning(
+                "the promise to job %d could not be kept: %d s later than promised", broken.id, late,
+                extra={"event": "promise_broken", "job": broken.id, "late_seconds": late},
+            )  # fmt: skip
+            if broken.id in self.jobs:
+                self.jobs[broken.id].message = f"promised for {iso_time(broken.promised)}, {late} s later now"
+        facts = {"version": str(schedule.version), "broken": str(self.broken), **(meta or {})}
+        facts = {key: value for key, value in facts.items() if self._facts.get(key) != value}
+        try:
+            self.store.write(jobs=[*gone, *changed], meta=facts)
+        except sqlite3.Error as error:
+            self._fail(error)
+            self.read_back()
+            raise StoreFailed(f"the store cannot be written ({error}); nothing was changed") from error
+        self.problem = None
+        self._facts |= facts
+        self._broken_before = self.broken
+        schedule.broken.clear()
+        self._measure(gone)
+        self.feed.append([replace(job) for job in (*gone, *changed)], self.present())
+        for job in begin:
+            if job.id not in self.processes:
+                self.processes[job.id] = job
+                delay = time.time() - self.clock.real_time(job.start)
+                self.metrics.start_delay.observe(max(0.0, delay))
+            self.runner.begin(job)
+
+    def count_broken(self, promises: int) -> None:
+        """Count promises that could not be kept besides those that the schedule itself tells of."""
+        self._broken_before += promises
+
+    def remember(self) -> None:
+        """Write down the size of the machine and the clock; also shows whether the store can be written (again).
+
+        Raises
+        ------
+        StoreFailed
+            It cannot.
+        """
+        now = self.clock.now()
+        facts = {
+            "processors": str(self.processors),
+            "accepting": "1" if self.accepting else "0",
+            "clock": f"{now} {self.clock.real_time(now)} {self.clock.speed}",
+        }
+        try:
+            self.store.write(meta=facts)
+        except sqlite3.Error as error:
+            self._fail(error)
+            raise StoreFailed(f"the store cannot be written ({error}); nothing was changed") from error
+        self.problem = None
+
+    def read_back(self) -> None:
+        """Make the memory equal to the store, as of now."""
+        self._facts = meta = self.store.meta()
+        self.processors = int(meta["processors"])
+        self.accepting = meta["accepting"] == "1"
+        self.jobs = {job.id: job for job in self.store.active()}
+        self.usage = {}
+        for job in self.jobs.values():
+            self._count(job, 1)
+        self.processes = {}
+        self._broken_before = int(meta.get("broken", "0"))
+        self._ended_before = []
+        self._started = []
+        now = self.clock.now()
+        self.machine = Machine(S3(self.processors, now, machine_code=available(), lead=LEAD_SECONDS))
+        entries: list[Entry] = []
+        run_times: dict[int, int] = {}
+        for job in list(self.jobs.values()):
+            wish = job.wish
+            lasts = wish.walltime if wish.kind == "reservation" else wish.run_time
+            if job.state == "running" and (end := self._ended_while_away(job, lasts, now)) is not None:
+                self._ended_before.append(self.leave(job, job.state, end))
+                continue
+            if lasts is not None:
+                run_times[job.id] = lasts
+            elif job.state == "running":
+                self.processes[job.id] = job
+            entries.append(
+                Entry(
+                    job.id,
+                    wish.processors,
+                    wish.walltime,
+                    job.submitted,
+                    job.start,
+                    job.promise,
+                    cast(State, job.state),
+                    job.due,
+                    wish.start or 0,
+                )
+            )
+        version, last_id = int(meta.get("version", "0")), self.store.last_id()
+        self.machine.restore(entries, run_times, version=version, last_id=last_id)
+
+    # ------------------------------------------------------------------------------------------------- inside
+
+    def _fail(self, error: sqlite3.Error) -> None:
+        if self.problem is None:
+            log.error("the store cannot be written: %s", error, extra={"event": "store_failed"})
+        self.problem = f"the store cannot be written: {error}"
+
+    def _count(self, job: Job, sign: int) -> None:
+        count, seconds = self.used_by(job.wish.user)
+        count, seconds = count + sign, seconds + sign * job.processor_seconds
+        if count:
+            self.usage[job.wish.user] = count, seconds
+        else:
+            self.usage.pop(job.wish.user, None)
+
+    def _measure(self, gone: list[Job]) -> None:
+        for job in self._started:
+            self.metrics.wait.observe(max(0, job.start - job.submitted))
+            if job.start <= job.first_promise:
+                self.metrics.promises_kept.inc()
+        self._started.clear()
+        for job in gone:
+            self.metrics.ended.labels(job.state).inc()
+
+    def _ended_while_away(self, job: Job, lasts: int | None, now: int) -> int | None:
+        """Return when a running job ended while nobody looked, None if it still runs."""
+        if lasts is not None:
+            end = job.start + min(lasts, job.wish.walltime)
+            if end > now:
+                return None
+            job.state = "timeout" if lasts > job.wish.walltime else "completed"
+            return end
+        ended = self.runner.end_of(job)
+        return None if ended is None else min(now, ended)

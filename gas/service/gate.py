@@ -1,0 +1,148 @@
+"""The gate that every request passes before anything else looks at it: who asks, how often, how much.
+
+A request without the right to be here is answered from its head alone. The body of one that has is read here, up to
+its limit and within its time, so that no route ever waits for a slow client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gas.errors import GasError
+from gas.service.limits import Limits, RateLimiter
+from gas.service.metrics import Metrics
+from gas.service.refusals import refusal, refuse
+from gas.service.rights import Principal, admit
+from gas.service.tokens import Tokens, the_service_user
+
+__all__ = ["BODY_SECONDS", "Gate", "principal_of"]
+
+log = logging.getLogger("gas.s3")
+
+BODY_SECONDS = 20.0
+"""How long a client may take to send the body of a request."""
+
+_PRINCIPAL = "gas.principal"
+
+
+def principal_of(scope: Scope) -> Principal:
+    """Return who makes a request that has passed the gate and needed a token, where tokens are in force."""
+    principal = scope[_PRINCIPAL]
+    assert isinstance(principal, Principal), "the gate lets nobody else through to a route that asks"
+    return principal
+
+
+class Gate:
+    """ASGI middleware.
+
+    Parameters
+    ----------
+    app
+        What lies behind.
+    tokens
+        Who may come in; None lets everybody in as the user who runs the service, as an operator.
+    limits, metrics
+        What a user may send, and where requests are counted.
+    """
+
+    def __init__(self, app: ASGIApp, tokens: Tokens | None, limits: Limits, metrics: Metrics) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._limits = limits
+        self._rate = RateLimiter(limits.max_rate)
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or let it through with its body read."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        status = 0
+
+        async def send_noting_status(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            scope[_PRINCIPAL] = self._identify(scope)
+            body = await self._body(scope, receive)
+        except GasError as error:
+            await refusal(error)(scope, receive, send_noting_status)
+        except TimeoutError:
+            answer = refuse(408, "Timeout", f"the body did not arrive within {BODY_SECONDS:g} s; send it again")
+            await answer(scope, receive, send_noting_status)
+        else:
+            if body is not None:
+                await self._app(scope, body, send_noting_status)
+        finally:
+            self._note(scope, status, time.perf_counter() - began)
+
+    def _identify(self, scope: Scope) -> Principal | None:
+        """Return who asks, None for nobody where nobody is enough; raise if this is not for them."""
+        public = _is_public(scope)
+        if self._tokens is None:
+            principal = the_service_user()
+        elif public:
+            return None
+        else:
+            given = [value for name, value in scope["headers"] if name == b"authorization"]
+            principal = self._tokens.authenticate(given[0].decode("latin-1") if len(given) == 1 else None)
+        admit(scope["method"], scope["path"], principal)
+        if not public:
+            self._rate.admit(principal.user, time.monotonic())
+        return principal
+
+    async def _body(self, scope: Scope, receive: Receive) -> Receive | None:
+        """Return the body, read, as an application receives it; None if the client has left."""
+        for name, value in scope["headers"]:
+            if name == b"content-length" and value.isdigit():
+                self._limits.check_size(int(value[:20]))
+        parts: list[bytes] = []
+        size, more = 0, True
+        async with asyncio.timeout(BODY_SECONDS):
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                part = message.get("body", b"")
+                size += len(part)
+                self._limits.check_size(size)
+                parts.append(part)
+                more = message.get("more_body", False)
+        given = False
+
+        async def replay() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": b"".join(parts), "more_body": False}
+
+        return replay
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "other")  # never the path itself: anybody can make one up
+        method = scope["method"] if route != "other" else "other"
+        self._metrics.requests.labels(method, route, status).observe(seconds)
+        principal = scope.get(_PRINCIPAL)
+        user = principal.user if principal is not None else None
+        log.debug(
+            "%s %s %d", method, route, status,
+            extra={"event": "request", "user": user, "milliseconds": round(seconds * 1000, 3)},
+        )  # fmt: skip
+
+
+def _is_public(scope: Scope) -> bool:
+    """Whether a request needs no token."""
+    try:
+        admit(scope["method"], scope["path"], None)
+    except GasError:
+        return False
+    return True

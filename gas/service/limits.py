@@ -1,0 +1,175 @@
+"""How much one user may take of the service: jobs, processors × walltime, bytes of a request, requests a second.
+
+Nothing here looks at a clock or counts by itself: the caller says how much there is, and when it is. Limits hold for
+operators too, so that they mean the same with and without tokens.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+
+from gas.errors import BadInput, OverLimit, TooLarge, TooMany
+
+__all__ = ["DEFAULT_REQUEST_BYTES", "Limits", "RateLimiter"]
+
+DEFAULT_REQUEST_BYTES = 4 * 2**20
+"""The largest request unless told otherwise: Linux starts no command whose arguments and environment have more than
+2 MiB together (a quarter of the usual limit of a stack), so what can be started can be sent."""
+
+_SLACK = 1e-6
+"""Seconds by which a request may come early: more than rounding makes of a time, less than anybody can use."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of every user; None is no limit.
+
+    Parameters
+    ----------
+    max_queued
+        Jobs and reservations of one user in the schedule: waiting, reserved and running ones together (as the limit of
+        this name in PBS).
+    max_processor_seconds
+        Processors × walltime summed over those, in seconds.
+    max_request_bytes
+        Bytes of a request's body.
+    max_rate
+        Requests of one user per second, see `RateLimiter`.
+
+    Raises
+    ------
+    BadInput
+        A limit under which nothing at all would be possible.
+    """
+
+    max_queued: int | None = None
+    max_processor_seconds: int | None = None
+    max_request_bytes: int | None = DEFAULT_REQUEST_BYTES
+    max_rate: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_queued", "max_processor_seconds", "max_request_bytes"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise BadInput(f"{name} {value}: must be at least 1; leave it out for no limit")
+        _check_rate(self.max_rate)
+
+    def check_queue(self, user: str, active: int, processor_seconds: int, processors: int, walltime: int) -> None:
+        """Raise if one more job would be too much.
+
+        Parameters
+        ----------
+        user
+            Whose job it would be.
+        active
+            Jobs and reservations that the user has in the schedule.
+        processor_seconds
+            Processors × walltime summed over those, in seconds.
+        processors, walltime
+            The job's; walltime in seconds.
+
+        Raises
+        ------
+        OverLimit
+            Nothing is to be queued.
+        """
+        if self.max_queued is not None and active >= self.max_queued:
+            raise OverLimit(
+                f"{user} has {_jobs(active)} waiting, reserved or running, and the limit is {self.max_queued}; "
+                "wait until one has ended, or cancel one"
+            )
+        most, more = self.max_processor_seconds, processors * walltime
+        if most is None or processor_seconds + more <= most:
+            return
+        asked = f"{processors} processors for {walltime} s are {_hours(more)}"
+        if more > most:
+            raise OverLimit(
+                f"{asked}, and the limit of all jobs of {user} together is {_hours(most)}; "
+                "ask for fewer processors or less walltime"
+            )
+        raise OverLimit(
+            f"{asked}; with the {_hours(processor_seconds)} of {user} in the schedule that is "
+            f"{_hours(processor_seconds + more)}, and the limit is {_hours(most)}; ask for fewer processors or less "
+            "walltime, wait until a job has ended, or cancel one"
+        )
+
+    def check_size(self, size: int) -> None:
+        """Raise `TooLarge` if a request's body of `size` bytes, or that many so far, is too much."""
+        if self.max_request_bytes is not None and size > self.max_request_bytes:
+            raise TooLarge(
+                f"the request has {size} bytes or more, and the limit is {self.max_request_bytes}; "
+                "put what is long into a file that the command reads"
+            )
+
+
+class RateLimiter:
+    """Requests per second and user: a bucket of tokens that `rate` refills and that holds `burst` = max(1, 2 × rate).
+
+    In any window of t seconds a user is admitted at most rate × t + burst times. Kept as the instant at which the
+    bucket is full again (the generic cell rate algorithm, ITU-T I.371, annex A; the two are the same), so that a user
+    costs one number, and none once that instant has passed. Safe to call from many threads.
+
+    Parameters
+    ----------
+    rate
+        Requests per second; None admits everything.
+    """
+
+    def __init__(self, rate: float | None) -> None:
+        _check_rate(rate)
+        self.rate = rate
+        self.burst = math.inf if rate is None else max(1.0, 2 * rate)
+        self._full_at: dict[str, float] = {}
+        self._sweep_above = 64
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """Return how many users are remembered."""
+        return len(self._full_at)
+
+    def admit(self, user: str, now: float) -> None:
+        """Take one token from a user's bucket; `now` is in seconds of a clock that never goes back.
+
+        Raises
+        ------
+        TooMany
+            The bucket is empty; its `retry_after` says in how many seconds there is a token. Nothing was taken.
+        """
+        if self.rate is None:
+            return
+        with self._lock:
+            full_at = max(self._full_at.get(user, now), now) + 1 / self.rate
+            early = full_at - now - self.burst / self.rate
+            if early > _SLACK:
+                raise TooMany(
+                    f"{user} sends more than the {self.rate:g} requests a second of the limit; "
+                    f"try again in {early:.1f} s, and ask less often",
+                    early,
+                )
+            self._full_at[user] = full_at
+            if len(self._full_at) > self._sweep_above:
+                self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        """Forget full buckets, which are as if they had never been; the next time at twice what is left."""
+        self._full_at = {user: full_at for user, full_at in self._full_at.items() if full_at > now}
+        self._sweep_above = max(64, 2 * len(self._full_at))
+
+
+def _check_rate(rate: float | None) -> None:
+    if rate is not None and not 1e-6 <= rate <= 1e6:  # also where the arithmetic above means what it says
+        raise BadInput(f"max_rate {rate:g}: must be from 1e-6 to 1e6 requests a second; leave it out for no limit")
+
+
+def _jobs(count: int) -> str:
+    return "1 job" if count == 1 else f"{count} jobs"
+
+
+def _hours(processor_seconds: int) -> str:
+    if processor_seconds < 3600:
+        return f"{processor_seconds} processor-seconds"
+    # tenths, cut off: a figure must not be rounded up to its own limit, nor beyond what an int can divide
+    tenths = processor_seconds // 360
+    return f"{tenths // 10}.{tenths % 10} processor-hours ({processor_seconds} processor-seconds)"

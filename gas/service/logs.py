@@ -1,0 +1,43 @@
+"""The service's own log on standard error: lines for people, or one JSON object a line for programs.
+
+Records carry what happened as fields (``log.info("…", extra={"event": …, "job": …})``); commands, environments, keys
+and tokens are never among them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Any, Literal
+
+from gas.times import iso_time
+
+__all__ = ["JsonLines", "begin_logging"]
+
+_ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: time (UTC), level, message, and the fields of the record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        line: dict[str, Any] = {
+            "time": iso_time(int(record.created)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: value for name, value in vars(record).items() if name not in _ORDINARY}
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def begin_logging(form: Literal["text", "json"], level: str) -> None:
+    """Send the records of the service, and warnings of everything else, to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if form == "json" else logging.Formatter("%(levelname)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("gas").setLevel(level.upper())

@@ -1,0 +1,63 @@
+"""What the service counts and measures, in the format that Prometheus reads (``GET /metrics``).
+
+Only sums and distributions: nothing here tells one user, job or command from another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+__all__ = ["Metrics"]
+
+_WAITS = (1, 10, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400)
+_LATENCIES = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+
+
+class Metrics:
+    """The metrics of one service, counted from its start."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        self._gauges = {
+            name: Gauge(f"gas_{name}", text, registry=registry)
+            for name, text in {
+                "processors": "Size of the machine",
+                "processors_in_use": "Processors that jobs and reservations hold now",
+                "jobs_queued": "Jobs that wait",
+                "jobs_reserved": "Reservations that have not begun",
+                "jobs_running": "Jobs and reservations that hold processors now",
+                "accepting": "1 if new jobs are accepted, 0 while the scheduler is drained",
+                "store_writable": "1 if the latest write of the store succeeded",
+                "promises_broken": "Promises that could not be kept, since the store was made",
+            }.items()
+        }
+        self.submitted = Counter("gas_submissions", "Accepted jobs and reservations", ["kind"], registry=registry)
+        self.refused = Counter("gas_refusals", "Refused submissions, by kind of error", ["error"], registry=registry)
+        self.ended = Counter("gas_jobs_ended", "Jobs that have left the schedule", ["state"], registry=registry)
+        self.promises_kept = Counter(
+            "gas_promises_kept", "Jobs that started no later than they were first promised", registry=registry
+        )
+        self.wait = Histogram(
+            "gas_wait_seconds", "From a job's submission to its start, on the scheduler's clock",
+            buckets=_WAITS, registry=registry,
+        )  # fmt: skip
+        self.scheduling = Histogram(
+            "gas_scheduling_seconds", "Deciding on a submission and making it durable", buckets=_LATENCIES,
+            registry=registry,
+        )  # fmt: skip
+        self.start_delay = Histogram(
+            "gas_start_delay_seconds", "From a process's planned start to when it was begun", buckets=_LATENCIES,
+            registry=registry,
+        )  # fmt: skip
+        self.requests = Histogram(
+            "gas_http_request_seconds", "Answering a request", ["method", "route", "status"], buckets=_LATENCIES,
+            registry=registry,
+        )  # fmt: skip
+
+    def text(self, present: Mapping[str, float]) -> bytes:
+        """Return all metrics as text, with these values of the gauges (named without ``gas_``)."""
+        for name, gauge in self._gauges.items():
+            gauge.set(present[name])
+        return generate_latest(self.registry)

@@ -1,0 +1,58 @@
+"""How errors are answered over HTTP: one JSON object, with the status that `gas.errors.ERRORS` gives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from fastapi.responses import JSONResponse
+
+from gas.errors import TooMany, Unauthorized, outcome_of
+from gas.service.schemas import ReserveBody, SubmitBody
+from speedup_models.fields import nearest, shown
+
+__all__ = ["first_problem", "refusal", "refuse"]
+
+
+def refuse(status: int, kind: str, message: str, availability: Any = None) -> JSONResponse:
+    """Return the answer to a request that is refused."""
+    content: dict[str, Any] = {"error": {"kind": kind, "message": message}}
+    if availability is not None:
+        content["availability"] = availability
+    return JSONResponse(content, status)
+
+
+def refusal(error: Exception, availability: Any = None) -> JSONResponse:
+    """Return the answer that an error of `gas.errors.ERRORS` becomes."""
+    outcome = outcome_of(error)
+    assert outcome is not None, f"{type(error).__name__} is not in the table of errors"
+    answer = refuse(outcome.http_status, type(error).__name__, str(error), availability)
+    if isinstance(error, Unauthorized):
+        answer.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, TooMany):
+        answer.headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+    return answer
+
+
+def first_problem(errors: Any) -> str:
+    """Return the first thing wrong with a request, its place first, with the nearest right key."""
+    error = min(errors, key=lambda e: e["type"] != "extra_forbidden")  # a mistyped key before the one it meant
+    place = ".".join(str(part) for part in error["loc"] if part not in ("process", "simulated"))
+    kind, given = error["type"], error.get("input")
+    if kind == "extra_forbidden":
+        known = [*SubmitBody.model_fields, *ReserveBody.model_fields]
+        if "actuator" in error["loc"]:
+            known = ["kind", "command", "environment", "directory", "run_time"]
+        return f"{place}: there is no such key{nearest(str(error['loc'][-1]), set(known))}"
+    if kind == "missing":
+        return f"{place}: is missing; add it"
+    if kind == "json_invalid":
+        return f"body: not JSON: {error.get('ctx', {}).get('error', 'malformed')} at byte {error['loc'][-1]}"
+    if kind == "union_tag_not_found":
+        return f"{place}: has no kind; write process or simulated"
+    if kind == "union_tag_invalid":
+        return f"{place}.kind: is neither process nor simulated"
+    if kind in ("model_attributes_type", "dict_type"):
+        return f"{place}: {shown(given)}: must be a JSON object, sent with Content-Type: application/json"
+    text = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return f"{place}: {shown(given)}: must be {text}" if text != error["msg"] else f"{place}: {shown(given)}: {text}"

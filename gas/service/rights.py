@@ -1,0 +1,244 @@
+"""Who may do what: the one table of rights, as data, and the questions asked of it.
+
+    action     nobody  user  operator   what it is
+    ---------  ------  ----  --------   ------------------------------------------------------------------------
+    page       yes     yes   yes        read the static page at /, which holds no data
+    healthz    yes     yes   yes        read whether the service lives
+    openapi    no      yes   yes        read the OpenAPI document
+    schedule   no      yes   yes        read the availability list, the machine, and of every job what the schedule
+                                        shows: id, kind, user, state, processors, walltime, actuator, all instants
+    events     no      yes   yes        follow the schedule
+    metrics    no      yes   yes        read the sums over everybody
+    plan       no      yes   yes        ask what a request would be promised
+    submit     no      yes   yes        submit a job, which then is one's own
+    reserve    no      yes   yes        make a reservation, which then is one's own
+    details    no      own   yes        read a job's name, run time, exit status, signal and message
+    command    no      own   own        read a job's command and environment
+    output     no      own   own        read what a job has written
+    cancel     no      own   yes        cancel a job or a reservation
+    machine    no      no    yes        change the machine: its size, whether it accepts jobs
+
+*Nobody* is a request without a token where tokens are in force, *own* is a job of the same user. What a job runs and
+writes may hold secrets, so that belongs to its user alone; what keeps a machine in order (who has it, how it ended,
+cancelling) is an operator's too.
+
+A request passes twice: `admit` when it arrives, before anything of it is read, and `require` once the job is known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from gas.errors import Forbidden, Unauthorized
+
+__all__ = [
+    "HOW_TO_SEND",
+    "RIGHTS",
+    "ROLES",
+    "ROUTES",
+    "Action",
+    "Principal",
+    "Right",
+    "Role",
+    "admit",
+    "allowed",
+    "hidden_keys",
+    "require",
+    "route_action",
+]
+
+Role = Literal["user", "operator"]
+Right = Literal["no", "own", "yes"]
+
+ROLES: tuple[Role, ...] = ("user", "operator")
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Whoever makes a request, as a token names them."""
+
+    user: str
+    role: Role
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether the request has the rights of an operator."""
+        return self.role == "operator"
+
+
+class Action(StrEnum):
+    """What a request can be about; the names of the table's rows."""
+
+    PAGE = "page"
+    HEALTHZ = "healthz"
+    OPENAPI = "openapi"
+    SCHEDULE = "schedule"
+    EVENTS = "events"
+    METRICS = "metrics"
+    PLAN = "plan"
+    SUBMIT = "submit"
+    RESERVE = "reserve"
+    DETAILS = "details"
+    COMMAND = "command"
+    OUTPUT = "output"
+    CANCEL = "cancel"
+    MACHINE = "machine"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table."""
+
+    nobody: Right
+    user: Right
+    operator: Right
+
+    def of(self, principal: Principal | None) -> Right:
+        """Return the entry for whoever asks."""
+        if principal is None:
+            return self.nobody
+        return self.operator if principal.is_operator else self.user
+
+
+RIGHTS: dict[Action, Row] = {
+    Action.PAGE: Row("yes", "yes", "yes"),
+    Action.HEALTHZ: Row("yes", "yes", "yes"),
+    Action.OPENAPI: Row("no", "yes", "yes"),
+    Action.SCHEDULE: Row("no", "yes", "yes"),
+    Action.EVENTS: Row("no", "yes", "yes"),
+    Action.METRICS: Row("no", "yes", "yes"),
+    Action.PLAN: Row("no", "yes", "yes"),
+    Action.SUBMIT: Row("no", "yes", "yes"),
+    Action.RESERVE: Row("no", "yes", "yes"),
+    Action.DETAILS: Row("no", "own", "yes"),
+    Action.COMMAND: Row("no", "own", "own"),
+    Action.OUTPUT: Row("no", "own", "own"),
+    Action.CANCEL: Row("no", "own", "yes"),
+    Action.MACHINE: Row("no", "no", "yes"),
+}
+
+ROUTES: dict[tuple[str, str], Action] = {
+    ("GET", "/"): Action.PAGE,
+    ("GET", "/healthz"): Action.HEALTHZ,
+    ("GET", "/openapi.json"): Action.OPENAPI,
+    ("GET", "/metrics"): Action.METRICS,
+    ("GET", "/v1/availability"): Action.SCHEDULE,
+    ("GET", "/v1/jobs"): Action.SCHEDULE,
+    ("POST", "/v1/jobs"): Action.SUBMIT,
+    ("GET", "/v1/jobs/{id}"): Action.SCHEDULE,  # and `hidden_keys` of the answer
+    ("DELETE", "/v1/jobs/{id}"): Action.CANCEL,
+    ("GET", "/v1/jobs/{id}/output"): Action.OUTPUT,
+    ("POST", "/v1/reservations"): Action.RESERVE,
+    ("POST", "/v1/plan"): Action.PLAN,
+    ("GET", "/v1/machine"): Action.SCHEDULE,
+    ("PUT", "/v1/machine"): Action.MACHINE,
+    ("GET", "/v1/events"): Action.EVENTS,
+}
+"""Every route of the service, as the OpenAPI document writes it, and what it does; HEAD goes as GET."""
+
+_JOB_KEYS: dict[Action, frozenset[str]] = {
+    Action.DETAILS: frozenset({"name", "run_time", "exit_status", "signal", "message"}),
+    Action.COMMAND: frozenset({"command"}),
+}
+"""The keys of a job on the wire that are not part of the schedule (its environment is never sent)."""
+
+_DOING: dict[Action, str] = {
+    Action.PAGE: "reading the page",
+    Action.HEALTHZ: "reading the service's health",
+    Action.OPENAPI: "reading the OpenAPI document",
+    Action.SCHEDULE: "reading the schedule",
+    Action.EVENTS: "following the schedule",
+    Action.METRICS: "reading the metrics",
+    Action.PLAN: "planning",
+    Action.SUBMIT: "submitting a job",
+    Action.RESERVE: "making a reservation",
+    Action.DETAILS: "reading the details of",
+    Action.COMMAND: "reading the command of",
+    Action.OUTPUT: "reading the output of",
+    Action.CANCEL: "cancelling",
+    Action.MACHINE: "changing the machine",
+}
+
+_PATTERNS = [
+    (method, re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template))), action)
+    for (method, template), action in ROUTES.items()
+]
+
+
+def allowed(action: Action, principal: Principal | None, owner: str | None = None) -> bool:
+    """Return whether somebody may do something; `owner` is the user of the job that it is about.
+
+    A job without an owner is nobody's own.
+    """
+    right = RIGHTS[action].of(principal)
+    return right == "yes" or (right == "own" and principal is not None and owner == principal.user)
+
+
+def require(action: Action, principal: Principal | None, owner: str | None = None, what: str = "the job") -> None:
+    """Raise unless somebody may do something; `what` is how the message names the job it is about.
+
+    Raises
+    ------
+    Unauthorized
+        Nobody asks, and this is not for nobody.
+    Forbidden
+        Somebody asks who has not the right.
+    """
+    if allowed(action, principal, owner):
+        return
+    row = RIGHTS[action]
+    doing = _DOING[action] if row.user != "own" else f"{_DOING[action]} {what}"
+    if principal is None:
+        raise Unauthorized(f"{doing} needs a token; {HOW_TO_SEND}")
+    you = f"you are {principal.user} with the role {principal.role}"
+    if row.user == "no":
+        raise Forbidden(f"{doing} is for operators, {you}; use a token of the role operator, or ask an operator")
+    whose = "nobody" if owner is None else owner
+    if row.operator == "yes":
+        raise Forbidden(f"{doing} is for its user ({whose}) and for operators, {you}; ask one of them")
+    raise Forbidden(f"{doing} is for its user ({whose}) alone, {you}; ask {whose}")
+
+
+HOW_TO_SEND = (
+    "send the header Authorization: Bearer TOKEN (gas takes TOKEN from $GAS_TOKEN, or from the token_file of the "
+    "configuration); the operator of the service makes one with `gas token add USER`"
+)
+
+
+def route_action(method: str, template: str) -> Action:
+    """Return what a route does; `template` is its path as the OpenAPI document writes it.
+
+    Raises
+    ------
+    LookupError
+        The table of routes does not have it: a route is not served before it has its rights.
+    """
+    method = "GET" if method == "HEAD" else method
+    if (method, template) not in ROUTES:
+        raise LookupError(f"{method} {template}: is not in gas.service.rights.ROUTES; say there what it does")
+    return ROUTES[method, template]
+
+
+def admit(method: str, path: str, principal: Principal | None) -> Action | None:
+    """Let a request through to its route, or raise as `require` does; return what it is about.
+
+    This comes before anything else of the request is looked at. Whose the job is that `path` names is not known yet,
+    so what is somebody's for their own jobs passes here, and the route asks `require` with the owner. What is no route
+    (None) passes with a token only: who has none learns nothing, not even which routes there are.
+    """
+    method = "GET" if method == "HEAD" else method
+    for known, pattern, action in _PATTERNS:
+        if known == method and pattern.fullmatch(path):
+            require(action, principal, principal.user if principal is not None else None)
+            return action
+    if principal is None:
+        raise Unauthorized(f"this service needs a token; {HOW_TO_SEND}")
+    return None
+
+
+def hidden_keys(principal: Principal | None, owner: str | None) -> frozenset[str]:
+    """Return the keys of a job on the wire that are null for somebody."""
+    return frozenset().union(*(keys for action, keys in _JOB_KEYS.items() if not allowed(action, principal, owner)))
