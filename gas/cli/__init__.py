@@ -8,8 +8,12 @@ Its modules:
     plan            plan
     submit          submit
     jobs            status, wait, logs, cancel, reserve
+    follow          status --follow
+    states          jobs in words, and how the end of one becomes an exit code
     schedulers      availability, endpoints
     serve           serve
+    token           token add, list, revoke
+    machine         resize, accept
     demo            demo
     fit             fit
     logs            reading a log that the user named

@@ -22,6 +22,7 @@ from gas.cli.plan import plan_command
 from gas.cli.schedulers import availability_command, endpoints_command
 from gas.cli.serve import serve_command
 from gas.cli.submit import submit_command
+from gas.cli.token import token_app
 from gas.errors import Missing, outcome_of
 from speedup_models.fields import nearest
 
@@ -103,6 +104,7 @@ app.command("reserve")(reserve_command)
 app.command("availability")(availability_command)
 app.command("endpoints")(endpoints_command)
 app.command("serve")(serve_command)
+app.add_typer(token_app, name="token")
 app.command("fit")(fit)
 
 

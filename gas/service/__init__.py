@@ -9,9 +9,23 @@ Its modules, from the bottom:
     records      what wrappers wrote of their jobs
     processes    starting, cancelling and settling wrappers
     runner       the processes of the jobs that run
+    feed         what has changed, for those who follow
+    metrics      what is counted and measured
+    book         jobs, schedule and store, kept equal
+    retention    how long ended jobs are kept
+    rights       who may do what: the table
+    limits       how much one user may take
+    token_file   salted hashes of bearer tokens
+    tokens       who asks
     live         `LiveScheduler`: all of it together, safe to call from many threads
     schemas      bodies of requests and answers
+    planning     planning for a client
+    refusals     how errors are answered
+    gate         what every request passes first
+    stream       the event stream of one client
+    page         the page at /
     app          the routes of DESIGN.md over a `LiveScheduler`
     preload      a log, or a generated load, as the state to begin with
+    logs         the service's own log
     server       `serve` and `Embedded`: the app on a socket
 """

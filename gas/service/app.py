@@ -6,12 +6,8 @@ The core raises, this edge translates (`gas.service.refusals`). Who asks is know
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import logging
-import re
 from collections.abc import AsyncIterator
-from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
@@ -26,7 +22,8 @@ from gas.service.gate import Gate, principal_of
 from gas.service.jobs import Job
 from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
-from gas.service.planning import PlanBody, plan_for
+from gas.service.page import page
+from gas.service.planning import PlanAnswer, PlanBody, plan_for
 from gas.service.refusals import first_problem, refusal, refuse
 from gas.service.rights import RIGHTS, Action, Principal, hidden_keys, require, route_action
 from gas.service.schemas import (
@@ -118,7 +115,7 @@ def _add_schedule(app: FastAPI, scheduler: LiveScheduler) -> None:
             return Response(status_code=304, headers={"ETag": etag})
         return JSONResponse(answer.to_wire(), headers={"ETag": etag})
 
-    @app.post("/v1/plan", response_model=dict[str, Any])
+    @app.post("/v1/plan", response_model=PlanAnswer)
     def plan(body: PlanBody) -> Any:
         """Return what would finish first, as `gas plan --json` does; nothing is queued."""
         return JSONResponse(plan_for(body, scheduler.availability()))
@@ -191,12 +188,11 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
 
 
 def _add_operation(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None) -> None:
-    document, policy = _page()
-
     @app.get("/", response_class=HTMLResponse)
-    async def page() -> Any:
+    async def root() -> Any:
         """Return the page that shows the schedule; it holds no data and fetches them with its user's token."""
-        return HTMLResponse(document, headers={"Content-Security-Policy": policy, "Cache-Control": "no-cache"})
+        document = page()
+        return HTMLResponse(document.html, headers=document.headers)
 
     @app.get(
         "/healthz",
@@ -235,27 +231,6 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None
 
 def _machine_for(machine: dict[str, Any], caller: Principal, tokens: Tokens | None) -> dict[str, Any]:
     return {**machine, "user": caller.user, "role": caller.role, "access": tokens is not None}
-
-
-def _page() -> tuple[str, str]:
-    """Return the page and the policy under which a browser runs its own script and nothing else."""
-    document = (files("gas.service") / "page" / "index.html").read_text(encoding="utf-8")
-
-    def hashes(tag: str) -> str:
-        parts = re.findall(rf"<{tag}>(.*?)</{tag}>", document, re.DOTALL)
-        return " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(p.encode()).digest()).decode()}'" for p in parts)
-
-    policy = {
-        "default-src": "'none'",
-        "script-src": hashes("script"),
-        "style-src": hashes("style"),
-        "connect-src": "'self'",
-        "img-src": "data:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-        "frame-ancestors": "'none'",
-    }
-    return document, "; ".join(f"{name} {value}" for name, value in policy.items())
 
 
 def _add_events(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gas.compiled import available
-from gas.errors import StoreFailed
+from gas.errors import BadInput, Conflict, StoreFailed
 from gas.s3 import S3, Entry, Event, Machine, State
 from gas.service.clock import Clock
 from gas.service.feed import Feed
@@ -75,6 +75,31 @@ class Book:
         self.remember()
         self.read_back()
 
+    @classmethod
+    def open(
+        cls, name: str, processors: int | None, store: Store, clock: Clock | None, clock_speed: float, state: Path
+    ) -> Book:
+        """Return the book that a store holds; `gas.service.live` says what the parameters mean."""
+        meta = store.meta()
+        if processors is None:
+            if "processors" not in meta:
+                raise BadInput(f"--processors: say how large the machine is; {state} is new")
+            processors = int(meta["processors"])
+        if int(meta.get("processors", processors)) != processors:
+            raise Conflict(
+                f"{state}: belongs to a machine of {meta['processors']} processors, not {processors}; "
+                "use another --state or that size (gas resize changes it)"
+            )
+        if clock is None:
+            before = meta.get("clock")
+            if before is None:
+                clock = Clock(clock_speed)
+            else:
+                origin, real_origin, speed = map(float, before.split())
+                shown = Clock(speed, origin=origin, real_origin=real_origin).now()
+                clock = Clock(clock_speed, origin=shown if speed != 1 or clock_speed != 1 else None)
+        return cls(name, processors, store, clock, state / "jobs")
+
     # ---------------------------------------------------------------------------------------------------- ask
 
     @property
@@ -96,6 +121,31 @@ class Book:
             "queued": schedule.counts[0],
             "running": schedule.counts[2],
             "reserved": schedule.counts[1],
+            "promises_broken": self.broken,
+        }
+
+    def health(self) -> dict[str, object]:
+        """Return how the service is, as ``GET /healthz`` says it."""
+        present, problem = self.present(), self.problem
+        told = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "promises_broken")
+        return {
+            "status": "ok" if problem is None else "degraded",
+            "problem": problem,
+            **{name: present[name] for name in told},
+        }
+
+    def gauges(self) -> dict[str, float]:
+        """Return the present values of the gauges of `gas.service.metrics`."""
+        schedule = self.machine.schedule
+        queued, reserved, running = schedule.counts
+        return {
+            "processors": self.processors,
+            "processors_in_use": schedule.in_use,
+            "jobs_queued": queued,
+            "jobs_reserved": reserved,
+            "jobs_running": running,
+            "accepting": float(self.accepting),
+            "store_writable": float(self.problem is None),
             "promises_broken": self.broken,
         }
 
@@ -192,6 +242,7 @@ class Book:
         self._broken_before = self.broken
         schedule.broken.clear()
         self._measure(gone)
+        self._log(gone, changed)
         self.feed.append([replace(job) for job in (*gone, *changed)], self.present())
         for job in begin:
             if job.id not in self.processes:
@@ -291,6 +342,13 @@ class Book:
         self._started.clear()
         for job in gone:
             self.metrics.ended.labels(job.state).inc()
+
+    def _log(self, gone: list[Job], changed: list[Job]) -> None:
+        if not log.isEnabledFor(logging.INFO):
+            return
+        for job in (*gone, *changed):
+            told = {"event": "job", "job": job.id, "user": job.wish.user, "state": job.state, "promise": job.promise}
+            log.info("job %d of %s: %s", job.id, job.wish.user, job.state, extra=told)
 
     def _ended_while_away(self, job: Job, lasts: int | None, now: int) -> int | None:
         """Return when a running job ended while nobody looked, None if it still runs."""

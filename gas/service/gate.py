@@ -52,6 +52,7 @@ class Gate:
     def __init__(self, app: ASGIApp, tokens: Tokens | None, limits: Limits, metrics: Metrics) -> None:
         self._app = app
         self._tokens = tokens
+        self._everybody = the_service_user() if tokens is None else None
         self._limits = limits
         self._rate = RateLimiter(limits.max_rate)
         self._metrics = metrics
@@ -88,14 +89,14 @@ class Gate:
         """Return who asks, None for nobody where nobody is enough; raise if this is not for them."""
         public = _is_public(scope)
         if self._tokens is None:
-            principal = the_service_user()
+            principal = self._everybody
         elif public:
             return None
         else:
             given = [value for name, value in scope["headers"] if name == b"authorization"]
             principal = self._tokens.authenticate(given[0].decode("latin-1") if len(given) == 1 else None)
         admit(scope["method"], scope["path"], principal)
-        if not public:
+        if principal is not None and not public:
             self._rate.admit(principal.user, time.monotonic())
         return principal
 

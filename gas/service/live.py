@@ -8,8 +8,6 @@ starts what falls due.
 from __future__ import annotations
 
 import logging
-import shutil
-import sqlite3
 import threading
 import time
 from collections import OrderedDict
@@ -30,6 +28,7 @@ from gas.service.feed import Feed
 from gas.service.jobs import Job, Wish
 from gas.service.limits import Limits
 from gas.service.metrics import Metrics
+from gas.service.retention import Retention
 from gas.service.runner import POLL_SECONDS, command_of
 from gas.service.store import Store
 from gas.service.tokens import the_service_user
@@ -40,9 +39,6 @@ log = logging.getLogger("gas.s3")
 
 REFUSALS = 10_000
 """How many refused client keys are remembered."""
-
-RETENTION_PAUSE_SECONDS = 3600.0
-"""How often ended jobs that are old enough are forgotten."""
 
 
 @dataclass(frozen=True)
@@ -91,40 +87,19 @@ class LiveScheduler:
         (state / "jobs").mkdir(parents=True, exist_ok=True)
         self._store = Store(state / "s3.sqlite", the_service_user().user)
         try:
-            self._book = self._open(processors, clock, clock_speed)
+            self._book = Book.open(name, processors, self._store, clock, clock_speed, state)
         except BaseException:
             self._store.close()
             raise
-        self._keep = keep
         self._limits = limits or Limits()
         self._lock = threading.RLock()
+        self._retention = Retention(keep, self._store, self._book.runner, self._book.clock, self._lock)
         self._wake = threading.Condition(self._lock)
         self._sleeps_until = 0.0
         self._stopping = False
         self._draining = False
         self._thread: threading.Thread | None = None
         self._refused: OrderedDict[tuple[str, str], str] = OrderedDict()
-
-    def _open(self, processors: int | None, clock: Clock | None, clock_speed: float) -> Book:
-        meta = self._store.meta()
-        if processors is None:
-            if "processors" not in meta:
-                raise BadInput(f"--processors: say how large the machine is; {self._directory} is new")
-            processors = int(meta["processors"])
-        if int(meta.get("processors", processors)) != processors:
-            raise Conflict(
-                f"{self._directory}: belongs to a machine of {meta['processors']} processors, not {processors}; "
-                "use another --state or that size (gas resize changes it)"
-            )
-        if clock is None:
-            before = meta.get("clock")
-            if before is None:
-                clock = Clock(clock_speed)
-            else:
-                origin, real_origin, speed = map(float, before.split())
-                shown = Clock(speed, origin=origin, real_origin=real_origin).now()
-                clock = Clock(clock_speed, origin=shown if speed != 1 or clock_speed != 1 else None)
-        return Book(self.name, processors, self._store, clock, self._directory / "jobs")
 
     # ---------------------------------------------------------------------------------------------------- life
 
@@ -137,6 +112,7 @@ class LiveScheduler:
         """Stop starting jobs; those that run go on by themselves."""
         with self._wake:
             self._stopping = True
+            self._retention.stop()
             self._wake.notify_all()
         if self._thread is not None:
             self._thread.join()
@@ -145,11 +121,8 @@ class LiveScheduler:
             self._store.close()
 
     def _run(self) -> None:
-        forget_at = time.monotonic()
         while True:
-            if self._keep is not None and time.monotonic() >= forget_at:
-                self._forget_old()
-                forget_at = time.monotonic() + RETENTION_PAUSE_SECONDS
+            self._retention.keep_to()
             with self._wake:
                 if self._stopping:
                     return
@@ -174,23 +147,6 @@ class LiveScheduler:
         if self._book.processes:
             waits.append(POLL_SECONDS)
         return min(waits)
-
-    def _forget_old(self) -> None:
-        """Forget what ended long enough ago: first what it wrote, then that it was."""
-        assert self._keep is not None, "asked for only where there is a rule"
-        try:
-            while True:
-                with self._lock:
-                    old = [] if self._stopping else self._store.ended_before(self.clock.now() - self._keep, 500)
-                if not old:
-                    return
-                for id in old:
-                    shutil.rmtree(self._book.runner.directory_of(id), ignore_errors=True)
-                with self._lock:
-                    self._store.remove(old)
-                log.info("%d ended jobs forgotten", len(old), extra={"event": "forgotten", "jobs": len(old)})
-        except sqlite3.Error as error:
-            log.error("ended jobs cannot be forgotten: %s", error, extra={"event": "store_failed"})
 
     # ----------------------------------------------------------------------------------------------------- ask
 
@@ -254,28 +210,11 @@ class LiveScheduler:
 
     def health(self) -> dict[str, object]:
         """Return how the service is, without waiting for anything: the lock may be held by a disk that hangs."""
-        present, problem = self._machine(), self._book.problem
-        kept = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "promises_broken")
-        return {
-            "status": "ok" if problem is None else "degraded",
-            "problem": problem,
-            **{name: present[name] for name in kept},
-        }
+        return {**self._book.health(), "accepting": self._accepting}
 
     def metrics_text(self) -> bytes:
         """Return the metrics in the format of Prometheus, without waiting for anything."""
-        present = self._machine()
-        values = {
-            "processors": present["processors"],
-            "processors_in_use": present["in_use"],
-            "jobs_queued": present["queued"],
-            "jobs_reserved": present["reserved"],
-            "jobs_running": present["running"],
-            "accepting": float(present["accepting"]),
-            "store_writable": float(self._book.problem is None),
-            "promises_broken": present["promises_broken"],
-        }
-        return self.metrics.text(values)
+        return self.metrics.text({**self._book.gauges(), "accepting": float(self._accepting)})
 
     @contextmanager
     def frozen(self) -> Iterator[Machine]:

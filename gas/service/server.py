@@ -168,6 +168,7 @@ def serve(
     """
     try:
         server = _Server(scheduler, tokens, limits, encryption)
+        server.config.load()  # certificates are read here
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise BadInput(f"--ssl-certfile, --ssl-keyfile: cannot be used: {error}") from None
     signal.signal(signal.SIGUSR1, lambda number, frame: scheduler.drain())

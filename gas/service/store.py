@@ -48,8 +48,8 @@ DROP TABLE jobs_1;
 """
 
 _WISH = (
-    "id", "user", "kind", "name", "processors", "walltime", "actuator", "command", "environment", "directory", "run_time",
-    "wished_start", "start_by", "client_key", "submitted", "first_promise",
+    "id", "user", "kind", "name", "processors", "walltime", "actuator", "command", "environment", "directory",
+    "run_time", "wished_start", "start_by", "client_key", "submitted", "first_promise",
 )  # fmt: skip
 _LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message")
 _COLUMNS = (*_WISH, *_LIFE)

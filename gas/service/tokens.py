@@ -1,367 +1,36 @@
-"""Bearer tokens: a file of salted hashes that says who may ask, and the check of a request against it.
-
-    add_token, revoke_tokens, read_tokens    change and read the file; what the command line does
-    Tokens                                   the file as a running service sees it
-
-A token is written ``gas_<id>_<secret>``. The id (8 hexadecimal digits) is public and finds the record, so that a
-request costs one hash whatever the number of users; the secret has 256 random bits and is kept nowhere but with its
-user. The file is JSON of the schema ``gas.tokens/1``, of mode 0600, and replaced as a whole: a reader sees it before or
-after a change, and what `add_token` returned is on disk. An empty list lets nobody in; only a service that was started
-without a tokens file asks nobody for one.
-"""
+"""Who asks: the check of a request's bearer token against the tokens file, as a running service sees it."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import hashlib
 import hmac
-import json
 import logging
 import os
 import pwd
 import re
-import secrets
-import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from gas.errors import BadInput, Conflict, GasError, NotFound, StoreFailed, Unauthorized
-from gas.service.rights import HOW_TO_SEND, ROLES, Principal, Role
-from gas.times import LATEST, iso_time
-from speedup_models.fields import FieldError, Fields, quoted
+from gas.errors import GasError, Unauthorized
+from gas.service.rights import HOW_TO_SEND, Principal
+from gas.service.token_file import (
+    NOBODY,
+    TOKEN,
+    USER,
+    Signature,
+    TokenRecord,
+    hash_of,
+    read_signed,
+    signature_of,
+)
+from gas.times import iso_time
 
-__all__ = [
-    "SCHEMA",
-    "Principal",
-    "TokenRecord",
-    "Tokens",
-    "add_token",
-    "read_tokens",
-    "revoke_tokens",
-    "the_service_user",
-]
+__all__ = ["Principal", "Tokens", "the_service_user"]
 
-SCHEMA = "gas.tokens/1"
-
-_LARGEST_FILE = 2**24  # bytes: some 50,000 tokens
-_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,63}", re.ASCII)
-_ID = re.compile(r"[0-9a-f]{8}", re.ASCII)
-_TOKEN = re.compile(r"gas_([0-9a-f]{8})_([A-Za-z0-9_-]{43})", re.ASCII)
 _HEADER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +(\S+) *", re.ASCII)
 
 log = logging.getLogger("gas.s3")
-
-
-@dataclass(frozen=True)
-class TokenRecord:
-    """What is kept of a token; instants in epoch seconds, `expires` the first one at which it is refused."""
-
-    id: str
-    user: str
-    role: Role
-    salt: bytes = field(repr=False)
-    hash: bytes = field(repr=False)
-    created: int
-    label: str | None = None
-    expires: int | None = None
-
-    def expired(self, now: float) -> bool:
-        """Return whether the token is refused by `now`."""
-        return self.expires is not None and now >= self.expires
-
-
-def _hash(salt: bytes, secret: str) -> bytes:
-    # One SHA-256, no slow password hash: the secret is not a person's choice but 256 random bits, which nobody can
-    # try through however fast the hash, and every request pays for it. The salt makes equal secrets look different.
-    return hashlib.sha256(salt + secret.encode("ascii")).digest()
-
-
-_NOBODY = TokenRecord("", "", "user", bytes(16), bytes(32), 0)
-"""Compared with when there is no such id, so that the time of an answer tells nothing about ids."""
-
-
-# ------------------------------------------------------------------------------------------------------------ the file
-
-
-def read_tokens(path: Path) -> list[TokenRecord]:
-    """Return the records of a tokens file in the order they were made.
-
-    Raises
-    ------
-    BadInput
-        There is no such file, somebody else could write it, or it is malformed; the message names the place.
-    """
-    return _read(path)[0]
-
-
-def add_token(
-    path: Path,
-    user: str,
-    role: Role = "user",
-    *,
-    label: str | None = None,
-    expires_in: int | None = None,
-    now: int | None = None,
-) -> tuple[str, TokenRecord]:
-    """Make a token, which only this return value holds, and add its record to a file that may not exist yet.
-
-    Parameters
-    ----------
-    user
-        Whose token it is: letters, digits and ``. _ - @``, at most 64. A user may have several.
-    expires_in
-        Seconds after which it is refused; None for never.
-    now
-        Epoch seconds; None for the present.
-
-    Raises
-    ------
-    BadInput
-        A user, label or file that cannot be used.
-    Conflict
-        The user is called as the id of a token, so that `revoke_tokens` could mean either.
-    StoreFailed
-        The change is not on disk; the message says how the file is.
-    """
-    created = int(time.time()) if now is None else now
-    if not _USER.fullmatch(user):
-        raise BadInput(f"user {quoted(user)}: {_USER_RULE}")
-    if role not in ROLES:
-        raise BadInput(f"role {quoted(role)}: must be user or operator")
-    if label is not None and not _is_label(label):
-        raise BadInput(f"label {quoted(label)}: {_LABEL_RULE}")
-    expires = None if expires_in is None else created + expires_in
-    with _changing(path) as records:
-        taken = {record.id for record in records}
-        if user in taken:
-            raise Conflict(
-                f"user {user}: is also the id of a token; revoke that token first, or name the user otherwise"
-            )
-        taken |= {record.user for record in records} | {user}
-        id = secrets.token_hex(4)
-        while id in taken:
-            id = secrets.token_hex(4)
-        secret, salt = secrets.token_urlsafe(32), secrets.token_bytes(16)
-        record = TokenRecord(id, user, role, salt, _hash(salt, secret), created, label, expires)
-        records.append(record)
-    return f"gas_{id}_{secret}", record
-
-
-def revoke_tokens(path: Path, which: str) -> list[TokenRecord]:
-    """Take the token with an id (a whole token will do), or all tokens of a user, out of a file; return them.
-
-    Raises
-    ------
-    NotFound
-        There is none; the file is as before.
-    BadInput
-        A file that cannot be used.
-    StoreFailed
-        The change is not on disk; the message says how the file is.
-    """
-    token = _TOKEN.fullmatch(which)
-    wanted = token[1] if token else which.removeprefix("gas_") if _ID.fullmatch(which.removeprefix("gas_")) else which
-    if not path.exists():
-        raise NotFound(f"{path}: there is no such file, so there are no tokens")
-    with _changing(path) as records:
-        revoked = [r for r in records if r.id == wanted] or [r for r in records if r.user == which]
-        if not revoked:
-            # what looks like a token may be one with a slip in it: it is not repeated
-            shown = "a token that was given whole" if which.startswith("gas_") else f"the id or user {quoted(which)}"
-            raise NotFound(f"{path}: has nothing of {shown}; `gas token list` shows what there is")
-        records[:] = [r for r in records if r not in revoked]
-    return revoked
-
-
-@contextlib.contextmanager
-def _changing(path: Path) -> Iterator[list[TokenRecord]]:
-    """Give out the records to be changed in place, and write them; one process at a time."""
-    path = Path(os.path.realpath(path))  # what a link names is replaced, not the link
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # not the file itself, which is replaced: who waited for it would hold the lock of a file that is gone
-        lock = os.open(
-            path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-        )
-    except OSError as error:
-        raise StoreFailed(f"{path}: cannot be written: {error.strerror}; no token was added or revoked") from None
-    try:
-        _give_to_the_service(lock, path)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        records = read_tokens(path) if path.exists() else []
-        yield records
-        _write(path, records)
-    finally:
-        os.close(lock)
-
-
-def _write(path: Path, records: list[TokenRecord]) -> None:
-    """Replace the file, durably, or leave it as it is."""
-    document = {"schema": SCHEMA, "tokens": [_to_wire(record) for record in records]}
-    new = path.with_name(path.name + ".new")  # one name, under the lock: a crash leaves one such file at most
-    try:
-        new.unlink(missing_ok=True)
-        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            os.fchmod(handle, 0o600)
-            _give_to_the_service(handle, path)
-            json.dump(document, file, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(handle)
-        new.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            new.unlink(missing_ok=True)
-        raise StoreFailed(f"{path}: cannot be written: {error.strerror}; no token was added or revoked") from None
-    try:
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-    except OSError as error:
-        raise StoreFailed(
-            f"{path}: was changed, but the change may not outlive a crash of the machine: {error.strerror}; "
-            "look with `gas token list`, and repeat it"
-        ) from None
-
-
-def _give_to_the_service(handle: int, path: Path) -> None:
-    """Leave what root writes with whoever has the tokens, or their folder: the service may run as somebody else."""
-    if os.geteuid() == 0 and os.fstat(handle).st_nlink == 1:  # not another file that was linked here
-        found = (path if path.exists() else path.parent).stat()
-        os.fchown(handle, found.st_uid, found.st_gid)
-
-
-# ------------------------------------------------------------------------------------------------------------- reading
-
-_USER_RULE = "a user has letters, digits and . _ - @ (neither . - nor @ first), at most 64"
-_LABEL_RULE = "a label is one line of 1 to 200 printable characters"
-
-
-def _is_label(text: object) -> bool:
-    return isinstance(text, str) and 0 < len(text) <= 200 and text.isprintable()
-
-
-_Signature = tuple[int, ...]
-
-
-def _signature(found: os.stat_result) -> _Signature:
-    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev, found.st_ctime_ns, found.st_mode
-
-
-def _read(path: Path) -> tuple[list[TokenRecord], _Signature]:
-    """Return the records of a file and what tells this content from another."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not make the service wait
-    except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such file; `gas token add USER` makes one") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-    try:
-        found = os.fstat(handle)
-        _check_safe(path, found)
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            text = file.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-    finally:
-        os.close(handle)
-    try:
-        return _records(json.loads(text), str(path)), _signature(found)
-    except FieldError as error:
-        raise BadInput(str(error)) from None
-    except RecursionError:
-        raise BadInput(f"{path}: is not a tokens file: nested too deeply") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: is not a tokens file: byte {error.start} is not UTF-8") from None
-    except ValueError as error:
-        raise BadInput(f"{path}: is not a tokens file: not JSON: {error}") from None
-
-
-def _check_safe(path: Path, found: os.stat_result) -> None:
-    """Refuse what is no tokens file by its looks, or what somebody else could write."""
-    if not stat.S_ISREG(found.st_mode):
-        raise BadInput(f"{path}: is not a file")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise BadInput(
-            f"{path}: can be written by others than its owner (mode {stat.S_IMODE(found.st_mode):04o}), who could "
-            f"add a token for themselves; after `chmod 600 {path}` look through it with `gas token list`"
-        )
-    if found.st_uid not in (0, os.geteuid()):
-        raise BadInput(
-            f"{path}: belongs to another user (uid {found.st_uid}), who could add a token; it must belong to the "
-            f"user of the service (uid {os.geteuid()}) or to root"
-        )
-    if found.st_size > _LARGEST_FILE:
-        raise BadInput(f"{path}: has {found.st_size} bytes; a tokens file has at most {_LARGEST_FILE}")
-
-
-def _records(document: object, place: str) -> list[TokenRecord]:
-    table = Fields(document, place)
-    table.text("schema", choices=[SCHEMA])
-    entries = table.value("tokens")
-    table.done()
-    if not isinstance(entries, list):
-        raise table.fail("tokens", "is not a list")
-    records: list[TokenRecord] = []
-    ids: set[str] = set()
-    for i, entry in enumerate(entries):
-        record = _record(Fields(entry, f"{place} tokens[{i}]"))
-        if record.id in ids:
-            raise table.fail(f"tokens[{i}]", f"has the id {record.id} of another; delete one of them")
-        ids.add(record.id)
-        records.append(record)
-    return records
-
-
-def _record(fields: Fields) -> TokenRecord:
-    # values of the keys that hold, or by a slip could hold, something secret are not repeated in messages
-    id = fields.value("id")
-    if not isinstance(id, str) or not _ID.fullmatch(id):
-        raise fields.fail("id", "is not 8 hexadecimal digits")
-    user = fields.text("user")
-    if not _USER.fullmatch(user):
-        raise fields.fail("user", f"{quoted(user)}: {_USER_RULE}")
-    role: Role = fields.text("role", choices=ROLES)
-    salt, hash = _bytes(fields, "salt", 16), _bytes(fields, "hash", 32)
-    created = fields.integer("created", minimum=0, maximum=LATEST)
-    label = fields.value("label", None)
-    if label is not None and not _is_label(label):
-        raise fields.fail("label", _LABEL_RULE)
-    expires = fields.value("expires", None)
-    if expires is not None:
-        expires = fields.integer("expires", minimum=0, maximum=LATEST)
-    fields.done()
-    return TokenRecord(id, user, role, salt, hash, created, label, expires)
-
-
-def _bytes(fields: Fields, key: str, length: int) -> bytes:
-    value = fields.value(key)
-    if not isinstance(value, str) or not re.fullmatch(f"[0-9a-f]{{{2 * length}}}", value):
-        raise fields.fail(key, f"is not {2 * length} hexadecimal digits")
-    return bytes.fromhex(value)
-
-
-def _to_wire(record: TokenRecord) -> dict[str, Any]:
-    wire: dict[str, Any] = {
-        "id": record.id,
-        "user": record.user,
-        "role": record.role,
-        "salt": record.salt.hex(),
-        "hash": record.hash.hex(),
-        "created": record.created,
-    }
-    return wire | {key: value for key in ("label", "expires") if (value := getattr(record, key)) is not None}
-
-
-# ----------------------------------------------------------------------------------------------------------- a service
 
 
 class Tokens:
@@ -388,7 +57,7 @@ class Tokens:
         self._clock = clock
         self._lock = threading.Lock()
         self._problem: str | None = None
-        records, self._seen = _read(path)
+        records, self._seen = read_signed(path)
         self._records: dict[str, TokenRecord] = {record.id: record for record in records}
 
     def authenticate(self, header: str | None) -> Principal:
@@ -405,12 +74,12 @@ class Tokens:
         given = _HEADER.fullmatch(header) if len(header) <= 200 else None
         if given is None:
             raise Unauthorized(f"the Authorization header is not of the form Bearer TOKEN; {HOW_TO_SEND}")
-        token = _TOKEN.fullmatch(given[1])
+        token = TOKEN.fullmatch(given[1])
         if token is None:
             raise Unauthorized("the token is not of the form gas_ID_SECRET; copy it anew, whole, as it was printed")
-        record = records.get(token[1], _NOBODY)
-        right = hmac.compare_digest(_hash(record.salt, token[2]), record.hash)
-        if not right or record is _NOBODY:
+        record = records.get(token[1], NOBODY)
+        right = hmac.compare_digest(hash_of(record.salt, token[2]), record.hash)
+        if not right or record is NOBODY:
             raise Unauthorized(
                 "the token is not known to this service: mistyped, revoked, or of another one; ask its operator for a "
                 "new one (`gas token add USER`)"
@@ -425,7 +94,7 @@ class Tokens:
     def _current(self) -> dict[str, TokenRecord]:
         """Return the records by id, read again if the file changed."""
         try:
-            found: _Signature | None = _signature(self.path.stat())
+            found: Signature | None = signature_of(self.path.stat())
         except OSError:
             found = None
         with self._lock:
@@ -437,7 +106,7 @@ class Tokens:
 
     def _read_again(self) -> None:
         try:
-            records, self._seen = _read(self.path)
+            records, self._seen = read_signed(self.path)
         except GasError as error:
             self._records, self._seen = {}, ()
             if str(error) != self._problem:  # once, not in every request
@@ -460,4 +129,4 @@ def the_service_user() -> Principal:
     except KeyError:  # in a container
         name = f"uid{os.geteuid()}"
     name = re.sub(r"[^A-Za-z0-9._@-]", "_", name)[:64]
-    return Principal(name if _USER.fullmatch(name) else f"_{name}"[:64], "operator")
+    return Principal(name if USER.fullmatch(name) else f"_{name}"[:64], "operator")

@@ -7,6 +7,8 @@ import sys
 import time
 
 import pytest
+import requests
+import trustme
 
 GAS = [sys.executable, "-m", "gas"]
 
@@ -118,3 +120,97 @@ def test_a_store_of_another_size_is_refused(gas, tmp_path):
     stop(service)
     other = gas("serve", "--port", "0", "--processors", "5", "--state", str(tmp_path / "state"))
     assert (other.code, "belongs to a machine of 4 processors" in other.err) == (1, True)
+
+
+def until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+    return found
+
+
+def test_a_running_service_is_drained_and_stops_when_its_last_job_has_ended(tmp_path, gas):
+    state = str(tmp_path / "state")
+    service, url = start("--processors", "2", "--state", state)
+    (tmp_path / "app.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 2 = 50 }\n')
+    submit = ["submit", str(tmp_path / "app.toml"), "-e", url, "--json", "--"]
+    first = gas(*submit, "sh", "-c", f"sleep 2.5; echo 1 >> {tmp_path}/proof")
+    second = gas(*submit, "sh", "-c", f"echo 2 >> {tmp_path}/proof")
+    assert (first.code, second.code) == (0, 0)
+    drain = subprocess.Popen([*GAS, "serve", "--drain", "--state", state], stdout=subprocess.PIPE, text=True)
+    until(lambda: requests.get(url + "/healthz", timeout=5).json()["accepting"] is False)
+    refused = gas(*submit, "true")
+    assert refused.code == 1
+    assert "accepts nothing new" in refused.err
+    _, err = service.communicate(timeout=30)
+    assert (service.returncode, "drained" in err) == (0, True)
+    assert drain.communicate(timeout=10)[0] == "drained\n"
+    assert (tmp_path / "proof").read_text() == "1\n2\n", "what was promised was kept"
+
+
+def test_draining_a_state_that_nobody_serves_finishes_what_is_left_there(tmp_path, gas, lu):
+    state = str(tmp_path / "state")
+    service, url = start("--processors", "16", "--state", state, "--clock-speed", "100")
+    assert gas("submit", lu, "-e", url, "--simulate").code == 0
+    os.kill(service.pid, signal.SIGKILL)
+    service.communicate()
+    service, url = start("--state", state, "--drain", "--clock-speed", "100")
+    assert service.wait(30) == 0
+    service.communicate()
+
+
+def test_tokens_are_found_in_the_state_and_needed_from_then_on(tmp_path, gas, monkeypatch):
+    state = tmp_path / "state"
+    token = gas("token", "add", "alice", "--state", str(state)).out.strip()
+    service, url = start("--processors", "2", "--state", str(state), "--host", "0.0.0.0")
+    url = url.replace("0.0.0.0", "127.0.0.1")
+    refused = gas("status", "-e", url)
+    assert (refused.code, "token" in refused.err) == (1, True)
+    monkeypatch.setenv("GAS_TOKEN", token)
+    assert gas("status", "-e", url).code == 0
+    _, err = stop(service)
+    assert "in clear" in err
+    assert token not in err
+
+
+def test_beyond_this_machine_it_wants_tokens_or_insistence(tmp_path, gas):
+    refused = gas("serve", "--processors", "2", "--state", str(tmp_path / "state"), "--host", "0.0.0.0", "--port", "0")
+    assert refused.code == 2
+    assert "--insecure" in refused.err
+    service, _ = start("--processors", "2", "--state", str(tmp_path / "state"), "--host", "0.0.0.0", "--insecure")
+    _, err = stop(service)
+    assert "anybody who reaches this address" in err
+
+
+def test_it_speaks_tls(tmp_path, gas, monkeypatch):
+    authority = trustme.CA()
+    certificate = authority.issue_cert("127.0.0.1")
+    certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    options = ["--processors", "2", "--state", str(tmp_path / "state"), "--ssl-certfile", str(tmp_path / "server.pem")]
+    command = [*GAS, "serve", "--port", "0", *options]
+    service = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    url = re.search(r"https://\S+", service.stdout.readline())[0]
+    assert gas("status", "-e", url).code == 4, "an authority that nobody named is not trusted"
+    monkeypatch.setenv("GAS_CA_FILE", str(tmp_path / "ca.pem"))
+    assert gas("status", "-e", url).code == 0
+    stop(service)
+
+
+@pytest.mark.parametrize("options", [("--ssl-keyfile", "x"), ("--ssl-certfile", "/nowhere"), ("--keep", "x")])
+def test_options_that_cannot_be_used_are_refused(tmp_path, gas, options):
+    result = gas("serve", "--processors", "2", "--state", str(tmp_path / "state"), "--port", "0", *options)
+    assert result.code == 2
+    assert options[0].removeprefix("--") in result.err
+
+
+def test_the_log_is_json_lines_when_asked_for(tmp_path, gas, lu):
+    service, url = start(
+        "--processors", "16", "--state", str(tmp_path / "state"), "--log-format", "json", "--log-level", "info"
+    )
+    gas("submit", lu, "-e", url, "--simulate")
+    _, err = stop(service)
+    lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    assert [line["state"] for line in lines if line.get("event") == "job"][:1] == ["queued"]
+    assert all({"time", "level", "message"} <= line.keys() for line in lines)

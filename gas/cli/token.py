@@ -1,0 +1,169 @@
+"""``gas token``: who may use an S³ service of this machine."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from gas.cli.options import Json
+from gas.cli.serve import state_directory
+from gas.cli.tables import note, print_json, print_table, say
+from gas.errors import BadInput
+from gas.times import duration_text, iso_time, parse_duration
+
+if TYPE_CHECKING:
+    from gas.service.token_file import TokenRecord
+
+__all__ = ["token_app"]
+
+token_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Add, list and revoke the tokens that name the users of gas serve.",
+)
+
+Name = Annotated[str, typer.Option("--name", help="What the scheduler calls itself.")]
+State = Annotated[
+    Path | None,
+    typer.Option("--state", metavar="DIR", help="State directory of the service (default: ~/.local/state/gas/NAME)."),
+]
+TokensFile = Annotated[
+    Path | None, typer.Option("--tokens", metavar="FILE", help="The tokens file (default: STATE/tokens).")
+]
+
+
+def _file(name: str, state: Path | None, tokens: Path | None) -> Path:
+    """Return the tokens file that is meant."""
+    if tokens is not None:
+        if state is not None:
+            raise BadInput("--tokens and --state: both say where the tokens are; give one")
+        return tokens
+    if state is None and (not name.strip() or any(c in name for c in ":/ \t\n")):
+        raise BadInput(f"--name {name!r}: use letters, digits, - and _")
+    return state_directory(state, name) / "tokens"
+
+
+@token_app.command("add")
+def token_add_command(
+    user: Annotated[str, typer.Argument(metavar="USER", help="Whose token it is.")],
+    role: Annotated[
+        Literal["user", "operator"], typer.Option("--role", help="An operator cancels all jobs, resizes the machine.")
+    ] = "user",
+    label: Annotated[str | None, typer.Option("--label", help="What it is for, as gas token list shows it.")] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="DURATION", help="Refuse it after this long, as 30d.")
+    ] = None,
+    name: Name = "s3",
+    state: State = None,
+    tokens: TokensFile = None,
+    json: Json = False,
+) -> None:
+    """Make a token for a user and print it, this once.
+
+    Only its hash is kept. Hand it over on a safe way; its user puts it into a file of mode 0600 that token_file of the
+    configuration names, or into GAS_TOKEN. A user may have several tokens.
+    """
+    from gas.service.token_file import add_token
+
+    file = _file(name, state, tokens)
+    first = not file.exists()
+    lasts = None if expires is None else parse_duration(expires, "--expires")
+    token, record = add_token(file, user, role, label=label, expires_in=lasts)
+    if json:
+        print_json({"schema": "gas.token/1", "token": token, "file": str(file), **_shown(record)})
+    else:
+        say(token)
+    until = "" if record.expires is None else f", until {iso_time(record.expires)}"
+    note(f"token {record.id} of {user}, role {role}{until}; it is shown this once, only its hash is in {file}")
+    note(f"{user} uses it as GAS_TOKEN, or in a file of mode 0600 that token_file of the configuration names")
+    if first:
+        note("a service that was started without a tokens file asks for tokens from its next start on")
+
+
+@token_app.command("list")
+def token_list_command(
+    name: Name = "s3",
+    state: State = None,
+    tokens: TokensFile = None,
+    json: Json = False,
+) -> None:
+    """Show whose tokens there are; nobody can show the tokens themselves."""
+    from gas.service.token_file import SCHEMA, read_tokens
+
+    file = _file(name, state, tokens)
+    now = int(time.time())
+    records = read_tokens(file)
+    if json:
+        print_json(
+            {
+                "schema": SCHEMA,
+                "file": str(file),
+                "tokens": [{**_shown(record), "expired": record.expired(now)} for record in records],
+            }
+        )
+        return
+    print_table(
+        ["id", "user", "role", "created", "expires", "label"],
+        [
+            (
+                record.id,
+                record.user,
+                record.role,
+                iso_time(record.created),
+                _expiry(record, now),
+                record.label or "",
+            )
+            for record in records
+        ],
+        left=("id", "user", "role", "created", "expires", "label"),
+    )
+    if not records:
+        note("there are no tokens, so a service with this file lets nobody in; `gas token add USER` makes one")
+
+
+@token_app.command("revoke")
+def token_revoke_command(
+    which: Annotated[str, typer.Argument(metavar="ID|USER", help="The id of a token, or a user for all of theirs.")],
+    name: Name = "s3",
+    state: State = None,
+    tokens: TokensFile = None,
+    json: Json = False,
+) -> None:
+    """Revoke a token, or all tokens of a user.
+
+    A running service refuses them from the next request on. Jobs stay as they are.
+    """
+    from gas.service.token_file import SCHEMA, revoke_tokens
+
+    file = _file(name, state, tokens)
+    revoked = revoke_tokens(file, which)
+    if json:
+        print_json({"schema": SCHEMA, "file": str(file), "revoked": [_shown(record) for record in revoked]})
+        return
+    count = "1 token" if len(revoked) == 1 else f"{len(revoked)} tokens"
+    say(f"revoked {count} of {revoked[0].user}: {', '.join(record.id for record in revoked)}")
+
+
+def _shown(record: TokenRecord) -> dict[str, Any]:
+    """Return what everybody may know of a token."""
+    return {
+        "id": record.id,
+        "user": record.user,
+        "role": record.role,
+        "label": record.label,
+        "created": record.created,
+        "created_iso": iso_time(record.created),
+        "expires": record.expires,
+        "expires_iso": None if record.expires is None else iso_time(record.expires),
+    }
+
+
+def _expiry(record: TokenRecord, now: int) -> str:
+    if record.expires is None:
+        return "never"
+    if record.expired(now):
+        return f"expired {iso_time(record.expires)}"
+    return f"{iso_time(record.expires)} (in {duration_text(record.expires - now)})"

@@ -1,0 +1,256 @@
+"""Who may ask for what, over HTTP: the table of rights of `gas.service.rights`, proved against the real service."""
+
+import contextlib
+import json
+import random
+import socket
+import time
+
+import pytest
+import requests
+
+from gas.service import gate
+from gas.service.limits import Limits
+from gas.service.live import LiveScheduler
+from gas.service.rights import RIGHTS, ROUTES, Action
+from gas.service.server import Embedded
+from gas.service.token_file import add_token, revoke_tokens
+from gas.service.tokens import Tokens
+
+SECRET = "do-not-tell"
+BODY = {"processors": 1, "walltime": 1000, "actuator": {"kind": "simulated", "run_time": 1000}}
+PLAN = {"application": {"speedup": {"model": "table", "times": {"1": 10}}}}
+RESERVATION = {"processors": 1, "walltime": 10, "start": 4_000_000_000}
+
+
+class Site:
+    """A service with tokens: alice and bob are users, olga an operator."""
+
+    def __init__(self, directory, limits=None):
+        self.file = directory / "tokens"
+        self.tokens = {
+            user: add_token(self.file, user, role)[0]
+            for user, role in [("alice", "user"), ("bob", "user"), ("olga", "operator")]
+        }
+        scheduler = LiveScheduler("site", 8, directory / "state", limits=limits)
+        self.service = Embedded(scheduler, tokens=Tokens(self.file), limits=limits)
+
+    def ask(self, user, method, path, body=None, **more):
+        headers = {} if user is None else {"Authorization": f"Bearer {self.tokens[user]}"}
+        return requests.request(method, self.service.url + path, json=body, headers=headers, timeout=30, **more)
+
+    def job_of(self, user, **more):
+        answer = self.ask(user, "POST", "/v1/jobs", {**BODY, "name": f"{SECRET}-{user}", **more})
+        assert answer.status_code == 201, answer.text
+        return answer.json()["id"]
+
+    def process_of(self, user):
+        return self.job_of(user, actuator={"kind": "process", "command": ["sh", "-c", f"echo {SECRET}; sleep 1000"]})
+
+
+@pytest.fixture
+def site(tmp_path):
+    made = Site(tmp_path)
+    with made.service:
+        yield made
+        for job in made.service.scheduler.jobs():
+            made.service.scheduler.cancel(job.id)
+
+
+def request_of(method, path, job):
+    """A proper request of a route, as path and body."""
+    bodies = {
+        ("POST", "/v1/jobs"): BODY,
+        ("POST", "/v1/reservations"): RESERVATION,
+        ("POST", "/v1/plan"): PLAN,
+        ("PUT", "/v1/machine"): {"processors": 8},
+    }
+    return path.replace("{id}", str(job)), bodies.get((method, path))
+
+
+def test_every_route_of_the_service_is_in_the_table(site):
+    paths = site.ask("alice", "GET", "/openapi.json").json()["paths"]
+    served = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+    assert served | {("GET", "/openapi.json")} == ROUTES.keys()
+
+
+def test_the_document_says_which_routes_need_a_token(site):
+    paths = site.ask("alice", "GET", "/openapi.json").json()["paths"]
+    free = {path for path, methods in paths.items() for operation in methods.values() if "security" not in operation}
+    assert free == {"/", "/healthz"}
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(ROUTES))
+def test_the_table_of_rights_holds_for_everybody_on_every_route(site, method, path):
+    right = RIGHTS[ROUTES[method, path]]
+    for who in (None, "alice", "bob", "olga"):
+        job = site.process_of("alice")  # alice's own, a new one each time, since one of them may cancel it
+        place, body = request_of(method, path, job)
+        answer = site.ask(who, method, place, body, stream=True)  # the event stream never ends
+        status = answer.status_code
+        answer.close()
+        mine = who == "alice"
+        entry = {None: right.nobody, "olga": right.operator}.get(who, right.user)
+        welcome = entry == "yes" or (entry == "own" and mine)
+        if welcome:
+            assert status < 300, (who, status)
+        else:
+            assert status == (401 if who is None else 403), (who, status)
+            assert site.service.scheduler.job(job).active, "nothing has happened"
+        site.service.scheduler.cancel(job)
+
+
+def test_others_see_the_schedule_and_no_more(site):
+    job = site.process_of("alice")
+    site.ask("bob", "GET", f"/v1/jobs/{job}")
+    for who, sees in [("bob", set()), ("olga", {"name"}), ("alice", {"name", "command"})]:
+        for answer in (
+            site.ask(who, "GET", f"/v1/jobs/{job}").json(),
+            site.ask(who, "GET", "/v1/jobs").json()["jobs"][0],
+        ):
+            told = {key for key in ("name", "command") if answer[key] is not None}
+            assert (told, answer["user"], answer["mine"]) == (sees, "alice", who == "alice")
+            assert (SECRET in json.dumps(answer)) == bool(sees)
+
+
+def test_a_key_of_somebody_else_finds_nothing(site):
+    job = site.job_of("alice", key="k")
+    assert [j["id"] for j in site.ask("alice", "GET", "/v1/jobs?key=k").json()["jobs"]] == [job]
+    assert site.ask("bob", "GET", "/v1/jobs?key=k").json()["jobs"] == []
+    assert site.job_of("bob", key="k") != job
+
+
+def test_a_fuzz_of_users_routes_and_jobs_never_leaks_or_harms(site):
+    """Random requests of everybody; what bob and nobody can bring about is only what is theirs."""
+    chance = random.Random(7)
+    hers = [site.process_of("alice") for _ in range(3)]
+    his = [site.job_of("bob") for _ in range(2)]
+    routes = [route for route in ROUTES if route != ("GET", "/v1/events")]
+    for _ in range(400):
+        method, path = chance.choice(routes)
+        who = chance.choice([None, "bob"])
+        place, body = request_of(method, path, chance.choice(hers + his))
+        if path == "/v1/jobs/{id}/output" and chance.random() < 0.5:
+            place += "?stream=stderr"
+        answer = site.ask(who, method, place, body)
+        assert answer.status_code < 500
+        assert SECRET + "-alice" not in answer.text
+        assert f"echo {SECRET}" not in answer.text
+        if who is None:
+            assert answer.status_code == (200 if path in ("/", "/healthz") else 401)
+    for id in hers:
+        assert site.service.scheduler.job(id).active
+    assert site.service.scheduler.processors == 8
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer gas_00000000_" + 43 * "A", "Bearer " + 9000 * "x", "é"]
+)
+def test_a_token_that_is_none_is_refused_without_being_repeated(site, header):
+    url = site.service.url + "/v1/jobs"
+    answer = requests.get(url, headers={"Authorization": header.encode("latin-1")}, timeout=30)
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert len(header) < 10 or header.partition(" ")[2] not in answer.text
+
+
+def test_two_tokens_in_one_request_are_refused(site):
+    with socket.create_connection(("127.0.0.1", int(site.service.url.rpartition(":")[2]))) as connection:
+        lines = [f"Authorization: Bearer {site.tokens[user]}" for user in ("alice", "olga")]
+        connection.sendall("\r\n".join(["GET /v1/jobs HTTP/1.1", "Host: x", *lines, "", ""]).encode())
+        assert b" 401 " in connection.recv(100)
+
+
+def test_a_revoked_token_is_refused_at_once_and_its_stream_ends(site):
+    answer = site.ask("bob", "GET", "/v1/events", stream=True)
+    lines = answer.iter_lines()
+    assert next(lines) == b"event: machine"
+    revoke_tokens(site.file, "bob")
+    assert site.ask("bob", "GET", "/v1/jobs").status_code == 401
+    site.job_of("alice")
+    assert not any(b"event: job" in line for line in lines), "the stream ended before it told of the job"
+
+
+def test_limits_and_the_size_of_requests(tmp_path):
+    made = Site(tmp_path, Limits(max_queued=1, max_request_bytes=2000, max_processor_seconds=10_000))
+    with made.service:
+        large = made.ask("alice", "POST", "/v1/jobs", {**BODY, "name": 3000 * "x"})
+        assert (large.status_code, large.json()["error"]["kind"]) == (413, "TooLarge")
+        hours = made.ask("alice", "POST", "/v1/jobs", {**BODY, "walltime": 20_000})
+        assert (hours.status_code, hours.json()["error"]["kind"]) == (403, "OverLimit")
+        job = made.job_of("alice")
+        queue = made.ask("alice", "POST", "/v1/jobs", BODY)
+        assert (queue.status_code, queue.json()["error"]["kind"]) == (403, "OverLimit")
+        made.job_of("bob")
+        made.ask("alice", "DELETE", f"/v1/jobs/{job}")
+        made.job_of("alice")
+
+        def chunks():
+            yield b'{"name": "'
+            for _ in range(100):
+                yield 1000 * b"x"
+
+        url, headers = made.service.url + "/v1/jobs", {"Authorization": f"Bearer {made.tokens['bob']}"}
+        with contextlib.suppress(requests.ConnectionError):  # answered and closed while the rest was being sent
+            assert requests.post(url, data=chunks(), headers=headers, timeout=30).status_code == 413
+
+
+def test_a_user_who_asks_too_often_is_told_when_to_go_on(tmp_path):
+    made = Site(tmp_path, Limits(max_rate=5))
+    with made.service:
+        statuses = [made.ask("alice", "GET", "/v1/machine").status_code for _ in range(30)]
+        assert statuses[:10] == 10 * [200], "a burst is fine"
+        late = next(a for a in (made.ask("alice", "GET", "/v1/machine") for _ in range(30)) if a.status_code != 200)
+        assert (late.status_code, late.json()["error"]["kind"]) == (429, "TooMany")
+        assert int(late.headers["Retry-After"]) >= 1
+        assert made.ask("bob", "GET", "/v1/machine").status_code == 200
+        assert made.ask(None, "GET", "/healthz").status_code == 200
+
+
+def test_a_body_that_does_not_come_is_waited_for_only_so_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(gate, "BODY_SECONDS", 0.3)
+    made = Site(tmp_path)
+    with made.service, socket.create_connection(("127.0.0.1", int(made.service.url.rpartition(":")[2]))) as slow:
+        token = made.tokens["alice"]
+        head = f"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 100\r\n\r\n{{"
+        slow.sendall(head.encode())
+        slow.settimeout(10)
+        assert b" 408 " in slow.recv(1000)
+
+
+def test_no_secret_reaches_log_metrics_or_errors(tmp_path, caplog):
+    caplog.set_level("DEBUG")
+    made = Site(tmp_path)
+    with made.service:
+        job = made.process_of("alice")
+        made.job_of("alice", key="client-key-of-alice")
+        time.sleep(1.2)
+        texts = [made.ask("bob", *request).text for request in [("GET", "/metrics"), ("DELETE", f"/v1/jobs/{job}")]]
+        texts.append(made.ask("bob", "GET", f"/v1/jobs/{job}/output").text)
+        texts.append(made.ask(None, "GET", "/healthz").text)
+        made.ask("alice", "DELETE", f"/v1/jobs/{job}")
+    texts.append(caplog.text + " ".join(str(vars(record)) for record in caplog.records))
+    for secret in [SECRET, "client-key-of-alice", *made.tokens.values()]:
+        assert not any(secret in text for text in texts)
+
+
+def test_without_tokens_everybody_is_the_user_of_the_service(s3):
+    machine = s3.get("/v1/machine").json()
+    assert (machine["access"], machine["role"]) == (False, "operator")
+    job = s3.simulated(1, 10)
+    assert (job["user"], job["mine"]) == (machine["user"], True)
+
+
+def test_the_page_holds_no_data_and_runs_only_its_own_script(site):
+    site.job_of("alice")
+    answer = site.ask(None, "GET", "/")
+    assert answer.status_code == 200
+    assert "alice" not in answer.text
+    assert SECRET not in answer.text
+    policy = dict(part.split(" ", 1) for part in answer.headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"].startswith("'sha256-")
+
+
+def test_the_table_covers_every_action():
+    assert RIGHTS.keys() == set(Action)
