@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from gas.errors import BadInput
 
@@ -79,6 +80,7 @@ def parse_instant(text: str, now: int, what: str = "instant") -> int:
     return seconds
 
 
+@lru_cache(maxsize=2**16)  # a service writes the instants of a long queue again and again
 def iso_time(seconds: int) -> str:
     """Return an instant in ISO 8601, UTC; the epoch seconds themselves after the year 9999."""
     try:

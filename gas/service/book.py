@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -68,6 +69,7 @@ class Book:
         self.problem: str | None = None
         self.accepting = store.meta().get("accepting", "1") == "1"
         self._polled = 0.0
+        self._distrusted = False
         self._facts: dict[str, str] = {}
         self._broken_before = 0
         self._ended_before: list[Job] = []
@@ -88,7 +90,7 @@ class Book:
         if int(meta.get("processors", processors)) != processors:
             raise Conflict(
                 f"{state}: belongs to a machine of {meta['processors']} processors, not {processors}; "
-                "use another --state or that size (gas resize changes it)"
+                "use another --state or that size (gas machine --processors changes it)"
             )
         if clock is None:
             before = meta.get("clock")
@@ -161,6 +163,8 @@ class Book:
 
     def catch_up(self) -> None:
         """Bring the schedule up to now: processes that ended, starts that fell due."""
+        if self._distrusted:
+            self.read_back()
         ended: list[tuple[int, int]] = []
         if self.processes and time.monotonic() - self._polled >= POLL_SECONDS / 2:
             self._polled = time.monotonic()
@@ -235,7 +239,7 @@ class Book:
             self.store.write(jobs=[*gone, *changed], meta=facts)
         except sqlite3.Error as error:
             self._fail(error)
-            self.read_back()
+            self.distrust()
             raise StoreFailed(f"the store cannot be written ({error}); nothing was changed") from error
         self.problem = None
         self._facts |= facts
@@ -250,6 +254,12 @@ class Book:
                 delay = time.time() - self.clock.real_time(job.start)
                 self.metrics.start_delay.observe(max(0.0, delay))
             self.runner.begin(job)
+
+    def distrust(self) -> None:
+        """Read the memory back from the store, now if that can be read, else before anything else is done."""
+        self._distrusted = True
+        with suppress(sqlite3.Error):
+            self.read_back()
 
     def count_broken(self, promises: int) -> None:
         """Count promises that could not be kept besides those that the schedule itself tells of."""
@@ -318,6 +328,7 @@ class Book:
             )
         version, last_id = int(meta.get("version", "0")), self.store.last_id()
         self.machine.restore(entries, run_times, version=version, last_id=last_id)
+        self._distrusted = False
 
     # ------------------------------------------------------------------------------------------------- inside
 

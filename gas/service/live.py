@@ -8,6 +8,7 @@ starts what falls due.
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 import time
 from collections import OrderedDict
@@ -19,7 +20,7 @@ from typing import Any
 
 from gas.availability import AvailabilityList
 from gas.compiled import available
-from gas.errors import BadInput, Conflict, Draining, GasError, NotFound, OverLimit, StalePlan, StoreFailed
+from gas.errors import BadInput, Conflict, Draining, GasError, NotFound, OverLimit, StalePlan, StoreFailed, outcome_of
 from gas.s3 import Entry, Machine
 from gas.s3.core import warm_up
 from gas.service.book import LEAD_SECONDS, Book
@@ -352,8 +353,15 @@ class LiveScheduler:
     def _present(self, *, changes: bool = False) -> Iterator[None]:
         """Hold the lock, with the schedule brought up to now; after a change, see that the dispatcher is in time."""
         with self._wake:
-            self._book.catch_up()
-            yield
+            try:
+                self._book.catch_up()
+                yield
+            except sqlite3.Error as error:
+                raise StoreFailed(f"the store cannot be read ({error}); nothing was changed") from error
+            except Exception as error:
+                if outcome_of(error) is None:  # nobody foresaw it, so nobody knows what is half done
+                    self._book.distrust()
+                raise
             if changes and time.monotonic() + self._seconds_to_wait() < self._sleeps_until:
                 self._wake.notify_all()
 

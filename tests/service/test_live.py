@@ -146,6 +146,34 @@ def test_a_failed_write_shows_in_the_health_until_one_has_succeeded_again(live, 
     assert live.health()["problem"] is None
 
 
+def test_a_store_that_cannot_even_be_read_is_believed_again_once_it_can(live, monkeypatch):
+    def broken(*_, **__):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    live.submit(simulated(10, 100))
+    before = live.availability().to_wire()
+    with monkeypatch.context() as patch:
+        for name in ("write", "active"):
+            patch.setattr(live._store, name, broken)
+        for _ in range(2):
+            with pytest.raises(StoreFailed):
+                live.submit(simulated(1, 10))
+    assert live.availability().to_wire() == before
+    assert live.submit(simulated(1, 10))[0].id == 2
+
+
+def test_an_error_that_nobody_foresaw_leaves_nothing_half_done(live, monkeypatch):
+    live.submit(simulated(10, 100))
+    with monkeypatch.context() as patch:
+        patch.setattr("gas.service.live._job_of", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            live.submit(simulated(1, 10))
+    assert [job.id for job in live.jobs()] == [1]
+    assert live.availability().frames[-1].free == 10
+    with live.frozen() as machine:
+        assert machine.schedule.entries.keys() == {1}
+
+
 def test_a_refusal_is_final_for_its_key(live):
     live.submit(simulated(10, 100))
     late = simulated(10, 100, start_by=1_000_050, key="k")
@@ -227,7 +255,7 @@ def test_a_smaller_machine_breaks_promises_by_name_only(live, tmp_path, hand):
     new = again_of_size(live, tmp_path, hand, 7)
     assert new.availability().to_wire() == before
     assert new.resize(12) == []
-    assert new.submit(simulated(12, 10))[0].promise == 1_000_102
+    assert new.submit(simulated(12, 10))[0].promise == 1_000_101
     new.stop()
 
 
