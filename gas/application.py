@@ -55,8 +55,26 @@ class Application:
             The file cannot be read or used; the message names the place in it.
         """
         place = "standard input" if str(path) == "-" else str(path)
-        fields = Fields(read_toml(path), place)
-        name = fields.text("name", "application" if str(path) == "-" else Path(path).stem)
+        return cls.from_tables(read_toml(path), place, name="application" if str(path) == "-" else Path(path).stem)
+
+    @classmethod
+    def from_tables(cls, tables: object, place: str, *, name: str = "application") -> Application:
+        """Return the application that the tables of a document, TOML or JSON, describe.
+
+        Parameters
+        ----------
+        place
+            How messages name the document.
+        name
+            What it is called if it does not say so itself.
+
+        Raises
+        ------
+        FieldError, ModelError
+            The tables cannot be used; the message names the place in them.
+        """
+        fields = Fields(tables, place)
+        name = fields.text("name", name)
         model = model_from_table(fields.table("speedup"))
         constraint = constraint_from_table(fields.table("processors", {}))
         walltime = fields.table("walltime", {})

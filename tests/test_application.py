@@ -74,6 +74,16 @@ def test_standard_input_is_read_for_a_dash(monkeypatch):
     assert Application.read("-").name == "application"
 
 
+def test_tables_of_another_document_are_read_alike(tmp_path):
+    tables = {"speedup": {"model": "table", "times": {"16": 812.0, "32": 423.5}}, "walltime": {"safety": 2}}
+    application = Application.from_tables(tables, "body")
+    assert application == Application(Table.of({16: 812.0, 32: 423.5}), safety=2)
+    assert Application.from_tables({"name": "lu", **tables}, "body", name="other").name == "lu"
+    assert read(tmp_path, TABLE + "[walltime]\nsafety = 2\n") == Application.from_tables(tables, "body", name="lu")
+    with pytest.raises(FieldError, match=r"^body \[walltime\] safety: 0 is below 1"):
+        Application.from_tables({**tables, "walltime": {"safety": 0}}, "body")
+
+
 # ---------------------------------------------------------------------------------------------------- what is bad
 
 REFUSED = {
