@@ -8,7 +8,7 @@ The main path, from top to bottom::
 
 and under it, from the bottom: `times`, `errors`, `compiled` (kernels as machine code), `profile` (the step function
 "free processors over time" and its few operations), `s3` (the scheduler, pure), `endpoints` (schedulers that can be
-asked), `service` (S³ over HTTP), `pictures`, `cli`. Imports point down that list only.
+asked), `workflows`, `service` (S³ over HTTP), `pictures`, `cli`. Imports point down that list only.
 """
 
 from gas.application import Application

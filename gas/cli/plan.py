@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import typer
 
 from gas.application import Application
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
@@ -42,6 +45,10 @@ def plan_command(
     algorithm: AlgorithmName = "exact",
     explain: Explain = False,
     plot: Plot = None,
+    form: Annotated[
+        Literal["sbatch", "psij", "dask", "snakemake", "parsl"] | None,
+        typer.Option("--as", help="Print the best request in the words of another program instead."),
+    ] = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
@@ -54,7 +61,15 @@ def plan_command(
     answers, found = make_plan(app, chosen_endpoints(endpoint, availability, config), wishes)
     if plot is not None:
         draw(found, answers, plot)
-    if json:
+    if form is not None and found.best is not None:
+        from gas.workflows.conversions import converted
+
+        words = converted(found, form)
+        if isinstance(words, str):
+            say(words)
+        else:
+            print_json(words)
+    elif json:
         print_json(found.to_wire([a.to_wire() for a in answers]))
     else:
         show_plan(found, answers, explain=explain)

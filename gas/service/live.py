@@ -321,6 +321,8 @@ class LiveScheduler:
     def preload(self, jobs: list[tuple[str, Entry, int]], machine: Machine) -> None:
         """Take over a machine with simulated jobs as they stand: (name, entry, run time) of each, as one write.
 
+        Their user is called "log".
+
         Raises
         ------
         Conflict
@@ -329,12 +331,11 @@ class LiveScheduler:
         with self._lock:
             if self._store.last_id():
                 raise Conflict(f"{self._directory}: holds jobs already; preload a log into a fresh --state")
-            user = the_service_user().user
             self._book.machine = machine
             machine.schedule.lead = LEAD_SECONDS
             for name, entry, run_time in jobs:
                 wish = Wish(
-                    "job", name, entry.processors, entry.walltime, actuator="simulated", run_time=run_time, user=user
+                    "job", name, entry.processors, entry.walltime, actuator="simulated", run_time=run_time, user="log"
                 )
                 self._book.add(_job_of(entry, wish))
             machine.schedule.take_changed()

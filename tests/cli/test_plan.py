@@ -152,3 +152,19 @@ def test_bad_command_lines_are_one_message_and_exit_2(gas, lu, paper, arguments,
     assert message in result.err
     assert result.code == (1 if message.startswith("there is no endpoint") else 2)
     assert result.out == ""
+
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+OCEAN = [str(EXAMPLES / "ocean.toml"), "-a", str(EXAMPLES / "cluster.json")]
+
+
+def test_the_best_request_in_the_words_of_slurm(gas):
+    printed = gas("plan", *OCEAN, "--as", "sbatch").out
+    assert printed.startswith("sbatch ")
+    assert "--ntasks=32" in printed
+
+
+@pytest.mark.parametrize("form", ["dask", "snakemake", "parsl"])
+def test_the_best_request_as_keyword_arguments(gas, form):
+    words = gas("plan", *OCEAN, "--as", form).json
+    assert "32" in json.dumps(words)

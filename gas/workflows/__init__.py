@@ -1,0 +1,14 @@
+"""Gas inside workflow managers: requests in their words, and their jobs on S³.
+
+Its modules:
+
+    conversions   a request as sbatch arguments, PSI/J JobSpec, dask-jobqueue, Snakemake or Parsl arguments
+    scheduling    which schedulers are meant, planning with them, and submitting exactly once, with patience
+    memory        one plan per job of a workflow, whichever process asks, and however often
+    snakemake     resources of a Snakemake rule that Gas plans, and the commands that submit to S³
+    psij          the PSI/J executor `s3`: submitting, following and cancelling
+
+`psij-descriptors` beside them is no package: the wheel installs it at the top, where PSI/J looks for executors.
+
+The managers themselves are imported only inside the functions that use them; the extra ``workflows`` brings them.
+"""

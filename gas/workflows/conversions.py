@@ -1,0 +1,323 @@
+"""A request in the words of those who take it: sbatch, PSI/J, dask-jobqueue, Snakemake and Parsl.
+
+Every conversion takes what the planner found (a `Candidate`) or what a scheduler is asked for (a `Request`), and what
+is to run. Processors are kept: where the other side counts in nodes or in workers' jobs, these hold at least as many.
+Walltimes are kept to the second where the other side counts seconds, and rounded up to whole minutes where it counts
+minutes; never down. The job is told its size in ``GAS_PROCESSORS`` and ``GAS_WALLTIME``.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
+
+from gas.endpoints import JobDescription, Request
+from gas.errors import BadInput, Infeasible, Missing
+from gas.planner import Plan
+
+if TYPE_CHECKING:
+    from psij import JobSpec
+
+__all__ = [
+    "BatchSystem",
+    "DaskJobs",
+    "Form",
+    "ParslProvider",
+    "Sized",
+    "converted",
+    "dask_jobs",
+    "parsl_arguments",
+    "psij_job_spec",
+    "sbatch_arguments",
+    "snakemake_resources",
+]
+
+Unit = Literal["tasks", "cpus", "nodes"]
+BatchSystem = Literal["slurm", "oar", "pbs", "moab", "sge", "lsf"]
+ParslProvider = Literal["slurm", "pbspro", "lsf", "torque", "gridengine", "local"]
+Form = Literal["sbatch", "psij", "dask", "snakemake", "parsl"]
+
+
+class Sized(Protocol):
+    """What has a size: a `Candidate` of a plan, or a `Request`."""
+
+    @property
+    def processors(self) -> int:
+        """Return how many processors."""
+
+    @property
+    def walltime(self) -> int:
+        """Return for how many seconds."""
+
+
+def sbatch_arguments(
+    request: Sized, job: JobDescription | None = None, *, unit: Unit = "tasks", parsable: bool = True
+) -> list[str]:
+    """Return the arguments of Slurm's ``sbatch`` (sbatch(1)).
+
+    Parameters
+    ----------
+    job
+        Its command becomes ``--wrap``; without one, a script's name may follow the arguments.
+    unit
+        What a processor is on that machine: a task (``--ntasks``), a cpu of one task (``--cpus-per-task``) or a node.
+    parsable
+        Let sbatch print the job's number alone.
+    """
+    arguments = ["--parsable"] if parsable else []
+    size = {"tasks": ["--ntasks={}"], "cpus": ["--ntasks=1", "--cpus-per-task={}"], "nodes": ["--nodes={}"]}
+    if unit not in size:
+        raise BadInput(f"unit {unit!r}: a processor is one of {', '.join(size)}")
+    arguments += [one.format(request.processors) for one in size[unit]]
+    arguments.append(f"--time={_days(request.walltime)}")
+    if isinstance(request, Request) and request.not_before is not None:
+        # sbatch reads local time, and to the second
+        arguments.append(f"--begin={datetime.fromtimestamp(request.not_before).isoformat()}")
+    if job is not None:
+        job = job.sized(request.processors, request.walltime)
+        arguments.append(f"--job-name={job.name}")
+        if job.directory is not None:
+            arguments.append(f"--chdir={job.directory}")
+        if job.command:
+            settings = [f"{name}={value}" for name, value in job.environment.items()]
+            arguments.append(f"--wrap={shlex.join(['env', *settings, *job.command])}")
+    return arguments
+
+
+def psij_job_spec(
+    request: Sized,
+    job: JobDescription,
+    *,
+    stdout: str | Path | None = None,
+    stderr: str | Path | None = None,
+    launcher: str | None = None,
+    threads: bool = False,
+) -> JobSpec:
+    """Return the ``JobSpec`` of PSI/J, for any of its executors.
+
+    Parameters
+    ----------
+    stdout, stderr
+        Where the job writes; PSI/J's executors throw away what has no file.
+    launcher
+        What starts the processes: "single" (PSI/J's default, once), "multiple", "mpirun", "srun" and so on.
+    threads
+        One process with so many cores, rather than so many processes.
+
+    Raises
+    ------
+    Missing
+        psij-python is not installed.
+    """
+    try:
+        from psij import JobAttributes, JobSpec, ResourceSpecV1
+    except ImportError as error:
+        raise _missing("psij-python", error) from None
+    job = job.sized(request.processors, request.walltime)
+    count = request.processors
+    own: dict[str, object] = {}
+    if isinstance(request, Request):
+        times = {"s3.start_by": request.start_by, "s3.not_before": request.not_before}
+        own = {name: instant for name, instant in times.items() if instant is not None}
+    return JobSpec(
+        executable=job.command[0] if job.command else None,
+        arguments=list(job.command[1:]),
+        directory=job.directory,
+        name=job.name,
+        environment=dict(job.environment),
+        stdout_path=stdout,
+        stderr_path=stderr,
+        launcher=launcher,
+        resources=ResourceSpecV1(cpu_cores_per_process=count) if threads else ResourceSpecV1(process_count=count),
+        attributes=JobAttributes(duration=timedelta(seconds=request.walltime), custom_attributes=own or None),
+    )
+
+
+class DaskJobs(NamedTuple):
+    """Workers as batch jobs: ``SLURMCluster(**arguments)``, then ``cluster.scale(jobs=jobs)``."""
+
+    arguments: dict[str, Any]
+    jobs: int
+
+
+def dask_jobs(
+    request: Sized,
+    job: JobDescription | None = None,
+    *,
+    memory: str | None = None,
+    cores: int | None = None,
+    processes: int | None = None,
+    system: BatchSystem = "slurm",
+) -> DaskJobs:
+    """Return the keyword arguments of a cluster of dask-jobqueue, and how many jobs it takes to hold the request.
+
+    Parameters
+    ----------
+    memory
+        Of one job, as dask-jobqueue reads it: "16 GB". No plan knows it; dask-jobqueue needs it here or in its own
+        configuration.
+    cores
+        At most so many of one job, those of a node; by default the whole request is one job. It takes the fewest jobs,
+        and in each the fewest cores, that hold all processors.
+    processes
+        Workers into which a job is cut; dask-jobqueue's default is about the root of its cores.
+    system
+        Whose cluster it is, which decides how the walltime is written.
+    """
+    _at_least_one(cores, "cores")
+    if system not in get_args(BatchSystem):
+        raise BadInput(f"system {system!r}: is none of {', '.join(get_args(BatchSystem))}")
+    jobs = -(-request.processors // (cores or request.processors))
+    write: dict[str, Callable[[int], str]] = {"slurm": _days, "lsf": _minutes}
+    arguments: dict[str, Any] = {
+        "cores": -(-request.processors // jobs),
+        "walltime": write.get(system, _clock)(request.walltime),
+    }
+    if memory is not None:
+        arguments["memory"] = memory
+    if processes is not None:
+        arguments["processes"] = processes
+    if job is not None:
+        arguments["job_name"] = job.name
+        arguments["job_script_prologue"] = _prologue(request, job)
+    return DaskJobs(arguments, jobs)
+
+
+def snakemake_resources(request: Sized, *, threads: bool = False) -> dict[str, int]:
+    """Return the ``resources`` of a Snakemake rule.
+
+    ``tasks``, ``cpus_per_task`` and ``runtime`` (minutes) are the standard ones; ``gas_processors`` and
+    ``gas_walltime`` (seconds) are read by Gas' own submit command.
+
+    Parameters
+    ----------
+    threads
+        One task with so many cpus, rather than so many tasks.
+    """
+    count = request.processors
+    return {
+        "tasks": 1 if threads else count,
+        "cpus_per_task": count if threads else 1,
+        "runtime": _whole_minutes(request.walltime),
+        "gas_processors": count,
+        "gas_walltime": request.walltime,
+    }
+
+
+def parsl_arguments(
+    request: Sized,
+    job: JobDescription | None = None,
+    *,
+    cores_per_node: int | None = None,
+    provider: ParslProvider = "slurm",
+) -> dict[str, Any]:
+    """Return the keyword arguments of a provider of Parsl: one block that is the request, started at once.
+
+    Parameters
+    ----------
+    cores_per_node
+        At most so many of one node; by default the request is on one node. The block takes the fewest nodes, and of
+        each the fewest cores, that hold all processors.
+    provider
+        Whose keywords; "local" has neither a walltime nor cores.
+    """
+    _at_least_one(cores_per_node, "cores_per_node")
+    if provider not in get_args(ParslProvider):
+        raise BadInput(f"provider {provider!r}: is none of {', '.join(get_args(ParslProvider))}")
+    nodes = -(-request.processors // (cores_per_node or request.processors))
+    arguments: dict[str, Any] = {"nodes_per_block": nodes, "init_blocks": 1, "min_blocks": 0, "max_blocks": 1}
+    cores = {"slurm": "cores_per_node", "lsf": "cores_per_node", "pbspro": "cpus_per_node"}
+    if provider in cores:
+        arguments[cores[provider]] = -(-request.processors // nodes)
+    if provider != "local":
+        # Parsl reads HH:MM:SS and drops the seconds
+        arguments["walltime"] = f"{_minutes(request.walltime)}:00"
+    if job is not None:
+        arguments["worker_init"] = "\n".join(_prologue(request, job))
+    return arguments
+
+
+def converted(found: Plan, form: Form, job: JobDescription | None = None) -> str | dict[str, Any]:
+    """Return the best request of a plan in another's words, to be printed.
+
+    ``sbatch`` is a command line, the others are JSON objects: ``psij`` a JobSpec that PSI/J's serializer reads,
+    ``dask`` with ``arguments`` and ``jobs``, ``snakemake`` and ``parsl`` keyword arguments.
+
+    Parameters
+    ----------
+    job
+        What is to run, if that is known already.
+
+    Raises
+    ------
+    Infeasible
+        The plan found nothing.
+    Missing
+        ``psij``: it is not installed.
+    """
+    best = found.best
+    if best is None:
+        raise Infeasible(f"{found.application}: no request is possible, so there is none to convert")
+    job = job or JobDescription(found.application)
+    if form == "sbatch":
+        return shlex.join(["sbatch", *sbatch_arguments(best, job)])
+    if form == "psij":
+        return _psij_json(best, job)
+    if form == "dask":
+        return dask_jobs(best, job)._asdict()
+    if form == "snakemake":
+        return dict(snakemake_resources(best))
+    if form == "parsl":
+        return parsl_arguments(best, job)
+    raise BadInput(f"form {form!r}: is none of {', '.join(get_args(Form))}")
+
+
+def _psij_json(request: Sized, job: JobDescription) -> dict[str, Any]:
+    spec = psij_job_spec(request, job)
+    from psij.serialize import JSONSerializer
+
+    wire: dict[str, Any] = json.loads(JSONSerializer().dumps(spec))
+    # PSI/J 0.9 writes "90061.0 s", of which it reads back "0 s"
+    wire["attributes"] = {**wire.get("attributes", {}), "duration": _clock(request.walltime)}
+    return wire
+
+
+def _prologue(request: Sized, job: JobDescription) -> list[str]:
+    """Return the lines of a shell that make a job's surroundings."""
+    job = job.sized(request.processors, request.walltime)
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in job.environment.items()]
+    return lines if job.directory is None else [f"cd {shlex.quote(job.directory)}", *lines]
+
+
+def _whole_minutes(seconds: int) -> int:
+    return -(-seconds // 60)
+
+
+def _days(seconds: int) -> str:
+    """Return D-HH:MM:SS in whole minutes, in which Slurm counts."""
+    minutes = _whole_minutes(seconds)
+    return f"{minutes // 1440}-{minutes // 60 % 24:02}:{minutes % 60:02}:00"
+
+
+def _minutes(seconds: int) -> str:
+    """Return HH:MM, with as many hours as it takes."""
+    minutes = _whole_minutes(seconds)
+    return f"{minutes // 60:02}:{minutes % 60:02}"
+
+
+def _clock(seconds: int) -> str:
+    """Return HH:MM:SS, with as many hours as it takes."""
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _at_least_one(value: int | None, what: str) -> None:
+    if value is not None and value < 1:
+        raise BadInput(f"{what} {value}: must be at least 1")
+
+
+def _missing(package: str, error: ImportError) -> Missing:
+    return Missing(f'needs {package} ({error}): pip install "apples-gas[workflows]"')

@@ -1,0 +1,84 @@
+"""One plan per job of a workflow, whichever process asks, and however often.
+
+A workflow manager asks for the size of a job again and again: for each resource, when it chooses what to run, and once
+more in the process that runs the job. The answer must be one and the same, or a job would be submitted with a size and
+run with another. The first answer is therefore written to a small file, and whoever comes later reads it. The files are
+those of one run of the workflow, in a directory that its processes inherit by an environment variable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["VARIABLE", "PlanMemory"]
+
+VARIABLE = "GAS_WORKFLOW_PLANS"
+"""Names the directory in which the processes of one run of a workflow keep their plans."""
+
+
+class PlanMemory:
+    """The plans of one run of the workflow in a directory.
+
+    Parameters
+    ----------
+    parent
+        Where directories of runs are made; that of another workflow is not used though it was inherited.
+    """
+
+    def __init__(self, parent: Path) -> None:
+        parent = parent.absolute()
+        inherited = os.environ.get(VARIABLE)
+        if inherited and Path(inherited).parent == parent:
+            self.directory = Path(inherited)
+        else:
+            self.directory = parent / f"{time.time_ns()}-{os.getpid()}"
+            os.environ[VARIABLE] = str(self.directory)
+        self._known: dict[str, dict[str, Any]] = {}
+
+    def once(self, job: dict[str, Any], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return what was made for this job, making it if nobody has.
+
+        Parameters
+        ----------
+        job
+            What tells one job from the others; JSON.
+        make
+            Makes what is remembered; JSON.
+        """
+        text = json.dumps(job, sort_keys=True)
+        name = hashlib.sha256(text.encode()).hexdigest()[:32]
+        if name not in self._known:
+            path = self.directory / f"{name}.json"
+            found = _read(path)
+            if found is None:
+                self.directory.mkdir(parents=True, exist_ok=True)
+                found = _write_first(path, {"job": job, "made": make()})
+            self._known[name] = found["made"]
+        return self._known[name]
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
+    return found
+
+
+def _write_first(path: Path, made: dict[str, Any]) -> dict[str, Any]:
+    """Write a file whole, unless another process was first; return what it holds."""
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps(made) + "\n")
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        made = _read(path) or made
+    finally:
+        draft.unlink()
+    return made

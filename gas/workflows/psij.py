@@ -1,0 +1,234 @@
+"""The PSI/J executor `s3`: submitting, following and cancelling; the class that PSI/J loads only hands on to this.
+
+PSI/J loads an executor's class by the path of its file, beside any module of the same name that is imported already.
+So the class is in a file of its own (``psij-descriptors/gas_descriptors.py``), holds nothing, and asks `S3Jobs` here,
+of which there is one module only.
+
+A job's processors are its processes times their cores, its walltime is its duration. PSI/J's own launchers start it,
+so that launchers, standard streams and scripts before and after mean what they mean with PSI/J's other executors; their
+scripts are in ``~/.psij/work``, which S³ must see. The job gets the environment that it declares, and PATH, HOME and
+LANG of the service where it declares none; not the environment of the program that submits it, which S³ would have to
+store. Queue, account and memory mean nothing to S³. Two attributes of its own, both epoch seconds, are ``s3.start_by``
+(refuse it if it would start later) and ``s3.not_before``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gas.endpoints import JobDescription, JobEndpoint, Request
+from gas.errors import BadInput, Conflict, GasError, NotFound, OverLimit, StalePlan, TooLarge, TooMany, Unreachable
+from gas.workflows.scheduling import job_endpoint
+
+if TYPE_CHECKING:
+    from psij import Job, JobExecutor, JobSpec, JobState, JobStatus
+
+__all__ = ["S3Jobs", "request_of"]
+
+POLL_SECONDS = 0.5
+"""How often jobs are asked after."""
+
+FEW = 16
+"""So many jobs are asked after one by one; of more, the whole schedule is read at once."""
+
+log = logging.getLogger("gas.workflows")
+
+
+class S3Jobs:
+    """Jobs of PSI/J on one S³.
+
+    Parameters
+    ----------
+    url
+        The address of the service, or its name in gas.toml; by default $GAS_ENDPOINT or the only one of gas.toml.
+    executor
+        Whose jobs these are; its `_set_job_status` is told what becomes of them.
+    """
+
+    def __init__(self, url: str | None, executor: JobExecutor) -> None:
+        self._endpoint = job_endpoint(url)
+        self._followed_by = job_endpoint(url)  # a connection of the thread's own
+        self._executor = executor
+        self._followed: dict[int, list[Job]] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, job: Job, spec: JobSpec, command: Callable[[], list[str]]) -> None:
+        """Submit a job, once: its key is PSI/J's own number of it.
+
+        Parameters
+        ----------
+        command
+            Tells what its launcher runs.
+
+        Raises
+        ------
+        psij.InvalidJobException
+            S³ will never take it.
+        psij.SubmitException
+            S³ did not take it now; it may be submitted again.
+        """
+        from psij import InvalidJobException, SubmitException
+
+        try:
+            request = request_of(spec)
+            size = {"GAS_PROCESSORS": str(request.processors), "GAS_WALLTIME": str(request.walltime)}
+            description = JobDescription(
+                (spec.name or "psij")[:200],
+                tuple(command()),
+                {**(spec.environment or {}), **size},
+                None if spec.directory is None else str(spec.directory.absolute()),
+            )
+            answer = self._endpoint.submit(request, description, key=f"psij-{job.id}")
+        except (BadInput, OverLimit, TooLarge) as error:
+            job.executor = None
+            raise InvalidJobException(str(error), error) from error
+        except GasError as error:
+            job.executor = None
+            transient = isinstance(error, Unreachable | TooMany | StalePlan)
+            raise SubmitException(str(error), error, transient) from error
+        self._follow(job, answer)
+
+    def attach(self, job: Job, native_id: str) -> None:
+        """Follow a job that was submitted earlier, perhaps by another program."""
+        from psij import InvalidJobException, JobState, SubmitException
+
+        if job.status.state is not JobState.NEW:
+            raise InvalidJobException(f"job {job.id}: is {job.status.state}; only a new one can be attached")
+        try:
+            answer = self._endpoint.job(int(native_id))
+        except (ValueError, NotFound) as error:
+            raise InvalidJobException(f"{native_id}: is not a job of {self._endpoint.name}: {error}") from error
+        except GasError as error:
+            raise SubmitException(str(error), error, isinstance(error, Unreachable | TooMany)) from error
+        job.executor = self._executor
+        self._follow(job, answer)
+
+    def cancel(self, job: Job) -> None:
+        """Ask S³ to end a job; that it has ended is told as any other change."""
+        from psij import SubmitException
+
+        if job._native_id is None:
+            raise SubmitException(f"job {job.id}: was not submitted, so it cannot be cancelled")
+        try:
+            self._endpoint.cancel(int(str(job.native_id)))
+        except Conflict:
+            return  # it has ended
+        except GasError as error:
+            raise SubmitException(str(error), error, isinstance(error, Unreachable | TooMany)) from error
+        with self._changed:
+            self._changed.notify()
+
+    def native_ids(self) -> list[str]:
+        """Return the numbers of the jobs in the schedule."""
+        return [str(job["id"]) for job in self._endpoint.jobs(0) if job["kind"] == "job"]
+
+    def _follow(self, job: Job, answer: dict[str, Any]) -> None:
+        job._native_id = int(answer["id"])
+        status = status_of(answer)
+        self._tell(job, _queued(answer))
+        self._tell(job, status)
+        if status.state.final:
+            return
+        with self._changed:
+            self._followed.setdefault(int(answer["id"]), []).append(job)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="gas: jobs of PSI/J", daemon=True)
+                self._thread.start()
+
+    def _tell(self, job: Job, status: JobStatus) -> None:
+        self._executor._set_job_status(job, status)
+
+    def _run(self) -> None:
+        """Ask after jobs and tell what has become of them, until there are none."""
+        pause = POLL_SECONDS
+        while True:
+            with self._changed:
+                if not self._followed:
+                    self._thread = None
+                    return
+                self._changed.wait(pause)
+                followed = {id: list(jobs) for id, jobs in self._followed.items()}
+            try:
+                self._ask_after(followed)
+                pause = POLL_SECONDS
+            except Exception as error:  # whoever waits must not wait for ever because a thread has died
+                pause = min(30.0, pause * 2)
+                log.warning("%s; asking again in %.0f s", error, pause)
+
+    def _ask_after(self, followed: dict[int, list[Job]]) -> None:
+        endpoint = self._followed_by
+        known = {job["id"]: job for job in endpoint.jobs(0)} if len(followed) > FEW else {}
+        for id, jobs in followed.items():
+            status = status_of(known.get(id) or _job(endpoint, id))
+            if status.state.final:
+                with self._changed:
+                    self._followed.pop(id, None)
+            for job in jobs:
+                self._tell(job, status)
+
+
+def request_of(spec: JobSpec) -> Request:
+    """Return what a JobSpec asks for.
+
+    Raises
+    ------
+    BadInput
+        S³ has not what it asks for.
+    """
+    from psij import ResourceSpecV1
+
+    if not spec.executable:
+        raise BadInput("executable: is missing; name what is to run")
+    resources = spec.resources or ResourceSpecV1()
+    if not isinstance(resources, ResourceSpecV1):
+        raise BadInput(f"resources: of version {resources.version}; S³ reads version 1")
+    if resources.gpu_cores_per_process:
+        raise BadInput(f"gpu_cores_per_process {resources.gpu_cores_per_process}: S³ has processors only; leave it out")
+    processors = resources.computed_process_count * (resources.cpu_cores_per_process or 1)
+    duration = spec.attributes.duration
+    walltime = duration.days * 86400 + duration.seconds + (duration.microseconds > 0)
+    return Request(processors, walltime, _instant(spec, "s3.start_by"), _instant(spec, "s3.not_before"))
+
+
+def _instant(spec: JobSpec, name: str) -> int | None:
+    value = spec.attributes.get_custom_attribute(name)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise BadInput(f"custom attribute {name} {value!r}: write epoch seconds, a whole number")
+
+
+def status_of(job: dict[str, Any]) -> JobStatus:
+    """Return PSI/J's status of a job of S³."""
+    from psij import JobState, JobStatus
+
+    states: dict[str, tuple[JobState, str]] = {
+        "queued": (JobState.QUEUED, "submitted"),
+        "reserved": (JobState.QUEUED, "submitted"),
+        "running": (JobState.ACTIVE, "start"),
+        "completed": (JobState.COMPLETED, "finished"),
+        "cancelled": (JobState.CANCELED, "finished"),
+    }
+    state, since = states.get(job["state"], (JobState.FAILED, "finished"))
+    message = job.get("message")
+    if state is JobState.FAILED and not message:
+        by = f" by {job['signal']}" if job.get("signal") else ""
+        message = f"{job['state']}{by}"
+    return JobStatus(state, time=job.get(since), message=message, exit_code=job.get("exit_status"))
+
+
+def _queued(job: dict[str, Any]) -> JobStatus:
+    from psij import JobState, JobStatus
+
+    return JobStatus(JobState.QUEUED, time=job["submitted"], metadata={"nativeId": str(job["id"])})
+
+
+def _job(endpoint: JobEndpoint, id: int) -> dict[str, Any]:
+    """Return a job; one that the service no longer has is lost."""
+    try:
+        return endpoint.job(id)
+    except NotFound as error:
+        return {"state": "lost", "message": str(error)}

@@ -1,0 +1,142 @@
+"""Which schedulers a workflow means, planning with them, and submitting exactly once, with patience.
+
+A workflow runs for days and its schedulers are restarted now and then, so what only waits for an answer is asked
+again until the patience has run out. Submitting again is safe because the job has a key of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gas.application import Application
+from gas.endpoints import (
+    Endpoint,
+    JobDescription,
+    JobEndpoint,
+    Request,
+    S3Endpoint,
+    ask,
+    load_configuration,
+)
+from gas.errors import BadInput, Infeasible, TooMany, Unreachable
+from gas.planner import Candidate, plan
+
+__all__ = ["PATIENCE", "Planned", "endpoint_named", "job_endpoint", "job_of", "patiently", "plan_now", "submit_once"]
+
+PATIENCE = 600.0
+"""Seconds for which an answer is waited for: longer than a restart of the service, shorter than a night."""
+
+log = logging.getLogger("gas.workflows")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What finishes first, and the scheduler that it is on as one names it."""
+
+    candidate: Candidate
+    endpoint: str
+
+
+def endpoint_named(name: str, config: Path | None = None) -> Endpoint:
+    """Return the scheduler of a name of the configuration, or of an address."""
+    if "://" in name:
+        return S3Endpoint(name.rstrip("/"), name.rstrip("/"))
+    return load_configuration(config).endpoint(name)
+
+
+def job_endpoint(name: str | None = None, config: Path | None = None) -> JobEndpoint:
+    """Return a scheduler that takes jobs: the one named, that of $GAS_ENDPOINT, or the only one configured.
+
+    Raises
+    ------
+    BadInput
+        It is not clear which one is meant, or it takes no jobs.
+    """
+    name = name or os.environ.get("GAS_ENDPOINT")
+    if not name:
+        known = load_configuration(config).names
+        if len(known) != 1:
+            said = f" (gas.toml has {', '.join(known)})" if known else ""
+            raise BadInput(f"which scheduler? Name it, by its address or as in gas.toml, or set GAS_ENDPOINT{said}")
+        name = known[0]
+    endpoint = endpoint_named(name, config)
+    if not isinstance(endpoint, JobEndpoint):
+        raise BadInput(f"{name}: takes no jobs; it is an availability list only")
+    return endpoint
+
+
+def job_of(reference: str) -> tuple[JobEndpoint, int]:
+    """Return the scheduler and the number of a job written ``12``, ``kth:12`` or ``http://127.0.0.1:8642:12``."""
+    where, _, number = reference.rpartition(":")
+    if not (number.isascii() and number.isdigit() and 0 < len(number) < 19):
+        raise BadInput(f"job {reference[:80]!r}: is not a job; write its number, or SCHEDULER:NUMBER")
+    return job_endpoint(where or None), int(number)
+
+
+def plan_now(
+    application: Application, endpoints: Sequence[str] = (), *, config: Path | None = None, **wishes: Any
+) -> Planned:
+    """Ask the schedulers and return the request that finishes first.
+
+    Parameters
+    ----------
+    endpoints
+        Names or addresses; by default that of $GAS_ENDPOINT, or all of the configuration.
+    wishes
+        Of `gas.planner.plan`: `deadline`, `tolerance` and so on.
+
+    Raises
+    ------
+    Unreachable
+        None of them answers.
+    Infeasible
+        No request is possible.
+    """
+    names = list(dict.fromkeys(endpoints)) or [os.environ.get("GAS_ENDPOINT", "")]
+    if names == [""]:
+        names = load_configuration(config).names
+    if not names:
+        raise BadInput("which scheduler? Name one, set GAS_ENDPOINT to one, or write a gas.toml")
+    answers = ask([endpoint_named(name, config) for name in names])
+    for answer in answers:
+        if answer.error is not None:
+            log.warning("%s", answer.error)
+    lists = {a.name: (a.availability, name) for a, name in zip(answers, names, strict=True) if a.availability}
+    if not lists:
+        reasons = "; ".join(str(a.error) for a in answers)
+        raise Unreachable(f"{application.name}: no scheduler answered: {reasons}")
+    limits = {a.name: a.endpoint.limits for a in answers}
+    found = plan(application, [one for one, _ in lists.values()], limits=limits, **wishes)
+    if found.best is None:
+        why = "; ".join(dict.fromkeys(f"{r.processors} processors: {r.reason}" for r in found.rejected[:3]))
+        raise Infeasible(f"{application.name}: no request is possible" + (f"; {why}" if why else ""))
+    return Planned(found.best, lists[found.best.scheduler][1])
+
+
+def patiently(call: Callable[[], T], patience: float = PATIENCE) -> T:
+    """Return what `call` returns, asking again as long as nobody answers and the patience lasts (seconds)."""
+    until, pause = time.monotonic() + patience, 0.5
+    while True:
+        try:
+            return call()
+        except (Unreachable, TooMany) as error:
+            pause = error.retry_after if isinstance(error, TooMany) else min(30.0, pause * 2)
+            if time.monotonic() + pause > until:
+                raise
+            log.warning("%s; asking again in %.0f s", error, pause)
+            time.sleep(pause)
+
+
+def submit_once(
+    endpoint: JobEndpoint, request: Request, job: JobDescription, key: str, patience: float = PATIENCE
+) -> dict[str, Any]:
+    """Submit a job, once however often this is called with the same key, and return it."""
+    return patiently(lambda: endpoint.submit(request, job, key=key), patience)
