@@ -13,7 +13,7 @@ Its modules:
     schedulers      availability, endpoints
     serve           serve
     token           token add, list, revoke
-    machine         resize, accept
+    machine         machine
     demo            demo
     fit             fit
     logs            reading a log that the user named

@@ -4,56 +4,135 @@ from __future__ import annotations
 
 import sys
 import time
+import uuid
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
-from gas.cli.options import ConfigFile, Json, OneEndpoint, job_endpoint, job_of
+from gas.cli.follow import follow
+from gas.cli.options import (
+    ConfigFile,
+    Endpoints,
+    Json,
+    KeyOption,
+    OneEndpoint,
+    checked_key,
+    find_by_key,
+    job_endpoint,
+    job_endpoints,
+    job_of,
+)
+from gas.cli.states import ENDED, JobFailed, describe, report_end
 from gas.cli.tables import note, print_json, print_table, say
-from gas.errors import BadInput, GasError
-from gas.times import duration_text, iso_time, parse_duration, parse_instant, relative_text
+from gas.endpoints import InDoubt, JobEndpoint, S3Endpoint
+from gas.errors import BadInput, GasError, NotFound, Unreachable, outcome_of
+from gas.times import duration_text, parse_duration, parse_instant, relative_text
 
-__all__ = ["cancel_command", "logs_command", "reserve_command", "status_command", "wait_command"]
+__all__ = ["cancel_command", "logs_command", "reserve_command", "status_command", "wait_command", "wait_for_end"]
 
 JobReference = Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")]
 
-ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
-
-
-class JobFailed(GasError):
-    """A job that was waited for did not complete."""
+PATIENCE_SECONDS = 30.0
+"""How long `gas wait` asks on when nobody answers: a service that is restarted takes seconds."""
 
 
 def status_command(
     job: Annotated[
         str | None, typer.Argument(metavar="[JOB]", help="One job; without it, all of the schedule.")
     ] = None,
-    endpoint: OneEndpoint = None,
+    endpoint: Endpoints = None,
     ended: Annotated[int, typer.Option("--ended", min=0, max=10_000, help="Also so many jobs that have ended.")] = 0,
+    key: KeyOption = None,
+    follows: Annotated[
+        bool,
+        typer.Option("--follow", "-f", help="Print a line whenever a job changes; of one job, until it has ended."),
+    ] = False,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show a job, or all in the schedule."""
-    if job is not None:
-        where, number = job_of(job, endpoint, config)
-        found = where.job(number)
-        if json:
-            print_json({"schema": "gas.job/1", **found})
-        else:
-            say(describe(found))
-        return
-    where = job_endpoint(endpoint, config)
-    jobs = where.jobs(ended)
+    """Show a job, or all in the schedule of every scheduler.
+
+    With --key, show the job that gas submit or gas reserve made with that key. With --follow and a job, the exit code
+    is that of gas wait; with --json, each line is an object.
+    """
+    if key is not None and (job is not None or follows):
+        raise BadInput("--key: names the job; leave out JOB and --follow")
+    if follows:
+        one = _one(endpoint)
+        where, number = (job_endpoint(one, config), None) if job is None else job_of(job, one, config)
+        follow(where, number, json=json)
+    elif job is not None:
+        where, number = job_of(job, _one(endpoint), config)
+        _show_job(where.job(number), json=json)
+    elif key is not None:
+        endpoints = job_endpoints(endpoint, config)
+        found = find_by_key(endpoints, checked_key(key))
+        if found is None:
+            asked = ", ".join(e.name for e in endpoints if not isinstance(e, tuple))
+            raise NotFound(f"there is no job of the key {key} (asked: {asked})")
+        if not json:
+            note(f"on {found[0].name}:")
+        _show_job(found[1], json=json)
+    else:
+        _show_schedules(job_endpoints(endpoint, config), ended, json=json)
+
+
+def _one(names: list[str] | None) -> str | None:
+    """Return the one scheduler that is named, where several make no sense."""
+    if names and len(names) > 1:
+        raise BadInput(f"-e {' -e '.join(names)}: name one scheduler")
+    return names[0] if names else None
+
+
+def _show_job(found: dict[str, Any], *, json: bool) -> None:
     if json:
-        print_json({"schema": "gas.jobs/1", "scheduler": where.name, "jobs": jobs})
+        print_json({"schema": "gas.job/1", **found})
+    else:
+        say(describe(found))
+
+
+def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], ended: int, *, json: bool) -> None:
+    """Print the jobs of every scheduler; one that does not answer is told of, and the rest goes on."""
+    entries: list[dict[str, Any]] = []
+    for i, endpoint in enumerate(endpoints):
+        name = endpoint[0] if isinstance(endpoint, tuple) else endpoint.name
+        try:
+            if isinstance(endpoint, tuple):
+                raise endpoint[1]
+            jobs, now = endpoint.jobs(ended), 0 if json else endpoint.availability().now
+        except Exception as error:
+            if len(endpoints) == 1 or outcome_of(error) is None:
+                raise
+            note(f"gas: {error}")
+            entries.append({"scheduler": name, "ok": False, "error": str(error), "jobs": []})
+            continue
+        entries.append({"scheduler": name, "ok": True, "error": None, "jobs": jobs})
+        if not json:
+            if len(endpoints) > 1:
+                say(f"{name}:" if i == 0 else f"\n{name}:")
+            _print_jobs(jobs, now)
+    if json and len(entries) == 1:
+        print_json({"schema": "gas.jobs/1", "scheduler": entries[0]["scheduler"], "jobs": entries[0]["jobs"]})
+    elif json:
+        print_json({"schema": "gas.schedules/1", "schedules": entries})
+    if not any(entry["ok"] for entry in entries):
+        raise Unreachable("no scheduler answered")
+
+
+def _print_jobs(jobs: Sequence[dict[str, Any]], now: int) -> None:
+    """Print jobs as a table; of several users', the caller's own are marked."""
+    if not jobs:
+        note("the schedule is empty")
         return
-    now = where.availability().now
+    marked = not all(j.get("mine", True) for j in jobs)
     print_table(
-        ["job", "name", "state", "processors", "walltime", "starts", "ends"],
+        ["job", "name", "user", "state", "processors", "walltime", "starts", "ends"],
         [
             (
                 str(j["id"]),
-                j["name"],
+                j["name"] or "",
+                f"{j.get('user', '')}{' (you)' if marked and j['mine'] else ''}",
                 j["state"],
                 str(j["processors"]),
                 duration_text(j["walltime"]),
@@ -62,29 +141,8 @@ def status_command(
             )
             for j in jobs
         ],
-        left=("name", "state"),
+        left=("name", "user", "state"),
     )
-    if not jobs:
-        note("the schedule is empty")
-
-
-def describe(job: dict[str, Any]) -> str:
-    """Return a job in one line."""
-    head = (
-        f"job {job['id']} ({job['name']}), {job['processors']} processors, walltime {job['walltime']} s: {job['state']}"
-    )
-    if job["state"] == "reserved":
-        text = f"{head} from {job['promise_iso']} to {job['due_iso']}"
-    elif job["state"] == "queued":
-        text = f"{head}; starts {iso_time(job['promise'])} at the latest"
-    elif job["state"] == "running":
-        text = f"{head} since {job['start_iso']}, ends {job['due_iso']} at the latest"
-    else:
-        status = "" if job["exit_status"] is None else f" with exit status {job['exit_status']}"
-        by = f" by {job['signal']}" if job["signal"] else ""
-        lasted = "" if job["start"] is None else f" after {duration_text(job['finished'] - job['start'])}"
-        text = f"{head}{status}{by}{lasted}, at {job['finished_iso']}"
-    return f"{text} ({job['message']})" if job["message"] else text
 
 
 def wait_command(
@@ -98,27 +156,46 @@ def wait_command(
 
     The exit code is 0 if it completed, else 1.
     """
-    limit = None if timeout is None else time.monotonic() + parse_duration(timeout, "--timeout")
     where, number = job_of(job, endpoint, config)
-    shown, pause = "", 0.1
-    while True:
-        found = where.job(number)
-        if found["state"] != shown:
-            shown, pause = str(found["state"]), 0.1
-            if not json and shown not in ENDED:
-                note(describe(found))
-        if found["state"] in ENDED:
-            break
-        if limit is not None and time.monotonic() + pause > limit:
-            raise JobFailed(f"job {number}: is still {found['state']} after {timeout}; it goes on")
-        time.sleep(pause)
-        pause = min(2.0, pause * 1.3)
+    found = wait_for_end(where, number, timeout, quiet=json)
     if json:
         print_json({"schema": "gas.job/1", **found})
-    if found["state"] != "completed":
-        raise JobFailed(describe(found))
-    if not json:
-        say(describe(found))
+    report_end(found, quiet=json)
+
+
+def wait_for_end(where: JobEndpoint, number: int, timeout: str | None = None, *, quiet: bool) -> dict[str, Any]:
+    """Return a job once it has ended; unless `quiet`, tell what becomes of it until then.
+
+    Raises
+    ------
+    JobFailed
+        It has not ended within `timeout`.
+    Unreachable
+        Nobody answers for `PATIENCE_SECONDS`.
+    """
+    limit = None if timeout is None else time.monotonic() + parse_duration(timeout, "--timeout")
+    shown, pause, heard, silent = "", 0.1, -1.0, False
+    while True:
+        try:
+            found = where.job(number)
+        except Unreachable as error:
+            if heard < 0 or time.monotonic() > heard + PATIENCE_SECONDS:
+                raise
+            if not silent:
+                note(f"gas: {error}; asking again")
+            silent = True
+        else:
+            heard, silent = time.monotonic(), False
+            if found["state"] in ENDED:
+                return found
+            if found["state"] != shown:
+                shown, pause = str(found["state"]), 0.1
+                if not quiet:
+                    note(describe(found))
+        if limit is not None and time.monotonic() + pause > limit:
+            raise JobFailed(f"job {number}: is still {shown or 'unknown'} after {timeout}; it goes on")
+        time.sleep(pause)
+        pause = min(2.0, pause * 1.3)
 
 
 def logs_command(
@@ -167,20 +244,40 @@ def reserve_command(
     walltime: Annotated[str, typer.Option("--walltime", "-w", metavar="TIME", help="For so long: 2h or 02:00:00.")],
     endpoint: OneEndpoint = None,
     name: Annotated[str, typer.Option("--name", help="What it is called.")] = "reservation",
+    key: KeyOption = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
     """Reserve processors for some time.
 
-    Nothing moves a reservation.
+    Nothing moves a reservation. Whatever happens on the network, one call makes at most one; with --key, so do all
+    calls with the same KEY.
     """
     seconds = parse_duration(walltime, "--walltime")
     where = job_endpoint(endpoint, config)
     if start.strip().startswith("@") and not start.strip()[1:].isdigit():
         raise BadInput(f"--start {start!r}: write @ and epoch seconds")
+    if key is not None and (earlier := where.job_by_key(checked_key(key))) is not None:
+        if not json:
+            note("gas: reserved already")
+        _show_job(earlier, json=json)
+        return
     begin = parse_instant(start, where.availability().now if start.strip().startswith("+") else 0, "--start")
-    found = where.reserve(name, processors, begin, seconds)
-    if json:
-        print_json({"schema": "gas.job/1", **found})
-    else:
-        say(describe(found))
+    if isinstance(where, S3Endpoint):
+        where.tell = lambda text: note(f"gas: {text}")
+    used = key or uuid.uuid4().hex
+    way_out = (
+        f"it may or may not have been reserved: gas status --key {used} -e {where.name} finds out, and the same gas "
+        f"reserve with --key {used} reserves it if it was not"
+    )
+    try:
+        found = where.reserve(name, processors, begin, seconds, used)
+    except GasError as error:
+        if where.in_doubt(used):
+            raise InDoubt(f"{error}; {way_out}", used) from None
+        raise
+    except KeyboardInterrupt:
+        if where.in_doubt(used):
+            note(f"gas: {way_out}")
+        raise
+    _show_job(found, json=json)

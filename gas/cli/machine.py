@@ -42,8 +42,8 @@ def machine_command(
         return
     refusing = "" if found["accepting"] else "; accepts nothing new"
     say(
-        f"{found['scheduler']}: {found['processors']} processors, {found['in_use']} in use; {found['running']} running, "
-        f"{found['queued']} queued, {found['reserved']} reserved{refusing}"
+        f"{found['scheduler']}: {found['processors']} processors, {found['in_use']} in use; "
+        f"{found['running']} running, {found['queued']} queued, {found['reserved']} reserved{refusing}"
     )
     say(f"you are {found['user']}, {found['role']}" + ("" if found["access"] else " (no tokens are in force)"))
     for broken in found.get("broken") or []:

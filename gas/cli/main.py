@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from gas.cli.demo import demo_command
 from gas.cli.fit import fit
 from gas.cli.jobs import cancel_command, logs_command, reserve_command, status_command, wait_command
+from gas.cli.machine import machine_command
 from gas.cli.plan import plan_command
 from gas.cli.schedulers import availability_command, endpoints_command
 from gas.cli.serve import serve_command
@@ -104,6 +105,7 @@ app.command("reserve")(reserve_command)
 app.command("availability")(availability_command)
 app.command("endpoints")(endpoints_command)
 app.command("serve")(serve_command)
+app.command("machine")(machine_command)
 app.add_typer(token_app, name="token")
 app.command("fit")(fit)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from gas.endpoints import Configuration, Endpoint, FileEndpoint, JobEndpoint, S3Endpoint, load_configuration
-from gas.errors import BadInput, GasError
+from gas.errors import BadInput, GasError, Unreachable
 from speedup_models import FieldError
 
 __all__ = [
@@ -16,9 +17,13 @@ __all__ = [
     "ConfigFile",
     "Endpoints",
     "Json",
+    "KeyOption",
     "OneEndpoint",
+    "checked_key",
     "chosen_endpoints",
+    "find_by_key",
     "job_endpoint",
+    "job_endpoints",
     "job_of",
     "percentage",
 ]
@@ -63,6 +68,10 @@ OneEndpoint = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+KeyOption = Annotated[
+    str | None,
+    typer.Option("--key", metavar="KEY", help="A name of your own for this request: what it made, it makes only once."),
+]
 
 
 def chosen_endpoints(
@@ -119,6 +128,52 @@ def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
     if not isinstance(endpoint, JobEndpoint):
         raise BadInput(f"{name}: takes no jobs; it is an availability list only")
     return endpoint
+
+
+def job_endpoints(names: list[str] | None, config: Path | None) -> list[JobEndpoint | tuple[str, Exception]]:
+    """Return the schedulers that are meant and take jobs: those named, or all of the configuration.
+
+    One that cannot even be set up comes as its name and the error.
+    """
+    chosen = chosen_endpoints(names, None, config)
+    usable = [e for e in chosen if isinstance(e, tuple | JobEndpoint)]
+    if names and len(usable) < len(chosen):
+        none = next(e for e in chosen if not isinstance(e, tuple | JobEndpoint))
+        raise BadInput(f"{none.name}: takes no jobs; it is an availability list only")
+    if not usable:
+        raise BadInput("which scheduler? none of the configuration takes jobs; name one with -e NAME or URL")
+    return usable
+
+
+def checked_key(key: str) -> str:
+    """Return a key that every scheduler takes."""
+    if not 0 < len(key) <= 200 or not all("\x21" <= c <= "\x7e" for c in key):
+        raise BadInput(f"--key {key[:60]!r}: must be 1 to 200 printable ASCII characters without spaces")
+    return key
+
+
+def find_by_key(
+    endpoints: Sequence[Endpoint | tuple[str, Exception]], key: str
+) -> tuple[JobEndpoint, dict[str, Any]] | None:
+    """Return the scheduler that has a job of this key, and the job; None if none of them has.
+
+    Raises
+    ------
+    Unreachable
+        None of those that answer has it, and one cannot be asked.
+    """
+    silent: list[str] = []
+    for endpoint in endpoints:
+        try:
+            if isinstance(endpoint, tuple):
+                raise endpoint[1]
+            if isinstance(endpoint, JobEndpoint) and (job := endpoint.job_by_key(key)) is not None:
+                return endpoint, job
+        except (GasError, FieldError) as error:
+            silent.append(str(error))
+    if silent:
+        raise Unreachable(f"it is not known whether there is a job of the key {key}: {'; '.join(silent)}")
+    return None
 
 
 def job_of(text: str, endpoint: str | None, config: Path | None) -> tuple[JobEndpoint, int]:

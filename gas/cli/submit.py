@@ -1,17 +1,36 @@
-"""``gas submit``: the request that finishes first, sent."""
+"""``gas submit``: the request that finishes first, sent, and made a job exactly once.
+
+One call has one key, which every request of it bears, whichever plan it is of (`gas.endpoints.s3` says why that makes
+at most one job). What is left to see to here is that the key goes to one scheduler only: to another one if, and only
+if, the first has refused it and nothing sent to it is in doubt. With ``--key``, also over several calls: the key is
+looked for everywhere before anything is planned, and where it goes is written down before it goes there.
+"""
 
 from __future__ import annotations
 
 import math
+import shlex
 import time
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gas.application import Application
-from gas.cli.options import ConfigFile, Endpoints, Json, chosen_endpoints
+from gas.cli.jobs import wait_for_end
+from gas.cli.options import (
+    ConfigFile,
+    Endpoints,
+    Json,
+    KeyOption,
+    checked_key,
+    chosen_endpoints,
+    find_by_key,
+)
 from gas.cli.plan import draw, sentence, show_plan
 from gas.cli.planning import (
     AlgorithmName,
@@ -26,9 +45,11 @@ from gas.cli.planning import (
     make_plan,
     why_nothing,
 )
+from gas.cli.states import report_end
 from gas.cli.tables import note, print_json, say
-from gas.endpoints import Answer, Endpoint, JobDescription, JobEndpoint, Request, S3Endpoint
-from gas.errors import BadInput, Infeasible, StalePlan
+from gas.endpoints import Answer, Endpoint, InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
+from gas.endpoints.journal import Page, open_page
+from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, OverLimit, StalePlan
 from gas.planner import Candidate, Plan
 from gas.times import iso_time, parse_instant, relative_text
 
@@ -58,6 +79,8 @@ def submit_command(
     simulate: Annotated[
         bool, typer.Option("--simulate", help="No command: hold the processors for the expected execution time.")
     ] = False,
+    key: KeyOption = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Then wait until the job has ended, as gas wait does.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan and show the request; send nothing.")] = False,
     explain: Explain = False,
     plot: Plot = None,
@@ -70,6 +93,9 @@ def submit_command(
 
     In the command, {processors} and {walltime} stand for what was chosen; it also finds them in GAS_PROCESSORS and
     GAS_WALLTIME.
+
+    Whatever happens on the network, one call submits at most one job. With --key, so do all calls with the same KEY:
+    one that finds the job submitted says so, and submits nothing.
     """
     command = tuple(context.args)
     if simulate == bool(command):
@@ -78,61 +104,221 @@ def submit_command(
             if simulate
             else "no command: write it after --, for example gas submit lu.toml -- ./lu -n {processors}"
         )
+    if key is not None:
+        checked_key(key)
     app = Application.read(application)
     wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm)
     environment = _environment(env or [])
     endpoints = chosen_endpoints(endpoint, None, config)
-    for attempt in range(1, ATTEMPTS + 1):
-        answers, found = make_plan(app, endpoints, wishes)
-        best = found.best
-        if best is None:
-            raise Infeasible(why_nothing(found))
-        chosen = next(a.endpoint for a in answers if a.availability is not None and a.name == best.scheduler)
-        if not isinstance(chosen, JobEndpoint):
-            raise BadInput(f"{best.scheduler}: finishes first but takes no jobs; it is an availability list only")
+
+    def sized(found: Plan, best: Candidate, chosen: Endpoint) -> tuple[Request, JobDescription]:
         here = directory or (str(Path.cwd()) if isinstance(chosen, S3Endpoint) and chosen.is_local else None)
         job = JobDescription(
             name or app.name, command, environment, here, best.execution_time if simulate else None
         ).sized(best.processors, best.walltime)
         wanted = None if not_before is None else parse_instant(not_before, found.now, "--not-before")
-        request = Request(best.processors, best.walltime, best.start + _slack(found, best), wanted)
-        if dry_run:
-            _show_request(found, answers, request, job, explain=explain, json=json)
-            break
-        try:
-            accepted = chosen.submit(request, job)
-        except StalePlan as error:
-            note(f"gas: the plan went stale ({error}); planning again, attempt {attempt} of {ATTEMPTS}")
-            time.sleep(0.05 * attempt)
-            continue
+        return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted), job
+
+    if dry_run:
+        answers, found, best, chosen = _planned(app, endpoints, wishes)
+        request, job = sized(found, best, chosen)
+        _show_request(found, answers, request, job, explain=explain, json=json)
+        if plot is not None:
+            draw(found, answers, plot)
+        return
+    submission = _Submission(app, endpoints, wishes, sized, key or uuid.uuid4().hex, config)
+    made = submission.make() if key is None else submission.make_or_find()
+    finished = None
+    if wait:
         if json:
-            wire = found.to_wire([a.to_wire() for a in answers])
-            print_json(
-                {
-                    "schema": "gas.submission/1",
-                    "scheduler": best.scheduler,
-                    "endpoint": chosen.address,
-                    "attempts": attempt,
-                    "job": accepted,
-                    "plan": wire,
-                }
-            )
+            note(f"job {_reference(made.endpoint, made.job['id'])}")
         else:
-            if explain:
-                show_plan(found, answers, explain=True)
-                say()
-            else:
-                say(f"{app.name}: {sentence(best, found)}")
-            say(f"job {accepted['id']} on {best.scheduler}, promised to start {_promise(accepted, found)}")
-            say(f"follow it: gas wait {_reference(chosen, accepted['id'])}")
-        break
-    else:
-        raise StalePlan(
-            f"{app.name}: the schedule changed {ATTEMPTS} times between planning and submitting; nothing was "
-            "submitted, try again"
+            _tell(app, made, explain=explain)
+        finished = wait_for_end(made.endpoint, int(made.job["id"]), quiet=json)
+    if json:
+        found_wire = None if made.plan is None else made.plan.to_wire([a.to_wire() for a in made.answers])
+        print_json(
+            {
+                "schema": "gas.submission/1",
+                "scheduler": made.scheduler,
+                "endpoint": made.endpoint.address,
+                "key": submission.key,
+                "already": made.plan is None,
+                "attempts": made.attempts,
+                "job": made.job if finished is None else finished,
+                "plan": found_wire,
+            }
         )
-    if plot is not None:
-        draw(found, answers, plot)
+    elif not wait:
+        _tell(app, made, explain=explain)
+        say(f"follow it: gas wait {_reference(made.endpoint, made.job['id'])}")
+    if plot is not None and made.plan is not None:
+        draw(made.plan, made.answers, plot)
+    if finished is not None:
+        report_end(finished, quiet=json)
+
+
+def _planned(
+    app: Application, endpoints: Sequence[Endpoint | tuple[str, Exception]], wishes: Wishes
+) -> tuple[list[Answer], Plan, Candidate, Endpoint]:
+    answers, found = make_plan(app, endpoints, wishes)
+    best = found.best
+    if best is None:
+        raise Infeasible(why_nothing(found))
+    return answers, found, best, next(a.endpoint for a in answers if a.name == best.scheduler and a.availability)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A job, where it is, and the plan that it was made by; None if an earlier call made it."""
+
+    endpoint: JobEndpoint
+    scheduler: str
+    job: dict[str, Any]
+    plan: Plan | None = None
+    answers: Sequence[Answer] = ()
+    attempts: int = 0
+
+
+class _Submission:
+    """One job on its way to one of several schedulers.
+
+    Attributes
+    ----------
+    key
+        What every request for it bears.
+    """
+
+    def __init__(
+        self,
+        app: Application,
+        endpoints: Sequence[Endpoint | tuple[str, Exception]],
+        wishes: Wishes,
+        sized: Callable[[Plan, Candidate, Endpoint], tuple[Request, JobDescription]],
+        key: str,
+        config: Path | None,
+    ) -> None:
+        self.key = key
+        self._app = app
+        self._endpoints = list(endpoints)
+        self._wishes = wishes
+        self._sized = sized
+        self._config = config
+
+    def make_or_find(self) -> _Made:
+        """Return the job that a call with this key has made, or make it."""
+        with open_page(self.key) as page:
+            sent_to = page.address
+            if sent_to is not None and sent_to not in [e.address for e in self._endpoints if not isinstance(e, tuple)]:
+                raise Conflict(
+                    f"--key {self.key}: was sent to {sent_to} before, and what was sent there may have made a job; "
+                    f"submit to that scheduler (-e {sent_to}), or use another key for another job"
+                )
+            if (earlier := find_by_key(self._endpoints, self.key)) is not None:
+                endpoint, job = earlier
+                return _Made(endpoint, endpoint.name, job)
+            if sent_to is not None:
+                self._endpoints = [e for e in self._endpoints if not isinstance(e, tuple) and e.address == sent_to]
+            return self.make(page, stays=sent_to is not None)
+
+    def make(self, page: Page | None = None, *, stays: bool = False) -> _Made:
+        """Plan and submit, again if the plan went stale.
+
+        Parameters
+        ----------
+        page
+            Where it is noted where the key goes.
+        stays
+            Whether a call before this one has left a request in doubt, so that the key must not go elsewhere.
+        """
+        stale = 0
+        with self._explaining_doubt(page, stays):
+            while stale < ATTEMPTS:
+                answers, found, best, chosen = _planned(self._app, self._endpoints, self._wishes)
+                if not isinstance(chosen, JobEndpoint):
+                    raise BadInput(
+                        f"{best.scheduler}: finishes first but takes no jobs; it is an availability list only"
+                    )
+                request, job = self._sized(found, best, chosen)
+                try:
+                    accepted = self._send(chosen, request, job, page, stays)
+                except StalePlan as error:
+                    stale += 1
+                    note(f"gas: the plan went stale ({error}); planning again, attempt {stale} of {ATTEMPTS}")
+                    if chosen.in_doubt(self.key):
+                        self._endpoints = [chosen]
+                    time.sleep(0.05 * stale)
+                    continue
+                except (Draining, OverLimit, Forbidden) as refusal:
+                    self._leave_out(chosen, refusal)
+                    continue
+                if (accepted["processors"], accepted["walltime"]) != (request.processors, request.walltime):
+                    note("gas: an earlier request got through after all; the job is as that one asked for it")
+                return _Made(chosen, best.scheduler, accepted, found, answers, stale + 1)
+            raise StalePlan(
+                f"{self._app.name}: the schedule changed {ATTEMPTS} times between planning and submitting; nothing was "
+                "submitted; try again"
+            )
+
+    def _send(
+        self, chosen: JobEndpoint, request: Request, job: JobDescription, page: Page | None, stays: bool
+    ) -> dict[str, Any]:
+        """Submit to a scheduler; it is on the page unless nothing of this key can be there."""
+        if isinstance(chosen, S3Endpoint):
+            chosen.tell = lambda text: note(f"gas: {text}")
+        if page is not None:
+            page.sent_to(chosen.address)
+        try:
+            return chosen.submit(request, job, self.key)
+        except BaseException:
+            if page is not None and not stays and not chosen.in_doubt(self.key):
+                page.refused()
+            raise
+
+    def _leave_out(self, endpoint: JobEndpoint, refusal: GasError) -> None:
+        """Go on without a scheduler that takes nothing from this user now."""
+        others = [e for e in self._endpoints if e is not endpoint]
+        if endpoint.in_doubt(self.key) or not any(isinstance(e, JobEndpoint) for e in others):
+            raise refusal
+        note(f"gas: {refusal}; planning without it")
+        self._endpoints = others
+
+    @contextmanager
+    def _explaining_doubt(self, page: Page | None, stays: bool) -> Iterator[None]:
+        """See to it that nobody leaves in doubt without being told, and without a note of where the key went."""
+        try:
+            yield
+        except BaseException as problem:
+            endpoint = next((e for e in self._endpoints if isinstance(e, JobEndpoint) and e.in_doubt(self.key)), None)
+            if endpoint is None and not stays:
+                raise
+            words = ["gas", "status", "--key", self.key]
+            words += [] if endpoint is None else ["-e", endpoint.name]
+            words += [] if self._config is None else ["--config", str(self._config)]
+            way_out = (
+                f"the job may or may not have been submitted: {shlex.join(words)} finds out, and the same gas submit "
+                f"with --key {self.key} submits it if it was not"
+            )
+            if page is None and endpoint is not None:
+                with open_page(self.key) as new:
+                    new.sent_to(endpoint.address)
+            if isinstance(problem, GasError):
+                raise InDoubt(f"{problem}; {way_out}", self.key) from None
+            note(f"gas: {way_out}")
+            raise
+
+
+def _tell(app: Application, made: _Made, *, explain: bool) -> None:
+    """Say what was submitted."""
+    if made.plan is None:
+        say(f"{app.name}: submitted already, as job {made.job['id']} on {made.scheduler} ({made.job['state']})")
+        return
+    if explain:
+        show_plan(made.plan, made.answers, explain=True)
+        say()
+    elif made.plan.best is not None:
+        say(f"{app.name}: {sentence(made.plan.best, made.plan)}")
+    say(f"job {made.job['id']} on {made.scheduler}, promised to start {_promise(made.job, made.plan)}")
 
 
 def _slack(found: Plan, best: Candidate) -> int:

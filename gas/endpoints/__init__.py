@@ -3,7 +3,11 @@
 Its modules:
 
     endpoint        what every endpoint answers, and what those that take jobs answer besides
-    s3              S³ over HTTP
+    s3              S³ over HTTP, and why nothing is submitted twice
+    connection      one exchange over HTTP: an answer, a refusal, or neither
+    access          tokens, certificates and addresses
+    events          the reader of server-sent events
+    journal         where each key was sent
     file            an availability list on disk or standard input
     configuration   gas.toml: named endpoints and their limits
     asking          several endpoints at once; one that does not answer is reported, not fatal
@@ -11,7 +15,7 @@ Its modules:
 
 from gas.endpoints.asking import Answer, ask
 from gas.endpoints.configuration import Configuration, load_configuration
-from gas.endpoints.endpoint import Endpoint, JobDescription, JobEndpoint, Request
+from gas.endpoints.endpoint import Endpoint, InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.file import FileEndpoint
 from gas.endpoints.s3 import S3Endpoint
 
@@ -20,6 +24,7 @@ __all__ = [
     "Configuration",
     "Endpoint",
     "FileEndpoint",
+    "InDoubt",
     "JobDescription",
     "JobEndpoint",
     "Request",

@@ -7,6 +7,12 @@
     url = "http://127.0.0.1:8642"
     max_processors = 64              # limits are optional
     max_walltime = "12h"
+    token_file = "~/.config/gas/kth.token"   # of mode 0600, with the token alone; else $GAS_TOKEN
+    ca_file = "~/.config/gas/kth.pem"        # certificates to trust; else $GAS_CA_FILE
+    insecure = false                 # true: the token may go over plain HTTP to another machine
+    timeout = 10                     # seconds to wait for an answer
+    retries = 2                      # how often reading and cancelling are repeated that got none
+    patience = 30                    # seconds for which submitting and reserving are repeated
 
 The type names an entry point of the group ``gas.endpoints``: a callable taking the endpoint's name and its `Fields`.
 It is loaded when the endpoint is used, so a broken plug-in does not disturb the others.

@@ -7,11 +7,26 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from gas.availability import AvailabilityList
+from gas.errors import Unreachable
 from gas.planner import Limits
 from gas.times import LONGEST, parse_duration
 from speedup_models.fields import Fields
 
-__all__ = ["Endpoint", "JobDescription", "JobEndpoint", "Request", "limits_from"]
+__all__ = ["Endpoint", "InDoubt", "JobDescription", "JobEndpoint", "Request", "limits_from"]
+
+
+class InDoubt(Unreachable):
+    """A scheduler was sent a job or a reservation and gave no definite answer: it may or may not have taken it.
+
+    Attributes
+    ----------
+    key
+        What the request can be found by (`JobEndpoint.job_by_key`), and repeated with.
+    """
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
 
 
 @dataclass(frozen=True)
@@ -77,13 +92,22 @@ class Endpoint(Protocol):
 
 @runtime_checkable
 class JobEndpoint(Endpoint, Protocol):
-    """A scheduler that takes jobs; a job is described by the JSON object of ``GET /v1/jobs/{id}``."""
+    """A scheduler that takes jobs; a job is described by the JSON object of ``GET /v1/jobs/{id}``.
 
-    def submit(self, request: Request, job: JobDescription) -> dict[str, Any]:
-        """Submit a job, or raise `StalePlan` if it would start after `start_by`."""
+    Of all requests with one key, at most one makes a job.
+    """
 
-    def reserve(self, name: str, processors: int, start: int, walltime: int) -> dict[str, Any]:
-        """Reserve processors from `start` on."""
+    def submit(self, request: Request, job: JobDescription, key: str | None = None) -> dict[str, Any]:
+        """Submit a job, or raise `StalePlan` if it would start after `start_by`, `InDoubt` if no answer came."""
+
+    def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
+        """Reserve processors from `start` on; errors as of `submit`."""
+
+    def in_doubt(self, key: str) -> bool:
+        """Return whether a request with this key may still be on its way."""
+
+    def job_by_key(self, key: str) -> dict[str, Any] | None:
+        """Return the job that the user submitted with this key, None if there is none."""
 
     def job(self, id: int) -> dict[str, Any]:
         """Return what has become of a job."""

@@ -1,19 +1,43 @@
-"""S³ over HTTP, with requests: timeouts, and bounded retries of what is safe to repeat.
+"""S³ over HTTP, with requests: timeouts, repetition of what is safe to repeat, and exactly-once submission.
 
-Reading and cancelling are safe to repeat. Submitting and reserving are made so by a key of the client's own: the
-service answers a second request with the same key with the job that the first one made.
+Reading and cancelling are safe to repeat, and are repeated a few times. Submitting and reserving are made so by a key
+of the client's own, and are repeated with that key until there is a definite answer or patience is over.
+
+Why nothing is submitted twice. One submission has *one* key K, however often it is planned and sent.
+
+1. The service keeps (user, key) unique in its store, across restarts. So of all requests with K, whatever they ask
+   for, whenever and however often they arrive at one scheduler, at most one makes a job there. That alone settles a
+   lost answer, a connection cut anywhere, a slow answer, a restart, a copy that was held up on the way.
+2. An answer is *definite* if S³ gave it in full: the job, or a refusal with its kind. Anything else (no answer, half of
+   one, an error page of something in between, an unforeseen error of the service) leaves the request *in doubt*, from
+   before its first byte is sent until an answer with the job arrives. A connection that was never made leaves none.
+3. A refusal that is the only request ever sent with K leaves nothing on its way, so the next plan may go anywhere. A
+   refusal after doubt does not: an earlier copy may still arrive, for example out of a proxy, at a service that has
+   been restarted. The next plan may then go to that same scheduler only (`in_doubt`), where 1 holds.
+4. A request with K that differs from the one that made K's job is answered with 409; the job is then fetched by its
+   key. It is the submission's own, of an earlier plan.
+5. When patience is over in doubt, the error is `InDoubt` and names K. Whoever submits again with K first asks every
+   scheduler for it, and (`gas.endpoints.journal`) sends it to no other scheduler than the one in doubt.
+
+What this rests on: an intermediary between client and service may lose, delay or cut what it carries, but does not
+send a request on to another scheduler; and a job is remembered as long as anybody might repeat its key
+(``gas serve --keep``).
 """
 
 from __future__ import annotations
 
-import ipaddress
+import time
 import uuid
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 from gas.availability import AvailabilityList
-from gas.endpoints.endpoint import JobDescription, Request, limits_from
-from gas.errors import BadInput, Conflict, NotFound, StalePlan, Unreachable
+from gas.endpoints.access import Access, split_address
+from gas.endpoints.connection import Connection, NoAnswer
+from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
+from gas.endpoints.events import EventReader, ServiceEvent
+from gas.errors import BadInput, Conflict, Draining, GasError, TooMany, Unreachable
 from gas.planner import Limits
 from speedup_models.fields import FieldError, Fields
 
@@ -24,6 +48,9 @@ __all__ = ["S3Endpoint"]
 
 TIMEOUT_SECONDS = 10.0
 RETRIES = 2
+PATIENCE_SECONDS = 30.0
+FOLLOW_PATIENCE_SECONDS = 300.0
+"""How long a stream of events is tried again that was lost: somebody watches, and services are restarted."""
 
 
 class S3Endpoint:
@@ -38,7 +65,18 @@ class S3Endpoint:
     timeout
         Seconds to wait for a connection, and for an answer.
     retries
-        How often a request is repeated that got no answer.
+        How often a request that only reads, or cancels, is repeated if it got no answer.
+    patience
+        Seconds for which a request to submit or reserve is repeated that got none.
+    access
+        The token and the certificates; by default those of the environment (`Access.of`).
+
+    Attributes
+    ----------
+    is_local
+        Whether the service runs on this machine, so that paths mean the same there.
+    tell
+        Is called with a line for the user when the service has to be waited for.
     """
 
     def __init__(
@@ -48,43 +86,39 @@ class S3Endpoint:
         *,
         timeout: float = TIMEOUT_SECONDS,
         retries: int = RETRIES,
+        patience: float = PATIENCE_SECONDS,
         limits: Limits | None = None,
+        access: Access | None = None,
     ) -> None:
-        import requests
-        from requests.adapters import HTTPAdapter
-        from urllib3.util import Retry
-
-        parts = _split(url)
+        self._connection = Connection(name, url, timeout, access)
         self.name = name
-        self.address = url.rstrip("/")
-        self._called = self.address if name.rstrip("/") == self.address else f"{name}: {self.address}"
+        self.address = self._connection.address
+        self.is_local = self._connection.is_local
         self.limits = limits or Limits()
-        self._timeout = timeout
-        self._session = requests.Session()
-        self._session.trust_env = not _is_loopback(parts)  # a proxy does not know this machine's own services
-        again = Retry(
-            retries, status_forcelist=(502, 503, 504), allowed_methods=None, backoff_factor=0.2, raise_on_status=False
-        )
-        self._session.mount("http://", HTTPAdapter(max_retries=again))
-        self._session.mount("https://", HTTPAdapter(max_retries=again))
+        self.patience = patience
+        self.tell: Callable[[str], None] = lambda text: None
+        self._retries = retries
+        self._doubtful: set[str] = set()
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> S3Endpoint:
-        """Return the endpoint of a table with ``url`` and perhaps ``timeout``, ``retries`` and limits."""
+        """Return the endpoint of a table.
+
+        Its keys are ``url`` and perhaps ``timeout``, ``retries``, ``patience``, ``token_file``, ``ca_file``,
+        ``insecure`` and limits.
+        """
         url = fields.text("url")
         timeout = fields.number("timeout", TIMEOUT_SECONDS, above=0, maximum=3600)
         retries = fields.integer("retries", RETRIES, minimum=0, maximum=100)
+        patience = fields.number("patience", PATIENCE_SECONDS, minimum=0, maximum=86400)
         limits = limits_from(fields)
-        fields.done()
         try:
-            return cls(name, url, timeout=timeout, retries=retries, limits=limits)
+            split_address(url)
+            access = Access.of(url.rstrip("/"), fields)
         except BadInput as error:
             raise fields.fail("url", str(error)) from None
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the service runs on this machine, so that paths mean the same there."""
-        return _is_loopback(_split(self.address))
+        fields.done()
+        return cls(name, url, timeout=timeout, retries=retries, patience=patience, limits=limits, access=access)
 
     def availability(self) -> AvailabilityList:
         """Return the list, or raise `Unreachable`."""
@@ -94,15 +128,21 @@ class S3Endpoint:
         except FieldError as error:
             raise Unreachable(f"{self.name}: answered an availability list that breaks the format: {error}") from None
 
-    def submit(self, request: Request, job: JobDescription) -> dict[str, Any]:
+    def submit(self, request: Request, job: JobDescription, key: str | None = None) -> dict[str, Any]:
         """Submit a job and return it with its promise.
+
+        A `key` that was used before returns the job that it made. By default each call has one of its own.
 
         Raises
         ------
         StalePlan
             It would start after ``request.start_by``; nothing was queued.
-        BadInput, Conflict, Unreachable
-            The service refused it, or did not answer.
+        InDoubt
+            No definite answer came within `patience`; the job may or may not have been submitted.
+        Unreachable
+            The service cannot be reached; nothing was sent.
+        GasError
+            The service refused it.
         """
         if job.run_time is None:
             actuator: dict[str, Any] = {
@@ -120,32 +160,32 @@ class S3Endpoint:
             "not_before": request.not_before,
             "start_by": request.start_by,
             "actuator": actuator,
-            "key": uuid.uuid4().hex,
         }
-        return self._job_of(self._call("POST", "/v1/jobs", json=body))
+        return self._post("/v1/jobs", body, key or uuid.uuid4().hex)
 
-    def reserve(self, name: str, processors: int, start: int, walltime: int) -> dict[str, Any]:
-        """Reserve processors from `start` on and return the reservation."""
-        body = {
-            "name": name,
-            "processors": processors,
-            "start": start,
-            "walltime": walltime,
-            "key": uuid.uuid4().hex,
-        }
-        return self._job_of(self._call("POST", "/v1/reservations", json=body))
+    def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
+        """Reserve processors from `start` on and return the reservation; errors as of `submit`."""
+        body = {"name": name, "processors": processors, "start": start, "walltime": walltime}
+        return self._post("/v1/reservations", body, key or uuid.uuid4().hex)
+
+    def in_doubt(self, key: str) -> bool:
+        """Whether a request with this key was sent that got no definite answer, so that it may still arrive."""
+        return key in self._doubtful
 
     def job(self, id: int) -> dict[str, Any]:
         """Return what has become of a job, or raise `NotFound`."""
         return self._job_of(self._call("GET", f"/v1/jobs/{id}"))
 
+    def job_by_key(self, key: str) -> dict[str, Any] | None:
+        """Return the user's own job that was submitted with this key, None if there is none."""
+        jobs = self._jobs_of(self._call("GET", f"/v1/jobs?key={quote(key, safe='')}"))
+        if len(jobs) > 1:
+            raise Unreachable(f"{self.name}: answered {len(jobs)} jobs of one key; is it an S³ service?")
+        return jobs[0] if jobs else None
+
     def jobs(self, ended: int = 0) -> list[dict[str, Any]]:
         """Return the jobs in the schedule, after the latest `ended` ones that have ended."""
-        answer = self._json(self._call("GET", f"/v1/jobs?ended={ended}"))
-        jobs = answer.get("jobs") if isinstance(answer, dict) else None
-        if not isinstance(jobs, list) or not all(isinstance(job, dict) and "id" in job for job in jobs):
-            raise Unreachable(f"{self.name}: answered a list of jobs that cannot be understood")
-        return jobs
+        return self._jobs_of(self._call("GET", f"/v1/jobs?ended={ended}"))
 
     def output(self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20) -> bytes:
         """Return the last `limit` bytes of what a job has written."""
@@ -155,30 +195,142 @@ class S3Endpoint:
         """Cancel a job or a reservation and return it."""
         return self._job_of(self._call("DELETE", f"/v1/jobs/{id}"))
 
-    def _call(self, method: str, path: str, json: object = None) -> requests.Response:
-        import requests
+    def machine(self) -> dict[str, Any]:
+        """Return how the machine stands, and as whom the caller is known."""
+        return self._machine_of(self._call("GET", "/v1/machine"))
 
+    def change_machine(self, *, processors: int | None = None, accepting: bool | None = None) -> dict[str, Any]:
+        """Change the size of the machine, or whether it accepts jobs; return it, with the promises ``broken`` by that.
+
+        Not repeated once it may have got through: the answer to a second request would name none of them.
+        """
+        wanted = {"processors": processors, "accepting": accepting}
+        body = {name: value for name, value in wanted.items() if value is not None}
         try:
-            answer = self._session.request(
-                method, self.address + path, json=json, timeout=self._timeout, allow_redirects=False
-            )
-        except requests.Timeout:
-            raise Unreachable(f"{self._called} did not answer within {self._timeout:g} s") from None
-        except requests.RequestException as error:
-            raise Unreachable(f"{self._called} cannot be reached ({_cause(error)})") from None
-        if answer.ok and answer.status_code < 300:
-            return answer
-        message = self._message(answer)
-        if message is None:
-            raise Unreachable(f"{self._called} answered HTTP {answer.status_code}; is it an S³ service?")
-        kinds = {404: NotFound, 409: Conflict, 412: StalePlan, 422: BadInput}
-        raise kinds.get(answer.status_code, Unreachable)(f"{self.name}: {message}")
+            answer = self._call("PUT", "/v1/machine", body)
+        except NoAnswer as problem:
+            if not problem.sent:
+                raise
+            raise Unreachable(f"{problem}; the machine may have been changed: gas machine shows it") from None
+        return self._machine_of(answer)
+
+    def events(self) -> Iterator[ServiceEvent]:
+        """Yield what changes in the schedule from now on, without end.
+
+        A stream that is lost is taken up again where it ended. The first event of every stream is ``machine``;
+        ``reset`` says that some were missed.
+
+        Raises
+        ------
+        Unreachable
+            It cannot be taken up again for `FOLLOW_PATIENCE_SECONDS`, or is none of S³.
+        GasError
+            The service refuses it.
+        """
+        reader, heard, pause, told = EventReader(), time.monotonic(), 0.2, False
+        patience = 0.0  # nobody is there who could be waited for, until somebody was
+        while True:
+            try:
+                with self._connection.stream(reader.last_id) as pieces:
+                    reader = EventReader(reader.last_id)
+                    for piece in pieces:
+                        heard, pause, told, patience = time.monotonic(), 0.2, False, FOLLOW_PATIENCE_SECONDS
+                        yield from reader.feed(piece)
+                raise NoAnswer(f"{self._connection.called} ended the stream")
+            except (NoAnswer, TooMany) as problem:
+                if isinstance(problem, TooMany):
+                    pause = max(pause, problem.retry_after)
+                final = isinstance(problem, NoAnswer) and not problem.again
+                if final or time.monotonic() + pause > heard + patience:
+                    raise problem if isinstance(problem, TooMany) else Unreachable(str(problem)) from None
+                if not told:
+                    self.tell(f"{problem}; trying again")
+                    told = True
+                time.sleep(pause)
+                pause = min(10.0, pause * 2)
+
+    # ------------------------------------------------------------------------------------------------ asking
+
+    def _call(self, method: str, path: str, body: object = None) -> requests.Response:
+        """Make a request, a few times if it gets no answer; a PUT only as long as nothing of it was sent."""
+        patience_ends = time.monotonic() + self.patience
+        tries, pause = 0, 0.2
+        while True:
+            try:
+                return self._connection.ask(method, path, body)
+            except TooMany as error:
+                if time.monotonic() + error.retry_after > patience_ends:
+                    raise
+                time.sleep(error.retry_after)
+            except NoAnswer as problem:
+                if not problem.again or tries >= self._retries or (method == "PUT" and problem.sent):
+                    raise
+                tries += 1
+                time.sleep(pause)
+                pause *= 2
+
+    def _post(self, path: str, content: dict[str, Any], key: str) -> dict[str, Any]:
+        """Make the request of a key until there is a definite answer or patience is over (see the module)."""
+        patience_ends = time.monotonic() + self.patience
+        pause, told = 0.1, False
+        body = {**content, "key": key}
+        while True:
+            try:
+                return self._post_once(path, body, key)
+            except TooMany as error:
+                if not self.in_doubt(key) and time.monotonic() + error.retry_after > patience_ends:
+                    raise
+                problem, wait, again = str(error), error.retry_after, True
+            except NoAnswer as error:
+                problem, wait, again = str(error), pause, error.again
+                pause = min(2.0, pause * 1.6)
+            except Draining:
+                raise
+            except Conflict as error:
+                if (earlier := self._made_before(key, error)) is None:
+                    raise
+                self._doubtful.discard(key)
+                return earlier
+            if not again or time.monotonic() + wait > patience_ends:
+                if self.in_doubt(key):
+                    raise InDoubt(f"{problem}; what was sent may have got through (key {key})", key) from None
+                raise Unreachable(f"{problem}; nothing was submitted") from None
+            if not told:
+                self.tell(f"{problem}; trying again for {max(0, patience_ends - time.monotonic()):.0f} s")
+                told = True
+            time.sleep(wait)
+
+    def _post_once(self, path: str, body: dict[str, Any], key: str) -> dict[str, Any]:
+        """Make the request of a key once, keeping account of doubt."""
+        before = key in self._doubtful
+        self._doubtful.add(key)  # stays there if Ctrl-C ends what follows
+        try:
+            job = self._job_of(self._connection.ask("POST", path, body))
+        except NoAnswer as error:
+            if not before and not error.sent:
+                self._doubtful.discard(key)
+            raise
+        except Unreachable as error:  # an answer, but not a job
+            raise NoAnswer(str(error)) from None
+        except GasError:
+            if not before:
+                self._doubtful.discard(key)
+            raise
+        self._doubtful.discard(key)
+        return job
+
+    def _made_before(self, key: str, refusal: Conflict) -> dict[str, Any] | None:
+        """Return the job of a key that was refused for a different request."""
+        try:
+            return self.job_by_key(key)
+        except GasError as error:
+            raise InDoubt(f"{refusal}; and what it made cannot be asked for: {error}", key) from None
 
     def _json(self, answer: requests.Response) -> Any:
         try:
             return answer.json()
         except (ValueError, RecursionError):
-            raise Unreachable(f"{self._called} answered something that is not JSON") from None
+            raise Unreachable(f"{self._connection.called} answered something that is not JSON") from None
 
     def _job_of(self, answer: requests.Response) -> dict[str, Any]:
         job = self._json(answer)
@@ -187,42 +339,16 @@ class S3Endpoint:
             raise Unreachable(f"{self.name}: answered a job that cannot be understood")
         return job
 
-    @staticmethod
-    def _message(answer: requests.Response) -> str | None:
-        """Return the message of an S³ error, None if the answer is none."""
-        try:
-            return str(answer.json()["error"]["message"])
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return None
+    def _machine_of(self, answer: requests.Response) -> dict[str, Any]:
+        machine = self._json(answer)
+        wanted = {"scheduler", "processors", "accepting", "in_use", "queued", "running", "reserved", "user", "role"}
+        if not isinstance(machine, dict) or not wanted <= machine.keys():
+            raise Unreachable(f"{self.name}: answered a machine that cannot be understood")
+        return machine
 
-
-def _split(url: str) -> Any:
-    try:
-        parts = urlsplit(url)
-        port = parts.port  # raises for one that is none
-        if parts.scheme in ("http", "https") and parts.hostname and port != 0:
-            return parts
-    except ValueError:
-        pass
-    raise BadInput(f"{url[:80]!r}: is not the address of a service; write it like http://127.0.0.1:8642")
-
-
-def _is_loopback(parts: Any) -> bool:
-    if parts.hostname == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(parts.hostname).is_loopback
-    except ValueError:
-        return False
-
-
-def _cause(error: BaseException) -> str:
-    """Return the innermost reason of a failed request, in words."""
-    while True:
-        inner = getattr(error, "reason", None) or error.__cause__ or error.__context__
-        if not isinstance(inner, BaseException):
-            break
-        error = inner
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__
+    def _jobs_of(self, answer: requests.Response) -> list[dict[str, Any]]:
+        content = self._json(answer)
+        jobs = content.get("jobs") if isinstance(content, dict) else None
+        if not isinstance(jobs, list) or not all(isinstance(job, dict) and "id" in job for job in jobs):
+            raise Unreachable(f"{self.name}: answered a list of jobs that cannot be understood")
+        return jobs

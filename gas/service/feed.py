@@ -1,7 +1,7 @@
 """What has changed, for those who follow: a bounded record of changes that readers go through at their own pace.
 
 The scheduler appends after a change is durable and never waits for a reader; one who falls too far behind is told so
-(`Missed`) and reads everything anew.
+and reads everything anew.
 """
 
 from __future__ import annotations
@@ -17,14 +17,10 @@ from typing import Any
 
 from gas.service.jobs import Job
 
-__all__ = ["Change", "Feed", "Missed"]
+__all__ = ["Change", "Feed"]
 
 ROOM = 20_000
 """How many changes are kept for readers that come back."""
-
-
-class Missed(Exception):
-    """Changes since a position are no longer, or never were, on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +72,10 @@ class Feed:
             readers = list(self._readers)
         _wake(readers)
 
-    def since(self, number: int) -> list[Change]:
+    def since(self, number: int) -> list[Change] | None:
         """Return what came after a change, oldest first.
 
-        Raises
-        ------
-        Missed
-            Some of it is no longer on record, or the number was never given.
+        None says that some of it is no longer on record, or that the number was never given.
         """
         with self._lock:
             if number == self._last:
@@ -90,7 +83,7 @@ class Feed:
             kept = len(self._changes)
             wanted = self._last - number
             if not 0 < wanted <= kept:
-                raise Missed
+                return None
             return list(islice(self._changes, kept - wanted, kept))
 
     def follow(self, wake: Callable[[], None]) -> None:

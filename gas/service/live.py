@@ -11,7 +11,6 @@ import logging
 import sqlite3
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any
 
 from gas.availability import AvailabilityList
 from gas.compiled import available
-from gas.errors import BadInput, Conflict, Draining, GasError, NotFound, OverLimit, StalePlan, StoreFailed, outcome_of
+from gas.errors import BadInput, Conflict, Draining, GasError, NotFound, StoreFailed, outcome_of
 from gas.s3 import Entry, Machine
 from gas.s3.core import warm_up
 from gas.service.book import LEAD_SECONDS, Book
@@ -37,9 +36,6 @@ from gas.service.tokens import the_service_user
 __all__ = ["Broken", "LiveScheduler"]
 
 log = logging.getLogger("gas.s3")
-
-REFUSALS = 10_000
-"""How many refused client keys are remembered."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,6 @@ class LiveScheduler:
         self._stopping = False
         self._draining = False
         self._thread: threading.Thread | None = None
-        self._refused: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     # ---------------------------------------------------------------------------------------------------- life
 
@@ -228,15 +223,14 @@ class LiveScheduler:
     def submit(self, wish: Wish) -> tuple[Job, bool]:
         """Accept a job or a reservation and promise its start; durable on return.
 
-        Return the job and whether it is new: a client key that its user used before returns that job. A refusal is
-        final for its key, so that a copy of the request that arrives late cannot be accepted after all.
+        Return the job and whether it is new: a client key that made a job of this user before returns that job.
 
         Raises
         ------
         BadInput, StalePlan
             As `S3.submit` and `S3.reserve`.
         Conflict
-            The key was used for a different request, or for one that was refused.
+            The key made a job of a different request.
         Draining
             Nothing new is accepted.
         OverLimit
@@ -251,7 +245,7 @@ class LiveScheduler:
             try:
                 job = self._accept(wish)
             except GasError as error:
-                self._refuse(wish, error)
+                self.metrics.refused.labels(type(error).__name__).inc()
                 raise
         self.metrics.submitted.labels(wish.kind).inc()
         self.metrics.scheduling.observe(time.perf_counter() - began)
@@ -376,8 +370,6 @@ class LiveScheduler:
         """Return what the key of a request made before, None if it is a new one."""
         if wish.key is None:
             return None
-        if (why := self._refused.get((wish.user, wish.key))) is not None:
-            raise Conflict(f"key {wish.key!r} was used for a request that was refused ({why}); use a new key")
         earlier = self._store.by_key(wish.user, wish.key)
         if earlier is not None and earlier.wish != wish:
             raise Conflict(f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key")
@@ -404,13 +396,6 @@ class LiveScheduler:
         self._book.add(job)
         self._book.write([])
         return job
-
-    def _refuse(self, wish: Wish, error: Exception) -> None:
-        self.metrics.refused.labels(type(error).__name__).inc()
-        if wish.key is not None and isinstance(error, StalePlan | OverLimit | Draining):
-            self._refused[wish.user, wish.key] = str(error)
-            if len(self._refused) > REFUSALS:
-                self._refused.popitem(last=False)
 
 
 def _job_of(entry: Entry, wish: Wish) -> Job:

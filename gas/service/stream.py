@@ -14,7 +14,7 @@ from typing import Any
 
 from fastapi.sse import ServerSentEvent
 
-from gas.service.feed import Feed, Missed
+from gas.service.feed import Feed
 from gas.service.jobs import Job
 
 __all__ = ["events"]
@@ -53,9 +53,8 @@ async def events(
         yield event("machine", max(0, position), tell_machine(await asyncio.to_thread(machine)))
         while not feed.closed:
             news.clear()
-            try:
-                changes = feed.since(position)
-            except Missed:
+            changes = feed.since(position)
+            if changes is None:
                 position = feed.last
                 yield event("reset", position, {})
                 yield event("machine", position, tell_machine(await asyncio.to_thread(machine)))

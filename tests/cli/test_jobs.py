@@ -1,4 +1,13 @@
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
 import pytest
+from faulty_proxy import Proxy
 
 
 def test_status_of_one_job_and_of_all(gas, s3):
@@ -12,6 +21,29 @@ def test_status_of_one_job_and_of_all(gas, s3):
     as_json = gas("status", "-e", s3.url, "--json").json
     assert [j["id"] for j in as_json["jobs"]] == [running["id"], waiting["id"]]
     assert gas("status", str(running["id"]), "-e", s3.url, "--json").json["schema"] == "gas.job/1"
+
+
+def test_status_shows_all_schedulers_and_goes_on_without_those_that_do_not_answer(gas, start_s3, tmp_path):
+    one, two = start_s3(10, name="one"), start_s3(10, name="two")
+    job = one.simulated(1, 3600, name="here")
+    config = tmp_path / "gas.toml"
+    tables = {"one": one.url, "two": two.url, "away": "http://127.0.0.1:9"}
+    text = "".join(f'[endpoints.{name}]\ntype = "s3"\nurl = "{url}"\nretries = 0\n' for name, url in tables.items())
+    config.write_text(f'{text}[endpoints.disk]\ntype = "file"\npath = "x.json"\n')
+    everything = gas("status", "--config", str(config))
+    assert everything.code == 0
+    assert re.search(r"one:\n.*\n +1 +here", everything.out)
+    assert "two:" in everything.out
+    assert "away: http://127.0.0.1:9 cannot be reached" in everything.err
+    found = gas("status", "--config", str(config), "--json").json
+    assert found["schema"] == "gas.schedules/1"
+    assert [(s["scheduler"], s["ok"], [j["id"] for j in s["jobs"]]) for s in found["schedules"]] == [
+        ("one", True, [job["id"]]), ("two", True, []), ("away", False, []),
+    ]  # fmt: skip
+    some = gas("status", "-e", "two", "-e", "one", "--config", str(config), "--json").json
+    assert [s["scheduler"] for s in some["schedules"]] == ["two", "one"]
+    assert gas("status", "-e", "away", "--config", str(config)).code == 4
+    assert gas("status", "-e", "disk", "--config", str(config)).code == 2
 
 
 def test_a_job_may_be_written_with_its_scheduler(gas, s3, tmp_path):
@@ -36,6 +68,66 @@ def test_wait_gives_up_after_its_timeout(gas, s3):
     result = gas("wait", str(job["id"]), "-e", s3.url, "--timeout", "1s")
     assert result.code == 1
     assert "is still running after 1s" in result.err
+
+
+def test_wait_outlasts_a_restart(gas, start_s3, tmp_path):
+    service = start_s3(4)
+    job = service.simulated(1, 3)
+    with Proxy(service.url) as proxy:
+
+        def restart():
+            proxy.upstream = "http://127.0.0.1:9"
+            time.sleep(1.5)
+            proxy.upstream = service.url
+
+        restarting = threading.Timer(0.3, restart)
+        restarting.start()
+        result = gas("wait", str(job["id"]), "-e", proxy.url)
+        restarting.join()
+    assert result.code == 0
+    assert "asking again" in result.err
+
+
+def test_following_a_job_tells_what_becomes_of_it_and_ends_as_wait_does(gas, s3):
+    s3.simulated(10, 2)
+    good = s3.process(1, 60, "true")
+    followed = gas("status", "--follow", str(good["id"]), "-e", s3.url)
+    assert followed.code == 0
+    states = re.findall(r"walltime 60 s: (\w+)", followed.out)
+    assert (states[0], states[-1]) == ("queued", "completed")
+    assert len(states) == len(set(followed.out.splitlines())), "no line twice"
+    bad = s3.process(1, 60, "sh", "-c", "exit 3")
+    result = gas("status", "--follow", str(bad["id"]), "-e", s3.url, "--json")
+    events = [json.loads(line) for line in result.out.splitlines()]
+    assert result.code == 1
+    assert {(e["schema"], e["event"], e["data"]["id"]) for e in events} == {("gas.event/1", "job", bad["id"])}
+    assert (events[-1]["data"]["state"], events[-1]["data"]["exit_status"]) == ("failed", 3)
+
+
+def test_following_a_job_that_has_ended_ends_at_once(gas, s3):
+    job = s3.process(1, 60, "true")
+    gas("wait", str(job["id"]), "-e", s3.url)
+    result = gas("status", "--follow", str(job["id"]), "-e", s3.url)
+    assert (result.code, result.out.count("\n")) == (0, 1)
+    assert gas("status", "--follow", "99", "-e", s3.url).code == 1
+
+
+def test_following_the_schedule_goes_on_over_a_lost_connection_until_it_is_interrupted(s3):
+    with Proxy(s3.url) as proxy:
+        command = [sys.executable, "-m", "gas", "status", "--follow", "-e", proxy.url]
+        call = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert "10 processors, 0 jobs run on 0, 0 wait" in call.stdout.readline()
+        s3.simulated(1, 3600, name="first")
+        assert "(first)" in call.stdout.readline()
+        proxy.cut_streams()
+        s3.simulated(1, 3600, name="second")
+        while "(second)" not in call.stdout.readline():
+            pass
+        call.send_signal(signal.SIGINT)
+        out, err = call.communicate(timeout=30)
+    assert call.returncode == 130
+    assert "trying again" in err
+    assert "Traceback" not in out + err
 
 
 def test_logs_of_both_streams(gas, s3):
@@ -70,6 +162,12 @@ def test_reserve_and_see_it_in_the_list(gas, s3):
         (["status", "9" * 30, "-e", "URL"], 2, "is not a job"),
         (["status", "99", "-e", "URL"], 1, "there is no job 99"),
         (["status", "99"], 2, "which scheduler?"),
+        (["status"], 2, "which scheduler?"),
+        (["status", "1", "-e", "URL", "-e", "http://127.0.0.1:9"], 2, "name one scheduler"),
+        (["status", "1", "-e", "URL", "--key", "k"], 2, "leave out JOB"),
+        (["status", "-e", "URL", "--key", "k"], 1, "there is no job of the key k"),
+        (["status", "-e", "URL", "-e", "http://127.0.0.1:9", "--key", "k"], 4, "not known whether"),
+        (["status", "--follow", "-e", "http://127.0.0.1:9"], 4, "cannot be reached"),
         (["status", "kth:1", "-e", "URL"], 2, "name it once"),
         (["status", "1", "-e", "http://127.0.0.1:9"], 4, "cannot be reached"),
         (["wait", "1", "-e", "URL", "--timeout", "5"], 2, "without a unit"),

@@ -43,11 +43,11 @@ def test_a_stale_plan_is_made_again_and_then_sent(gas, lu, s3, monkeypatch):
     original = S3Endpoint.submit
     seen = []
 
-    def crowd_first(self, request, job):
+    def crowd_first(self, request, job, key):
         if not seen:
             s3.simulated(10, 1000)  # somebody else takes the machine between planning and submitting
         seen.append(request)
-        return original(self, request, job)
+        return original(self, request, job, key)
 
     monkeypatch.setattr(S3Endpoint, "submit", crowd_first)
     result = gas("submit", lu, "-e", s3.url, "--simulate", "--json")
@@ -59,9 +59,9 @@ def test_a_stale_plan_is_made_again_and_then_sent(gas, lu, s3, monkeypatch):
 def test_a_plan_that_is_stale_again_and_again_is_given_up_with_exit_5(gas, lu, s3, monkeypatch):
     original = S3Endpoint.submit
 
-    def crowd(self, request, job):
+    def crowd(self, request, job, key):
         s3.simulated(10, 1000)
-        return original(self, request, job)
+        return original(self, request, job, key)
 
     monkeypatch.setattr(S3Endpoint, "submit", crowd)
     result = gas("submit", lu, "-e", s3.url, "--simulate")
@@ -94,3 +94,15 @@ def test_a_list_that_takes_no_jobs_is_said_so(gas, example, paper, tmp_path):
     result = gas("submit", example, "--config", str(config), "--", "x")
     assert result.code == 2
     assert "takes no jobs" in result.err
+
+
+def test_submit_waits_for_the_end_if_told_to(gas, tmp_path, s3):
+    (tmp_path / "app.toml").write_text('name = "app"\n[speedup]\nmodel = "table"\ntimes = { 4 = 20 }\n')
+    call = ["submit", str(tmp_path / "app.toml"), "-e", s3.url, "--wait"]
+    good = gas(*call, "--", "true")
+    assert good.code == 0
+    assert "promised to start" in good.out
+    assert ": completed with exit status 0" in good.out
+    bad = gas(*call, "--json", "--", "sh", "-c", "exit 3")
+    assert (bad.code, bad.json["job"]["state"], bad.json["job"]["exit_status"]) == (1, "failed", 3)
+    assert "failed with exit status 3" in bad.err

@@ -1,65 +1,23 @@
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from faulty_proxy import Proxy
 
-from gas.endpoints import JobDescription, JobEndpoint, Request, S3Endpoint
-from gas.errors import BadInput, Conflict, NotFound, StalePlan, Unreachable
-
-
-class Scripted:
-    """A real HTTP server that answers what the test tells it to, and remembers what it was asked."""
-
-    def __init__(self):
-        self.answers = []
-        self.asked = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def answer(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                outer.asked.append((self.command, self.path, json.loads(body) if body else None))
-                status, content = outer.answers.pop(0) if outer.answers else (200, b"{}")
-                if status == "cut":  # the connection is lost after the request was received
-                    self.close_connection = True
-                    self.connection.close()
-                    return
-                if status == "silence":
-                    outer.released.wait(20)
-                    self.close_connection = True
-                    return
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            do_GET = do_POST = do_DELETE = answer
-
-            def log_message(self, *_):
-                pass
-
-        self.released = threading.Event()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
-        self.thread.start()
-
-    def stop(self):
-        self.released.set()
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-
-@pytest.fixture
-def scripted():
-    server = Scripted()
-    yield server
-    server.stop()
-
+from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
+from gas.errors import (
+    BadInput,
+    Conflict,
+    Draining,
+    Forbidden,
+    NotFound,
+    OverLimit,
+    StalePlan,
+    StoreFailed,
+    TooLarge,
+    TooMany,
+    Unauthorized,
+    Unreachable,
+)
 
 JOB = json.dumps({"id": 7, "state": "queued", "processors": 1, "walltime": 2, "promise": 3}).encode()
 
@@ -135,7 +93,8 @@ def test_nobody_listening_is_said_so():
         (500, b"<html>oops", "HTTP 500"),
         (302, b"", "HTTP 302"),
         (404, b"nothing here", "is it an S³ service"),
-        (401, b'{"error": {"message": "who are you?"}}', "who are you"),
+        (401, b'{"error": {"message": "who are you?"}}', "HTTP 401; is it an S³ service"),
+        (500, b'{"error": {"kind": "Internal", "message": "oh dear"}}', "x: oh dear"),
     ],
 )
 def test_answers_that_cannot_be_understood(scripted, status, content, message):
@@ -144,11 +103,213 @@ def test_answers_that_cannot_be_understood(scripted, status, content, message):
         S3Endpoint("x", scripted.url, retries=0).availability()
 
 
+def refusal(kind, status):
+    return status, json.dumps({"error": {"kind": kind.__name__, "message": "so it is"}}).encode()
+
+
+REFUSALS = [
+    (BadInput, 422), (Conflict, 409), (Draining, 409), (Forbidden, 403), (NotFound, 404), (OverLimit, 403),
+    (StalePlan, 412), (StoreFailed, 503), (TooLarge, 413), (Unauthorized, 401),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "status"), REFUSALS)
+def test_a_refusal_is_the_error_that_the_service_raised(scripted, kind, status):
+    scripted.answers = [refusal(kind, status)]
+    with pytest.raises(kind, match="x: so it is") as caught:
+        S3Endpoint("x", scripted.url).job(1)
+    assert type(caught.value) is kind
+    assert len(scripted.asked) == 1, "a refusal is an answer"
+
+
+ONE = Request(1, 2), JobDescription("a", run_time=1)
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{}", b'{"id": 1}', b"7", b"<html>"])
+def test_an_answer_that_is_no_job_leaves_doubt(scripted, content):
+    scripted.answers = [(201, content)]
+    endpoint = S3Endpoint("x", scripted.url, patience=0)
+    with pytest.raises(InDoubt, match="what was sent may have got through") as caught:
+        endpoint.submit(*ONE, "k")
+    assert caught.value.key == "k"
+    assert endpoint.in_doubt("k")
+
+
 @pytest.mark.parametrize("content", [b"[]", b"{}", b'{"id": 1}', b"7"])
 def test_a_job_that_cannot_be_understood(scripted, content):
-    scripted.answers = [(201, content)]
+    scripted.answers = [(200, content)]
     with pytest.raises(Unreachable, match="cannot be understood"):
-        S3Endpoint("x", scripted.url).submit(Request(1, 2), JobDescription("a", run_time=1))
+        S3Endpoint("x", scripted.url).job(1)
+
+
+@pytest.mark.parametrize(("kind", "status"), REFUSALS)
+@pytest.mark.parametrize("lost_before", [False, True])
+def test_a_refusal_is_the_end_of_doubt_only_if_nothing_else_was_sent(scripted, kind, status, lost_before):
+    nothing = (200, b'{"jobs": []}')  # what a 409 has the client ask for: the job of its key
+    scripted.answers = [("cut", b"")] * lost_before + [refusal(kind, status), nothing]
+    endpoint = S3Endpoint("x", scripted.url)
+    with pytest.raises(kind):
+        endpoint.submit(*ONE, "k")
+    assert endpoint.in_doubt("k") == lost_before
+    assert not endpoint.in_doubt("another")
+
+
+def test_a_job_is_the_end_of_all_doubt(scripted):
+    scripted.answers = [("cut", b""), (502, b"<html>"), (200, JOB)]
+    endpoint = S3Endpoint("x", scripted.url)
+    endpoint.submit(*ONE, "k")
+    assert not endpoint.in_doubt("k")
+
+
+def test_a_key_that_was_used_for_another_plan_of_the_same_job_finds_that_job(scripted):
+    scripted.answers = [refusal(Conflict, 409), (200, b'{"jobs": [%s]}' % JOB)]
+    assert S3Endpoint("x", scripted.url).submit(*ONE, "a/b c")["id"] == 7
+    assert scripted.asked[1][:2] == ("GET", "/v1/jobs?key=a%2Fb%20c")
+
+
+def test_nobody_listening_leaves_no_doubt():
+    endpoint = S3Endpoint("kth", "http://127.0.0.1:9", patience=0)
+    with pytest.raises(Unreachable, match="nothing was submitted") as caught:
+        endpoint.submit(*ONE, "k")
+    assert not isinstance(caught.value, InDoubt)
+    assert not endpoint.in_doubt("k")
+
+
+def test_patience_is_time_and_its_first_use_is_told(scripted):
+    scripted.answers = [("cut", b"")] * 100
+    endpoint, told = S3Endpoint("x", scripted.url, patience=1.0), []
+    endpoint.tell = told.append
+    with pytest.raises(InDoubt):
+        endpoint.submit(*ONE)
+    assert len(scripted.asked) > 3, "more than the retries of a request that reads"
+    assert len(told) == 1
+    assert "trying again for 1 s" in told[0]
+
+
+def test_too_many_requests_wait_as_long_as_they_are_told_to(scripted):
+    status, content = refusal(TooMany, 429)
+    wait = (status, content, {"Retry-After": "0.2"})
+    scripted.answers = [wait, wait, wait, (200, JOB), wait, (201, JOB)]
+    endpoint = S3Endpoint("x", scripted.url, retries=1)
+    assert endpoint.job(7)["id"] == 7
+    assert endpoint.submit(*ONE)["id"] == 7
+    assert len(scripted.asked) == 6
+
+
+@pytest.mark.parametrize("wait", ["3600", "Wed, 21 Oct 2015 07:28:00 GMT", "nan"])
+def test_too_many_requests_do_not_wait_beyond_patience(scripted, wait):
+    status, content = refusal(TooMany, 429)
+    scripted.answers = [(status, content, {"Retry-After": wait})] * 9
+    endpoint = S3Endpoint("x", scripted.url, patience=0.1)
+    with pytest.raises(TooMany) as caught:
+        endpoint.submit(*ONE, "k")
+    assert caught.value.retry_after >= 1
+    assert not endpoint.in_doubt("k")
+    with pytest.raises(TooMany):
+        endpoint.job(7)
+
+
+def test_a_job_is_found_by_its_key(s3):
+    endpoint = S3Endpoint("kth", s3.url)
+    assert endpoint.job_by_key("k") is None
+    made = endpoint.submit(*ONE, "k")
+    assert endpoint.submit(*ONE, "k")["id"] == endpoint.job_by_key("k")["id"] == made["id"]
+    reserved = endpoint.reserve("r", 1, made["submitted"] + 5000, 10, "r")
+    assert endpoint.job_by_key("r")["id"] == reserved["id"]
+
+
+def test_a_service_that_knows_no_keys_is_no_proof_of_a_job(scripted):
+    scripted.answers = [(200, b'{"jobs": [%s, %s]}' % (JOB, JOB))]
+    with pytest.raises(Unreachable, match="answered 2 jobs of one key"):
+        S3Endpoint("x", scripted.url).job_by_key("k")
+
+
+def test_the_machine_is_shown_and_changed(s3):
+    endpoint = S3Endpoint("kth", s3.url)
+    assert (endpoint.machine()["processors"], endpoint.machine()["accepting"]) == (10, True)
+    changed = endpoint.change_machine(processors=7)
+    assert (changed["processors"], changed["accepting"], changed["broken"]) == (7, True, [])
+    assert endpoint.change_machine(accepting=False)["accepting"] is False
+
+
+def test_a_change_of_the_machine_is_not_repeated_once_it_may_have_got_through(scripted):
+    scripted.answers = [("cut", b"")] * 3
+    with pytest.raises(Unreachable, match="may have been changed: gas machine shows it"):
+        S3Endpoint("x", scripted.url).change_machine(processors=7)
+    assert len(scripted.asked) == 1, "the second answer would name no broken promise"
+
+
+# ---------------------------------------------------------------------------------------------------------- events
+
+
+def first_events(endpoint, number):
+    """The first events of a stream, and the stream."""
+    stream = endpoint.events()
+    return [next(stream) for _ in range(number)], stream
+
+
+def test_events_tell_what_becomes_of_jobs(s3):
+    [start], stream = first_events(S3Endpoint("x", s3.url), 1)
+    assert (start.kind, start.data["processors"], start.data["queued"]) == ("machine", 10, 0)
+    job = s3.simulated(2, 3600)
+    event = next(stream)
+    assert (event.kind, event.data["id"], event.data["mine"]) == ("job", job["id"], True)
+    s3.delete(f"/v1/jobs/{job['id']}")
+    for event in stream:
+        if event.kind == "job" and event.data["state"] == "cancelled":
+            break
+    stream.close()
+
+
+def test_a_stream_that_is_lost_goes_on_where_it_ended(s3):
+    with Proxy(s3.url) as proxy:
+        endpoint, told = S3Endpoint("x", proxy.url), []
+        endpoint.tell = told.append
+        _, stream = first_events(endpoint, 1)
+        first = s3.simulated(1, 3600)
+        seen = [next(stream), next(stream)]
+        proxy.cut_streams()
+        second = s3.simulated(1, 3600)
+        while seen[-1].kind != "job" or seen[-1].data["id"] != second["id"]:
+            seen.append(next(stream))
+        stream.close()
+    assert {e.data["id"] for e in seen if e.kind == "job"} == {first["id"], second["id"]}
+    assert "reset" not in [e.kind for e in seen]
+    assert len(told) == 1
+
+
+def test_a_service_of_another_life_says_that_events_were_missed(start_s3, tmp_path):
+    first = start_s3(4, state=tmp_path / "a")
+    with Proxy(first.url) as proxy:
+        _, stream = first_events(S3Endpoint("x", proxy.url), 1)
+        proxy.upstream = start_s3(8, state=tmp_path / "b").url
+        proxy.cut_streams()
+        kinds = [next(stream).kind for _ in range(3)]
+        assert "reset" in kinds
+        stream.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ((200, b"{}", {"Content-Type": "application/json"}), Unreachable),
+        ((404, b"nothing"), Unreachable),
+        (refusal(Unauthorized, 401), Unauthorized),
+        (refusal(TooMany, 429), TooMany),
+        ((200, b"data: x\n\n", {"Content-Type": "text/event-stream"}), Unreachable),
+        (("cut", b""), Unreachable),
+    ],
+)
+def test_what_is_no_stream_of_events(scripted, answer, kind):
+    scripted.answers = [answer] * 5
+    with pytest.raises(kind):
+        next(S3Endpoint("x", scripted.url).events())
+
+
+def test_a_stream_that_is_not_chunked_is_read_as_it_comes(scripted):
+    text = b'event: machine\ndata: {"now": 1}\n\n'
+    scripted.answers = [(200, text, {"Content-Type": "text/event-stream; charset=utf-8"})]
+    assert next(S3Endpoint("x", scripted.url).events()).data == {"now": 1}
 
 
 @pytest.mark.parametrize("url", ["", "kth", "ftp://x", "http://", "http://x:99999", "http://x:port", "http://[::1"])

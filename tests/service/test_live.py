@@ -174,15 +174,17 @@ def test_an_error_that_nobody_foresaw_leaves_nothing_half_done(live, monkeypatch
         assert machine.schedule.entries.keys() == {1}
 
 
-def test_a_refusal_is_final_for_its_key(live):
+def test_a_key_is_used_up_by_a_job_and_not_by_a_refusal(live):
     live.submit(simulated(10, 100))
     late = simulated(10, 100, start_by=1_000_050, key="k")
     with pytest.raises(StalePlan):
         live.submit(late)
-    live.cancel(1)
-    with pytest.raises(Conflict, match="refused .*new key"):  # it would fit now
+    planned_again = replace(late, start_by=1_000_200)
+    job, new = live.submit(planned_again)
+    assert new
+    assert live.submit(planned_again) == (job, False)
+    with pytest.raises(Conflict, match=f"job {job.id}"):  # a copy of the first request, late
         live.submit(late)
-    assert live.submit(replace(late, key="l"))[1]
 
 
 def test_a_key_belongs_to_its_user(live):

@@ -1,0 +1,234 @@
+"""One service over HTTP, one exchange at a time: what came back is an answer, a refusal of S³, or no definite answer.
+
+Nothing is repeated here; what may be repeated, and for how long, `gas.endpoints.s3` decides.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from gas.endpoints.access import Access, is_loopback, split_address
+from gas.errors import (
+    BadInput,
+    Conflict,
+    Draining,
+    Forbidden,
+    Infeasible,
+    Missing,
+    NotFound,
+    OverLimit,
+    StalePlan,
+    StoreFailed,
+    TooLarge,
+    TooMany,
+    Unauthorized,
+    Unreachable,
+)
+
+if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
+    import requests
+
+__all__ = ["Connection", "NoAnswer"]
+
+SILENCE_SECONDS = 45.0
+"""A stream that is silent for so long is dead: the service sends a comment every 15 s."""
+
+_REFUSALS = {
+    kind.__name__: kind
+    for kind in (
+        BadInput, Conflict, Draining, Forbidden, Infeasible, Missing, NotFound, OverLimit, StalePlan, StoreFailed,
+        TooLarge, Unauthorized,
+    )
+}  # fmt: skip
+"""The refusals of S³ by their kind on the wire; ``TooMany`` and ``Timeout`` only ask to come again."""
+
+
+class NoAnswer(Unreachable):
+    """There is no definite answer: none, half of one, or one that S³ did not give.
+
+    Attributes
+    ----------
+    sent
+        Whether the service may have got the request.
+    again
+        Whether it may help to try again.
+    """
+
+    def __init__(self, text: str, *, sent: bool = True, again: bool = True) -> None:
+        super().__init__(text)
+        self.sent = sent
+        self.again = again
+
+
+class Connection:
+    """A service, and how it is spoken to.
+
+    Parameters
+    ----------
+    name
+        What the user calls it.
+    url
+        Where it is.
+    timeout
+        Seconds to wait for a connection, and for an answer.
+    access
+        The token and the certificates.
+
+    Attributes
+    ----------
+    is_local
+        Whether the service runs on this machine.
+    called
+        How messages name it.
+    """
+
+    def __init__(self, name: str, url: str, timeout: float, access: Access | None) -> None:
+        import requests
+
+        self.address = url.rstrip("/")
+        self.is_local = is_loopback(split_address(url))
+        self.name = name
+        self.called = self.address if name.rstrip("/") == self.address else f"{name}: {self.address}"
+        self._timeout = timeout
+        self._access = access or Access.of(self.address)
+        self._session = requests.Session()
+        self._session.trust_env = not self.is_local  # a proxy does not know this machine's own services
+        self._session.auth = self._access.sign
+
+    def ask(self, method: str, path: str, body: object = None) -> requests.Response:
+        """Make one request and return its answer.
+
+        Raises
+        ------
+        NoAnswer
+            There is no definite one.
+        GasError
+            It is a refusal of S³.
+        """
+        data = None if body is None else json.dumps(body).encode()
+        answer = self._send(method, path, data)
+        if 200 <= answer.status_code < 300:
+            return answer
+        raise self._refusal(answer)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        data: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        stream: bool = False,
+    ) -> requests.Response:
+        import requests
+
+        try:
+            return self._session.request(
+                method,
+                self.address + path,
+                data=data,
+                headers={**(headers or {}), **({} if data is None else {"Content-Type": "application/json"})},
+                timeout=(self._timeout, SILENCE_SECONDS if stream else self._timeout),
+                allow_redirects=False,
+                verify=self._access.certificates or True,
+                stream=stream,
+            )
+        except requests.Timeout as error:
+            sent = not isinstance(error, requests.ConnectTimeout)
+            raise NoAnswer(f"{self.called} did not answer within {self._timeout:g} s", sent=sent) from None
+        except requests.RequestException as error:
+            raise self._lost(error) from None
+        except OSError as error:  # how requests says that certificates cannot be read
+            raise NoAnswer(f"{self.called} cannot be reached ({error})", sent=False, again=False) from None
+
+    def _lost(self, error: requests.RequestException) -> NoAnswer:
+        """Return what a broken connection means: whether anything was sent over it."""
+        import ssl
+
+        from urllib3.exceptions import NewConnectionError
+
+        cause = _innermost(error)
+        untrusted = isinstance(cause, ssl.SSLCertVerificationError)
+        unmade = untrusted or any(isinstance(one, NewConnectionError) for one in _reasons(error))
+        text = f"{self.called} cannot be reached ({_words(cause)})"
+        if untrusted:
+            text += "; name the certificates to trust in ca_file of the endpoint's table, or in GAS_CA_FILE"
+        return NoAnswer(text, sent=not unmade, again=not untrusted)
+
+    @contextmanager
+    def stream(self, last_id: str | None) -> Iterator[Iterator[bytes]]:
+        """Open the stream of events; yield its pieces as they come."""
+        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        if last_id is not None:
+            headers["Last-Event-ID"] = last_id
+        answer = self._send("GET", "/v1/events", headers=headers, stream=True)
+        with answer:
+            kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+            if not 200 <= answer.status_code < 300:
+                raise self._refusal(answer)
+            if kind != "text/event-stream":
+                raise Unreachable(f"{self.called} answered no stream of events; is it an S³ service?")
+            yield self._pieces(answer)
+
+    def _pieces(self, answer: requests.Response) -> Iterator[bytes]:
+        import requests
+
+        chunked = bool(getattr(answer.raw, "chunked", False))  # else one would wait for a piece to be full
+        try:
+            yield from answer.iter_content(None if chunked else 1)
+        except requests.RequestException as error:
+            raise self._lost(error) from None
+
+    def _refusal(self, answer: requests.Response) -> Exception:
+        """Return the error that an answer is: a refusal of S³, or `NoAnswer` if S³ did not give it."""
+        status = answer.status_code
+        try:
+            error = answer.json()["error"]
+            kind, message = error["kind"], error["message"]
+        except (ValueError, KeyError, TypeError, RecursionError, OSError):
+            kind = message = None
+        if not isinstance(kind, str) or not isinstance(message, str):
+            return NoAnswer(f"{self.called} answered HTTP {status}; is it an S³ service?", again=status >= 500)
+        text = f"{self.name}: {message}"
+        if kind == "TooMany":
+            return TooMany(text, _seconds(answer.headers.get("Retry-After")))
+        if kind == "Unauthorized":
+            text = f"{text}; {self._access.hint}"
+        if kind in _REFUSALS:
+            return _REFUSALS[kind](text)
+        return NoAnswer(text, again=status >= 500 or status == 408)
+
+
+def _seconds(text: str | None) -> float:
+    """Return what ``Retry-After`` says; one second if it says a date, or nothing."""
+    try:
+        seconds = float(text or "")
+    except ValueError:
+        return 1.0
+    return min(86400.0, max(0.1, seconds)) if math.isfinite(seconds) else 1.0
+
+
+def _reasons(error: BaseException) -> Iterator[BaseException]:
+    """Yield what a failed request says it failed of, from the outside in: reasons, not what happened to precede."""
+    inner: object = error
+    while isinstance(inner, BaseException):
+        yield inner
+        inner = getattr(inner, "reason", None) or next((a for a in inner.args if isinstance(a, BaseException)), None)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """Return the first cause of a failed request."""
+    while True:
+        inner = getattr(error, "reason", None) or error.__cause__ or error.__context__
+        if not isinstance(inner, BaseException):
+            return error
+        error = inner
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__

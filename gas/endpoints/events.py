@@ -1,0 +1,98 @@
+"""Server-sent events (WHATWG HTML, section 9.2) as S³ sends them: a strict reader of the stream's bytes.
+
+Only reading is here; `S3Endpoint.events` connects, and comes back with the last id after a loss.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gas.errors import Unreachable
+
+__all__ = ["EventReader", "ServiceEvent"]
+
+MOST_LINE_BYTES = 2**22
+"""The longest line: a job with the longest command that the service takes is far shorter."""
+
+
+@dataclass(frozen=True)
+class ServiceEvent:
+    """One event: ``machine``, ``job`` or ``reset``, its JSON object, and the id to come back with."""
+
+    kind: str
+    data: dict[str, Any]
+    id: str | None
+
+
+class EventReader:
+    """Makes events of bytes, in whatever pieces they come.
+
+    What the standard lets a reader overlook (comments, ``retry``, unknown fields) is overlooked; data that is no JSON
+    object is an error.
+
+    Attributes
+    ----------
+    last_id
+        The id of the latest event that was completed, to be sent as ``Last-Event-ID``.
+    """
+
+    def __init__(self, last_id: str | None = None) -> None:
+        self.last_id = last_id
+        self._rest = b""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._kind, self._data, self._id = "message", list[str](), self.last_id
+
+    def feed(self, piece: bytes) -> Iterator[ServiceEvent]:
+        """Yield the events that this piece completes.
+
+        Raises
+        ------
+        Unreachable
+            The stream is not one of S³.
+        """
+        whole = self._rest + piece
+        lines = whole.split(b"\n")
+        self._rest = lines.pop()
+        if len(self._rest) > MOST_LINE_BYTES:
+            raise Unreachable(f"an event line of more than {MOST_LINE_BYTES} bytes; is it an S³ service?")
+        for line in lines:
+            if (event := self._line(line.removesuffix(b"\r"))) is not None:
+                yield event
+
+    def _line(self, raw: bytes) -> ServiceEvent | None:
+        if not raw:
+            return self._end()
+        if raw.startswith(b":"):
+            return None
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            raise Unreachable("an event that is not UTF-8; is it an S³ service?") from None
+        name, _, value = text.partition(":")
+        value = value.removeprefix(" ")
+        if name == "event":
+            self._kind = value
+        elif name == "data":
+            self._data.append(value)
+        elif name == "id" and "\0" not in value:
+            self._id = value
+        return None
+
+    def _end(self) -> ServiceEvent | None:
+        kind, data, id = self._kind, self._data, self._id
+        self.last_id = id
+        self._begin()
+        if not data:
+            return None
+        try:
+            content = json.loads("\n".join(data))
+        except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict):
+            raise Unreachable(f"an event {kind!r} without a JSON object; is it an S³ service?")
+        return ServiceEvent(kind, content, id)
