@@ -167,6 +167,7 @@ def serve_command(
             tokens=known_users,
             limits=limits,
             encryption=encryption,
+            insecure=insecure,
         )
         if scheduler.is_drained:
             note("drained: nothing is left in the schedule")

@@ -16,6 +16,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from gas.errors import ERRORS, GasError, StalePlan
 from gas.service.gate import Gate, principal_of
@@ -55,7 +56,13 @@ async def _caller(request: Request) -> Principal:
 Caller = Annotated[Principal, Depends(_caller)]
 
 
-def create_app(scheduler: LiveScheduler, tokens: Tokens | None = None, limits: Limits | None = None) -> FastAPI:
+def create_app(
+    scheduler: LiveScheduler,
+    tokens: Tokens | None = None,
+    limits: Limits | None = None,
+    *,
+    own_names_only: bool = False,
+) -> FastAPI:
     """Return the web application of one scheduler.
 
     Parameters
@@ -64,6 +71,8 @@ def create_app(scheduler: LiveScheduler, tokens: Tokens | None = None, limits: L
         Who may use it; None lets everybody in as the user who runs the service.
     limits
         What one user may send.
+    own_names_only
+        Whether requests must be addressed to this machine by a loopback name.
     """
     errors = {
         401: "There is no token, or it is not valid",
@@ -89,7 +98,9 @@ def create_app(scheduler: LiveScheduler, tokens: Tokens | None = None, limits: L
     _add_error_handlers(app, scheduler)
     if tokens is not None:
         _describe_access(app)
-    app.add_middleware(Gate, tokens=tokens, limits=limits or Limits(), metrics=scheduler.metrics)
+    app.add_middleware(
+        Gate, tokens=tokens, limits=limits or Limits(), metrics=scheduler.metrics, own_names_only=own_names_only
+    )
     return app
 
 
@@ -279,6 +290,9 @@ def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
             message += "; the routes are in /openapi.json"
         response = refuse(error.status_code, "HTTP", message)
         response.headers.update(error.headers or {})
+        if error.status_code == 405:  # Starlette names the methods of the first route of this path alone
+            there = [r for r in app.routes if isinstance(r, Route) and r.matches(request.scope)[0] is not Match.NONE]
+            response.headers["Allow"] = ", ".join(sorted({method for r in there for method in r.methods or ()}))
         return response
 
     @app.exception_handler(Exception)

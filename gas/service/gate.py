@@ -7,17 +7,22 @@ its limit and within its time, so that no route ever waits for a slow client.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import time
+from urllib.parse import urlsplit
 
+from anyio import BrokenResourceError
+from h11 import LocalProtocolError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gas.errors import GasError
+from gas.errors import Forbidden, GasError
 from gas.service.limits import Limits, RateLimiter
 from gas.service.metrics import Metrics
 from gas.service.refusals import refusal, refuse
 from gas.service.rights import Principal, admit
 from gas.service.tokens import Tokens, the_service_user
+from speedup_models.fields import shown
 
 __all__ = ["BODY_SECONDS", "Gate", "principal_of"]
 
@@ -45,12 +50,18 @@ class Gate:
         What lies behind.
     tokens
         Who may come in; None lets everybody in as the user who runs the service, as an operator.
+    own_names_only
+        Whether requests must be addressed to this machine by a loopback name. Else a web page elsewhere could make a
+        browser on this machine ask under a name of its own (DNS rebinding), where no token stands in its way.
     limits, metrics
         What a user may send, and where requests are counted.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Tokens | None, limits: Limits, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, tokens: Tokens | None, limits: Limits, metrics: Metrics, *, own_names_only: bool = False
+    ) -> None:
         self._app = app
+        self._own_names_only = own_names_only
         self._tokens = tokens
         self._everybody = the_service_user() if tokens is None else None
         self._limits = limits
@@ -63,13 +74,17 @@ class Gate:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        status = 0
+        status, gone = 0, False
 
         async def send_noting_status(message: Message) -> None:
-            nonlocal status
+            nonlocal status, gone
             if message["type"] == "http.response.start":
                 status = message["status"]
-            await send(message)
+            try:
+                if not gone:
+                    await send(message)
+            except LocalProtocolError:  # garbage followed the request; uvicorn has answered that with 400, and closed
+                gone = True
 
         try:
             scope[_PRINCIPAL] = self._identify(scope)
@@ -80,14 +95,19 @@ class Gate:
             answer = refuse(408, "Timeout", f"the body did not arrive within {BODY_SECONDS:g} s; send it again")
             await answer(scope, receive, send_noting_status)
         else:
-            if body is not None:
-                await self._app(scope, body, send_noting_status)
+            try:
+                if body is not None:
+                    await self._app(scope, body, send_noting_status)
+            except* BrokenResourceError:
+                pass  # who followed the event stream has left it while an event was on its way
         finally:
             self._note(scope, status, time.perf_counter() - began)
 
     def _identify(self, scope: Scope) -> Principal | None:
         """Return who asks, None for nobody where nobody is enough; raise if this is not for them."""
         public = _is_public(scope)
+        if self._own_names_only:
+            _check_own_name(scope)
         if self._tokens is None:
             principal = self._everybody
         elif public:
@@ -147,3 +167,22 @@ def _is_public(scope: Scope) -> bool:
     except GasError:
         return False
     return True
+
+
+def _check_own_name(scope: Scope) -> None:
+    """Raise `Forbidden` unless a request names this machine as its host, and comes from no other site's page."""
+    headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in (b"host", b"origin")}
+    for name, value in headers.items():
+        host = urlsplit(value if name == b"origin" else f"//{value}").hostname
+        if host != "localhost" and not _is_loopback(host or ""):
+            raise Forbidden(
+                f"the {name.decode()} {shown(value)} is not this machine; without tokens S³ answers only requests to "
+                "127.0.0.1, ::1 or localhost"
+            )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -55,7 +55,8 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
             f"host {host}: is not a loopback address; without tokens anybody who reaches it could run commands, so S³ "
             "listens on 127.0.0.1, ::1 or localhost only; make tokens with gas token add, or insist with --insecure"
         )
-    listener = socket.socket(family)
+    # asyncio turns off Nagle's algorithm (40 ms an answer, with delayed acknowledgements) only where TCP is named
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)
@@ -126,11 +127,17 @@ class _Server(uvicorn.Server):
     """uvicorn, which also stops when a draining scheduler is empty, and ends event streams when it stops."""
 
     def __init__(
-        self, scheduler: LiveScheduler, tokens: Tokens | None, limits: Limits | None, encryption: Encryption | None
+        self,
+        scheduler: LiveScheduler,
+        tokens: Tokens | None,
+        limits: Limits | None,
+        encryption: Encryption | None = None,
+        *,
+        insecure: bool = False,
     ) -> None:
         secure = {} if encryption is None else {k: v for k, v in vars(encryption).items() if v is not None}
         config = uvicorn.Config(
-            create_app(scheduler, tokens, limits),
+            create_app(scheduler, tokens, limits, own_names_only=tokens is None and not insecure),
             log_config=None,
             log_level="warning",
             access_log=False,
@@ -160,14 +167,16 @@ def serve(
     tokens: Tokens | None = None,
     limits: Limits | None = None,
     encryption: Encryption | None = None,
+    insecure: bool = False,
 ) -> None:
     """Serve until SIGINT or SIGTERM; jobs that run go on by themselves.
 
     `ready` is called with the address once jobs are accepted. SIGUSR1 drains: nothing new is accepted, and when the
-    schedule is empty the service stops.
+    schedule is empty the service stops. Without tokens only requests to a loopback name are answered, unless
+    `insecure`.
     """
     try:
-        server = _Server(scheduler, tokens, limits, encryption)
+        server = _Server(scheduler, tokens, limits, encryption, insecure=insecure)
         server.config.load()  # certificates are read here
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise BadInput(f"--ssl-certfile, --ssl-keyfile: cannot be used: {error}") from None
@@ -187,7 +196,7 @@ class Embedded:
         self.scheduler = scheduler
         self._listener = listen("127.0.0.1", 0)
         self.url = url_of(self._listener)
-        self._server = _Server(scheduler, tokens, limits, None)
+        self._server = _Server(scheduler, tokens, limits)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._listener]}, name="s3-http", daemon=True
         )

@@ -241,6 +241,36 @@ def test_without_tokens_everybody_is_the_user_of_the_service(s3):
     assert (job["user"], job["mine"]) == (machine["user"], True)
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example:80"},
+        {"Host": ""},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+def test_without_tokens_a_web_page_from_elsewhere_cannot_ask(s3, headers):
+    answer = requests.post(s3.url + "/v1/jobs", json=BODY, headers=headers, timeout=30)
+    assert answer.status_code in (400, 403)
+    assert s3.get("/v1/jobs").json()["jobs"] == []
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
+def test_a_body_that_a_page_may_send_without_asking_is_not_taken_for_json(s3, kind):
+    headers = {} if kind is None else {"Content-Type": kind}
+    answer = requests.post(s3.url + "/v1/jobs", data=json.dumps(BODY).encode(), headers=headers, timeout=30)
+    assert answer.status_code == 422
+    assert s3.get("/v1/jobs").json()["jobs"] == []
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8642", "[::1]:1", "LOCALHOST:8642"])
+def test_this_machine_by_any_of_its_own_names_is_answered(s3, host):
+    headers = {"Host": host, "Origin": f"http://{host.lower()}"}
+    assert requests.get(s3.url + "/v1/jobs", headers=headers, timeout=30).status_code == 200
+
+
 def test_the_page_holds_no_data_and_runs_only_its_own_script(site):
     site.job_of("alice")
     answer = site.ask(None, "GET", "/")
