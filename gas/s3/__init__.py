@@ -2,17 +2,21 @@
 
 Its modules, from the bottom:
 
-    placing    the kernels: place, revise, promote
+    blocks     the profile in blocks: where a job can start earlier, found and changed fast
+    placing    the kernels on a queue: place, promote
     entries    what the schedule holds: `Entry`, and promises that were `Broken`
+    waiting    who waits, as objects and as arrays
+    running    who runs, and holds how many processors until when
+    invariants what holds for every schedule
     repair     planning again around processors that are not there
-    core       `S3`: submit, reserve, cancel, step, availability, check
+    core       `S3`: submit, reserve, cancel, step, resize, availability, check
     machine    `Machine`: S³ with jobs whose run time is known; time moves on, jobs start and end
     replay     a log driven through a machine up to an instant
     whatif     what a request would have got: a copy of the machine, run to the request's end
 """
 
 from gas.s3.core import S3
-from gas.s3.entries import Broken, Entry, State
+from gas.s3.entries import Broken, Entry, Resized, State
 from gas.s3.machine import Event, Machine
 
-__all__ = ["S3", "Broken", "Entry", "Event", "Machine", "State"]
+__all__ = ["S3", "Broken", "Entry", "Event", "Machine", "Resized", "State"]

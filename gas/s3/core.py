@@ -4,13 +4,17 @@ The core is pure: no clock, no file, no process. Whoever drives it says what tim
 
     submit, reserve, cancel      what users do; `submit` answers with the promised start
     step(now, ended)             one instant: jobs that ended, promotion, jobs to start now
+    resize                       the machine made larger or smaller
     next_start()                 the next instant at which a start falls due
     availability(...)            the frames that the profile implies
     check()                      all invariants, or an AssertionError
 
 A *promise* is the planned start of a waiting job: it moves earlier or stays. Only processors that are not there, a
-job that cannot be killed or a start that an outage missed, can break one; `step` then repairs the schedule, keeps
-every promise that can be kept and lists the others in `broken`.
+job that cannot be killed or a start that an outage missed, can break one; the schedule is then repaired, keeps every
+promise that can be kept and lists the others in `broken`.
+
+Between any two operations nobody who waits could start earlier where it stands. So after processors were given back,
+only the holes that grew need to be looked at (`gas.s3.blocks`).
 """
 
 from __future__ import annotations
@@ -26,21 +30,23 @@ from gas.errors import BadInput, Conflict, NotFound, StalePlan
 from gas.profile import (
     NEVER,
     Profile,
-    check,
     earliest_fit,
     empty_profile,
-    fits,
     forget,
     give_back,
-    take,
     with_room,
 )
-from gas.s3.entries import Broken, Entry, State, profile_left_by
-from gas.s3.placing import Queue, empty_queue, place, promote, with_queue_room
-from gas.s3.repair import outlast, repair
+from gas.s3.entries import Broken, Entry, Resized, State, profile_left_by
+from gas.s3.invariants import check_schedule
+from gas.s3.placing import place, promote
+from gas.s3.repair import repair
+from gas.s3.running import Running
+from gas.s3.waiting import Waiting
 from gas.times import LATEST, LONGEST, duration_text
 
 __all__ = ["S3", "warm_up"]
+
+_FOR_EVER = 2**62  # after the end of whatever is planned
 
 
 class S3:
@@ -66,14 +72,13 @@ class S3:
         self.lead = lead
         self.version = 0
         self.entries: dict[int, Entry] = {}
-        self.in_use = 0
         self.broken: list[Broken] = []
         self._changed: set[int] = set()
         self._profile: Profile = empty_profile(processors, now)
-        self._queue: Queue = empty_queue()
-        self._queued: list[int] = []  # ids, as in the queue's arrays
-        self._reserved: list[int] = []
-        self._running: dict[int, Entry] = {}
+        self._waiting = Waiting()
+        self._running = Running()
+        self._most_in_use = processors  # more than the machine has, as long as it was larger when things started
+        self._settled = now  # nobody can start earlier, from this instant on
         self._last_id = 0
         self._machine_code = machine_code
         self._earliest_fit = compiled(earliest_fit) if machine_code else earliest_fit
@@ -92,17 +97,32 @@ class S3:
     @property
     def queued(self) -> list[Entry]:
         """The waiting jobs in submission order."""
-        return [self.entries[i] for i in self._queued]
+        return list(self._waiting.jobs)
 
     @property
     def reserved(self) -> list[Entry]:
         """The reservations that have not begun."""
-        return [self.entries[i] for i in self._reserved]
+        return list(self._waiting.reserved.values())
 
     @property
     def running(self) -> list[Entry]:
         """The jobs and reservations that hold processors now."""
-        return list(self._running.values())
+        return list(self._running.entries.values())
+
+    @property
+    def in_use(self) -> int:
+        """How many processors are held now."""
+        return self._running.in_use
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many are queued, reserved and running."""
+        return len(self._waiting.jobs), len(self._waiting.reserved), len(self._running.entries)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether `take_changed` has something to return."""
+        return bool(self._changed)
 
     def entry(self, id: int) -> Entry:
         """Return an entry, or raise `NotFound`."""
@@ -113,16 +133,11 @@ class S3:
 
     def next_start(self) -> int | None:
         """Return the next instant after now at which a start falls due; None if nothing waits for one."""
-        count = int(self._queue.used[0])
-        starts = self._queue.start[:count]
-        later = starts[starts > self.now]
-        candidates = [int(later.min())] if later.size else []
-        candidates += [e.start for e in self.reserved if e.start > self.now]
-        return min(candidates, default=None)
+        return self._waiting.next_start(self.now)
 
     def next_overrun(self) -> int | None:
         """Return the first instant at which a running job would have held its processors for too long."""
-        return min((e.end for e in self._running.values()), default=None)
+        return self._running.first_end()
 
     def anchor(self, processors: int, walltime: int, not_before: int | None = None) -> int:
         """Return the start that a request of this size would be promised now; `NEVER` if it fits nowhere."""
@@ -174,7 +189,7 @@ class S3:
         start = int(self._place(self._profile, processors, walltime, earliest))
         assert start != NEVER, "the last frame of the profile is the whole machine"
         entry = self._new(processors, walltime, start, "queued", earliest)
-        self._enqueue(entry)
+        self._waiting.add(entry)
         return entry
 
     def reserve(self, processors: int, start: int, walltime: int, *, start_by: int | None = None) -> Entry:
@@ -203,7 +218,7 @@ class S3:
             )
         self._give_back(self._profile, anchor, anchor + walltime, -processors)
         entry = self._new(processors, walltime, anchor, "reserved", start)
-        self._reserved.append(entry.id)
+        self._waiting.add(entry)
         return entry
 
     def cancel(self, id: int) -> Entry:
@@ -219,11 +234,9 @@ class S3:
         entry = self.entry(id)
         if entry.state == "running":
             raise Conflict(f"job {id} is running; it leaves the schedule when its processors are free")
-        self._dequeue(entry)
-        del self.entries[id]
-        self._changed.discard(id)
+        self._withdraw([entry])
         self._release(entry.start, entry.end, entry.processors)
-        self._promote_queue()
+        self._promote_queue([(entry.start, entry.end)])
         return entry
 
     def step(self, now: int, ended: Iterable[int] = ()) -> list[Entry]:
@@ -235,25 +248,57 @@ class S3:
         assert now >= self.now, f"time went back from {self.now} to {now}"
         self.now = now
         self._forget(self._profile, now)
-        early = False
+        crowded = self.in_use > self.processors
+        early = []
         for id in ended:
             entry = self._running.pop(id)
             del self.entries[id]
             self._changed.discard(id)
-            self.in_use -= entry.processors
             if entry.end > now:
-                early = True
-                self._release(now, entry.end, entry.processors)
+                early.append(entry)
         if self._impossible():
             self._repair()
         elif early:
-            self._promote_queue()
+            if crowded:  # some of what got free is not there any more
+                self._rebuild()
+            else:
+                for entry in early:
+                    self._release(now, entry.end, entry.processors)
+            self._promote_queue([(now, entry.end) for entry in early])
         return self._start_due()
 
-    def restore(self, entries: Iterable[Entry], *, version: int, last_id: int) -> None:
-        """Take over the entries of an earlier life of this schedule.
+    def resize(self, processors: int) -> Resized:
+        """Give the machine another size, from now on.
 
-        Starts that were missed since, and jobs that should have gone since, are repaired as in `step`.
+        What runs goes on, also if it holds more than there is; then nothing starts until enough of it has ended. Who
+        waits keeps its start where that is possible, and gets its first slot where not. Entries larger than the
+        machine leave the schedule. Broken promises are in `broken` as well as in what is returned.
+
+        Raises
+        ------
+        BadInput
+            A machine of no processors.
+        """
+        if processors < 1:
+            raise BadInput(f"processors {processors}: a machine has at least 1; to empty it, let it drain")
+        if processors == self.processors:
+            return Resized([], [])
+        known, shrinks = len(self.broken), processors < self.processors
+        self.processors = processors
+        self._most_in_use = max(processors, self.in_use)
+        evicted = self._evict()
+        if shrinks or self._impossible():
+            self._repair()
+        else:
+            self._rebuild()
+            self._promote_queue()
+        return Resized(self.broken[known:], evicted)
+
+    def restore(self, entries: Iterable[Entry], *, version: int, last_id: int) -> list[Entry]:
+        """Take over the entries of an earlier life of this schedule; return those larger than the machine is by now.
+
+        Starts that were missed since, jobs that should have gone since, and processors that are there no more are
+        repaired as in `step` and `resize`.
         """
         assert not self.entries, "only a fresh schedule can be restored"
         self.version, self._last_id = version, last_id
@@ -261,16 +306,16 @@ class S3:
             entry = replace(given)
             self.entries[entry.id] = entry
             if entry.state == "running":
-                self._running[entry.id] = entry
-                self.in_use += entry.processors
-            elif entry.state == "reserved":
-                self._reserved.append(entry.id)
+                self._running.add(entry)
             else:
-                self._enqueue(entry)
-        if self._impossible():
+                self._waiting.add(entry)
+        self._most_in_use = max(self.processors, self.in_use)
+        self._settled = LATEST  # nobody knows whether it was
+        evicted = self._evict()
+        self._profile = profile_left_by(self.entries.values(), self.processors, self.now)
+        if self._impossible() or bool((self._profile.free < 0).any()):
             self._repair(after_outage=True)
-        else:
-            self._profile = profile_left_by(self.entries.values(), self.processors, self.now)
+        return evicted
 
     def take_changed(self) -> list[Entry]:
         """Return the entries that changed since this was last asked (those that left the schedule apart)."""
@@ -281,37 +326,28 @@ class S3:
     def copy(self) -> S3:
         """Return an independent copy, to ask "what if"."""
         other = S3(self.processors, self.now, machine_code=self._machine_code, lead=self.lead)
-        other.version, other.in_use, other._last_id = self.version, self.in_use, self._last_id
+        other.version, other._last_id = self.version, self._last_id
         other.entries = {id: replace(entry) for id, entry in self.entries.items()}
         other.broken = list(self.broken)
         other._profile = Profile(*(array.copy() for array in self._profile))
-        other._queue = Queue(*(array.copy() for array in self._queue))
-        other._queued, other._reserved = list(self._queued), list(self._reserved)
-        other._running = {id: other.entries[id] for id in self._running}
+        other._waiting = self._waiting.copy(other.entries)
+        other._running = self._running.copy(other.entries)
+        other._most_in_use, other._settled = self._most_in_use, self._settled
         return other
 
     # ---------------------------------------------------------------------------------------------- verify
 
     def check(self) -> None:
         """Raise `AssertionError` if the schedule contradicts itself."""
-        check(self._profile, self.processors)
-        assert int(self._profile.starts[0]) == self.now, "the profile does not begin now"
-        expected = profile_left_by([*self._running.values(), *self.reserved], self.processors, self.now)
-        for e in self.queued:
-            assert fits(expected, e.start, e.walltime, e.processors), f"job {e.id} overlaps others"
-            expected = with_room(expected, 2)
-            take(expected, e.start, e.end, e.processors)
-        count, wanted = int(self._profile.used[0]), int(expected.used[0])
-        assert self._profile.starts[:count].tolist() == expected.starts[:wanted].tolist(), "frames differ"
-        assert self._profile.free[:count].tolist() == expected.free[:wanted].tolist(), "free processors differ"
-        assert self.in_use == sum(e.processors for e in self._running.values()) <= self.processors
-        assert len(self.entries) == len(self._queued) + len(self._reserved) + len(self._running)
-        assert self._queued == sorted(self._queued), "the queue is not in submission order"
-        for i, e in enumerate(self.queued):
-            row = (int(self._queue.processors[i]), int(self._queue.walltime[i]), int(self._queue.start[i]))
-            assert row == (e.processors, e.walltime, e.start), f"the queue's arrays differ from job {e.id}"
-            assert e.start >= e.earliest, f"job {e.id} is planned before {e.earliest}"
-            assert e.start <= e.promise, f"job {e.id} is planned later than promised"
+        check_schedule(
+            self._profile,
+            self._waiting,
+            self._running,
+            self.entries,
+            processors=self.processors,
+            most_in_use=self._most_in_use,
+            now=self.now,
+        )
 
     # ---------------------------------------------------------------------------------------------- inside
 
@@ -337,81 +373,75 @@ class S3:
         self.version += 1
         return entry
 
-    def _enqueue(self, entry: Entry) -> None:
-        self._queue = queue = with_queue_room(self._queue)
-        i = len(self._queued)
-        queue.processors[i], queue.walltime[i] = entry.processors, entry.walltime
-        queue.earliest[i], queue.start[i] = entry.earliest, entry.start
-        queue.used[0] += 1
-        self._queued.append(entry.id)
+    def _withdraw(self, entries: list[Entry]) -> None:
+        self._waiting.remove(entries)
+        for entry in entries:
+            del self.entries[entry.id]
+            self._changed.discard(entry.id)
 
-    def _dequeue(self, entry: Entry) -> None:
-        if entry.state == "reserved":
-            self._reserved.remove(entry.id)
-            return
-        i = self._queued.index(entry.id)
-        del self._queued[i]
-        count = int(self._queue.used[0])
-        for column in self._queue[:4]:
-            column[i : count - 1] = column[i + 1 : count]
-        self._queue.used[0] -= 1
+    def _evict(self) -> list[Entry]:
+        evicted = [e for e in self._waiting.entries if e.processors > self.processors]
+        self._withdraw(evicted)
+        return evicted
 
     def _release(self, start: int, end: int, processors: int) -> None:
         self._profile = with_room(self._profile, 2)
         self._give_back(self._profile, start, end, processors)
         self.version += 1
 
-    def _promote_queue(self) -> None:
-        # A job that is taken out and put back adds at most two frames to those that are there.
-        self._profile = with_room(self._profile, 2 * len(self._queued) + 2)
-        if self._promote(self._profile, self._queue, self.soonest):
-            self._read_starts()
+    def _rebuild(self) -> None:
+        self._profile = profile_left_by(self.entries.values(), self.processors, self.now)
+        self.version += 1
 
-    def _read_starts(self) -> None:
-        """Bring the entries up to date with the starts in the queue's arrays."""
-        for id, start in zip(self._queued, self._queue.start[: len(self._queued)].tolist(), strict=True):
-            entry = self.entries[id]
-            if start != entry.start:
-                entry.start, entry.end = start, start + entry.walltime
-                entry.promise = min(entry.promise, start)
-                self._changed.add(id)
+    def _promote_queue(self, freed: list[tuple[int, int]] | None = None) -> None:
+        """Promote, where `freed` are the spans in which processors were given back; None if that is not known."""
+        if freed is None or self.soonest < self._settled:
+            freed = [(self.now, _FOR_EVER)]
+        self._settled = self.soonest
+        waiting = self._waiting
+        # A job that is taken out may show two ends of others that its own had hidden, and adds two where it is put.
+        self._profile = with_room(self._profile, 4 * len(waiting.jobs) + 4)
+        before = waiting.starts.copy()
+        if self._promote(self._profile, waiting.queue, self.soonest, np.array(freed, np.int64)):
+            for entry in waiting.read_starts(before):
+                entry.promise = min(entry.promise, entry.start)
+                self._changed.add(entry.id)
 
     def _start_due(self) -> list[Entry]:
-        count = int(self._queue.used[0])
-        due = np.flatnonzero(self._queue.start[:count] <= self.now).tolist()
-        entries = [self.entries[self._queued[i]] for i in due]
-        entries += [e for e in self.reserved if e.start <= self.now]
         started = []
-        for entry in sorted(entries, key=lambda e: e.id):
+        for entry in self._waiting.due(self.now):
             # A job at the end of its walltime may need a moment to go; what is due waits for it, in this instant.
             if self.in_use + entry.processors <= self.processors:
-                self._dequeue(entry)
-                entry.state = "running"
                 self._changed.add(entry.id)
-                self._running[entry.id] = entry
-                self.in_use += entry.processors
+                self._running.add(entry)
                 started.append(entry)
+        if started:
+            self._waiting.remove(started)
+        for entry in started:
+            entry.state = "running"
         return started
 
     def _impossible(self) -> bool:
         """Return whether processors are held for too long, or a start was missed."""
-        late = self._queue.start[: len(self._queued)] < self.now
-        return (
-            bool(late.any())
-            or any(e.end < self.now for e in self._running.values())
-            or any(e.start < self.now for e in self.reserved)
-        )
+        end = self.next_overrun()
+        return self._waiting.first_start() < self.now or (end is not None and end < self.now)
 
     def _repair(self, *, after_outage: bool = False) -> None:
         """Plan again around processors that are not free when they should be (`gas.s3.repair`)."""
-        self._changed |= outlast(self._running.values(), self.now)
-        waiting = [*self.reserved, *self.queued]
+        self._changed |= self._running.outlast(self.now)
+        waiting = self._waiting.entries
         promised = {e.id: e.promise for e in waiting}
         self._profile, moved = repair(
-            self._running.values(), waiting, self.processors, self.now, self.soonest, missed_first=after_outage
+            self._running.entries.values(),
+            waiting,
+            self.processors,
+            self.now,
+            self.soonest,
+            missed_first=after_outage,
+            machine_code=self._machine_code,
         )
         self._changed |= {e.id for e in moved}
-        self._queue.start[: len(self._queued)] = [e.start for e in self.queued]
+        self._waiting.write_starts()
         self.version += 1
         self._promote_queue()
         for e in moved:
@@ -428,3 +458,4 @@ def warm_up() -> None:
     schedule.reserve(1, 30, 10)
     schedule.step(0)
     schedule.step(5, [first.id])
+    schedule.resize(1)

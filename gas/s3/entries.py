@@ -6,9 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from gas.profile import Profile, empty_profile, take
+import numpy as np
 
-__all__ = ["Broken", "Entry", "State", "profile_left_by"]
+from gas.profile import Profile, profile_of
+
+__all__ = ["Broken", "Entry", "Resized", "State", "profile_left_by"]
 
 State = Literal["queued", "reserved", "running"]
 
@@ -43,9 +45,28 @@ class Broken:
     noticed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Resized:
+    """What a machine of another size could not keep: promises that moved later, and entries larger than it is."""
+
+    broken: list[Broken]
+    evicted: list[Entry]
+
+
 def profile_left_by(entries: Collection[Entry], processors: int, now: int) -> Profile:
-    """Return what these entries leave free of a machine from now on."""
-    profile = empty_profile(processors, now, 2 * len(entries) + 4)
-    for e in entries:
-        take(profile, max(e.start, now), e.end, e.processors)
-    return profile
+    """Return what these entries leave free of a machine from now on.
+
+    Those that run may hold more than there is, on a machine that was made smaller: then nothing is free. Where others
+    are planned for processors that there are not, `free` is negative.
+    """
+    rows = [(max(e.start, now), max(e.end, now), e.processors, e.state == "running") for e in entries]
+    start, end, held, runs = np.array(rows, np.int64).reshape(-1, 4).T
+    instants, places = np.unique(np.concatenate([[now], start, end]), return_inverse=True)
+    _, begins, ends = np.split(places, [1, 1 + len(rows)])
+    steps = np.zeros((2, len(instants)), np.int64)
+    np.add.at(steps, (runs, begins), held)
+    np.subtract.at(steps, (runs, ends), held)
+    planned, running = steps.cumsum(axis=1)
+    free = np.maximum(processors - running, 0) - planned
+    first = np.concatenate([[True], free[1:] != free[:-1]])
+    return profile_of(instants[first], free[first])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gas.s3.core import S3
-from gas.s3.entries import Entry
+from gas.s3.entries import Entry, Resized
 
 __all__ = ["Event", "Machine"]
 
@@ -118,14 +118,27 @@ class Machine:
         now = self.schedule.now
         return self.advance(now, [(now, id)])
 
-    def restore(self, entries: Iterable[Entry], run_times: dict[int, int], *, version: int, last_id: int) -> None:
+    def resize(self, processors: int) -> Resized:
+        """Give the machine another size at the present instant; what can start at once does (`S3.resize`)."""
+        resized = self.schedule.resize(processors)
+        for entry in resized.evicted:
+            self.run_times.pop(entry.id, None)
+        for started in self.schedule.step(self.schedule.now):
+            self._begin(started.id, self.schedule.now)
+        return resized
+
+    def restore(
+        self, entries: Iterable[Entry], run_times: dict[int, int], *, version: int, last_id: int
+    ) -> list[Entry]:
         """Take over the entries of an earlier life, with the run times of those that are simulated (`S3.restore`)."""
         given = list(entries)
-        self.run_times = dict(run_times)
-        self.schedule.restore(given, version=version, last_id=last_id)
+        evicted = self.schedule.restore(given, version=version, last_id=last_id)
+        gone = {entry.id for entry in evicted}
+        self.run_times = {id: run_time for id, run_time in run_times.items() if id not in gone}
         for entry in given:
             if entry.state == "running":
                 self._begin(entry.id, entry.start)
+        return evicted
 
     def copy(self) -> Machine:
         """Return an independent copy, to ask "what if"."""

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import kernel
-from gas.profile import NEVER, Profile, earliest_fit, give_back, take
+from gas.profile import NEVER, Profile, earliest_fit, frame_at, take
+from gas.s3.blocks import Blocks, change, earlier_start, gather, packed, roomy, spread
 
-__all__ = ["Queue", "empty_queue", "place", "promote", "revise", "with_queue_room"]
+__all__ = ["Queue", "empty_queue", "place", "promote", "with_queue_room"]
 
 
 class Queue(NamedTuple):
@@ -41,32 +42,73 @@ def place(profile: Profile, processors: int, walltime: int, not_before: int) -> 
 
 
 @kernel
-def revise(profile: Profile, queue: Queue, now: int) -> int:
-    """Take every job not yet due out and put it back at its first slot, once, in submission order.
+def promote(profile: Profile, queue: Queue, now: int, freed: NDArray[np.int64]) -> int:
+    """Move every job not yet due to its earliest fit, in submission order, until nothing moves (policy `s3`).
 
-    Its own slot is free when it is looked for, so no job gets later. Return how many moved.
+    The starts are those of this pass, repeated: take each job out and put it back in the first slot that it fits, so
+    that no job gets later. What is known to stay where it is, is only not taken out.
+
+    Parameters
+    ----------
+    now
+        The soonest instant that a job may move to; what is planned for it, or before, stays.
+    freed
+        Spans (rows of start and end) in which processors were given back since each job was where a pass would leave
+        it. All the future, if that is not known. The profile needs room for four frames a job.
+
+    Returns
+    -------
+    int
+        How many moves that took.
     """
-    moved = 0
-    for i in range(queue.used[0]):
-        before = queue.start[i]
-        if before > now:
+    count = queue.used[0]
+    if count == 0:
+        return 0
+    level = np.zeros(count, np.int64)
+    for i in range(count):
+        while queue.processors[i] >> (level[i] + 1):
+            level[i] += 1
+    blocks = _stamped(profile, freed, level.max() + 1, queue.walltime[:count].max())
+    stamp = 1  # counts the times that processors were given back
+    seen = np.zeros(count, np.int64)  # by job: the stamp at which it was last found to be in its place
+    moves = 0
+    moved = True
+    while moved:
+        moved = False
+        for i in range(count):
+            before = queue.start[i]
+            first = max(now, queue.earliest[i])
+            if before <= first or seen[i] == stamp:
+                continue
             processors, walltime = queue.processors[i], queue.walltime[i]
-            give_back(profile, before, before + walltime, processors)
-            queue.start[i] = place(profile, processors, walltime, max(now, queue.earliest[i]))
-            if queue.start[i] != before:
-                moved += 1
-    return moved
+            start = earlier_start(blocks, processors, level[i], walltime, first, before, seen[i])
+            if start < before:
+                if not roomy(blocks):
+                    blocks = packed(blocks)
+                stamp += 1
+                # Where the old span and the new one overlap, nothing changes.
+                change(blocks, start, min(before, start + walltime), -processors, stamp)
+                change(blocks, max(before, start + walltime), before + walltime, processors, stamp)
+                queue.start[i] = start
+                moves += 1
+                moved = True
+            seen[i] = stamp
+    if moves > 0:
+        profile.used[0] = gather(blocks, profile.starts, profile.free, np.empty(len(profile.starts), np.int64))
+    return moves
 
 
 @kernel
-def promote(profile: Profile, queue: Queue, now: int) -> int:
-    """Revise until nothing moves (policy `s3`). Return how many moves that took."""
-    moves = 0
-    moved = revise(profile, queue, now)
-    while moved > 0:
-        moves += moved
-        moved = revise(profile, queue, now)
-    return moves
+def _stamped(profile: Profile, freed: NDArray[np.int64], levels: int, enough: int) -> Blocks:
+    """Return the profile in blocks, with stamp 1 on the frames that meet one of the spans."""
+    count = profile.used[0]
+    stamps = np.zeros(count, np.int64)
+    for span in range(len(freed)):
+        i = frame_at(profile, freed[span, 0])
+        while i < count and profile.starts[i] < freed[span, 1]:
+            stamps[i] = 1
+            i += 1
+    return spread(profile.starts[:count], profile.free[:count], stamps, levels, enough)
 
 
 def empty_queue(room: int = 16) -> Queue:

@@ -1,26 +1,22 @@
 """Planning again around processors that are not free when they should be, or starts that nobody made.
 
-In normal life no promise ever moves later. A job that cannot be ended at its walltime, or an outage of the service, can
-make promises impossible; this keeps every promise that can be kept.
+In normal life no promise ever moves later. A job that cannot be ended at its walltime, an outage of the service, or a
+machine made smaller can make promises impossible; this keeps every promise that can be kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import compiled, kernel
 from gas.profile import Profile, fits, take, with_room
 from gas.s3.entries import Entry, profile_left_by
 from gas.s3.placing import place
 
-__all__ = ["outlast", "repair"]
-
-
-def outlast(running: Collection[Entry], now: int) -> set[int]:
-    """Expect jobs that have outlived their walltime to need as long again, at least a second; return which they are."""
-    late = [e for e in running if e.end < now]
-    for e in late:
-        e.end = now + max(1, now - (e.start + e.walltime))
-    return {e.id for e in late}
+__all__ = ["keep_starts", "place_in_turn", "repair"]
 
 
 def repair(
@@ -31,6 +27,7 @@ def repair(
     soonest: int,
     *,
     missed_first: bool,
+    machine_code: bool = False,
 ) -> tuple[Profile, list[Entry]]:
     """Give every waiting entry a start that is possible, and return the profile and the entries that had to move.
 
@@ -38,30 +35,59 @@ def repair(
     their first slot, from `soonest` on. After an outage (`missed_first`), starts that fell due in it come before all
     others, as soon as they can.
     """
-    profile = profile_left_by(running, processors, now)
-    missed = {e.id for e in waiting if e.start < now} if missed_first else set()
+    profile = with_room(profile_left_by(running, processors, now), 2 * len(waiting) + 2)
+    keep, place_each = (
+        (compiled(keep_starts), compiled(place_in_turn)) if machine_code else (keep_starts, place_in_turn)
+    )
+    missed = [e for e in waiting if missed_first and e.start < now]
     moved: list[Entry] = []
 
     def find_slots(homeless: list[Entry]) -> None:
-        nonlocal profile
-        for e in sorted(homeless, key=lambda e: e.id):
-            profile = with_room(profile, 2)
-            # A hole before a reservation may be free, but that is not what was reserved.
-            first = max(soonest, e.start if e.state == "reserved" else e.earliest)
-            e.start = int(place(profile, e.processors, e.walltime, first))
-            e.end = e.start + e.walltime
-            e.promise = max(e.promise, e.start)
-            moved.append(e)
+        homeless.sort(key=lambda e: e.id)
+        # A hole before a reservation may be free, but that is not what was reserved.
+        first = [max(soonest, e.start if e.state == "reserved" else e.earliest) for e in homeless]
+        starts = np.array(first, np.int64)
+        place_each(profile, _column(e.processors for e in homeless), _column(e.walltime for e in homeless), starts)
+        for e, start in zip(homeless, starts.tolist(), strict=True):
+            e.start, e.end = start, start + e.walltime
+            e.promise = max(e.promise, start)
+        moved.extend(homeless)
 
-    find_slots([e for e in waiting if e.id in missed])
-    homeless = []
-    for e in waiting:
-        if e.id in missed:
-            continue
-        if e.start >= now and fits(profile, e.start, e.walltime, e.processors):
-            profile = with_room(profile, 2)
-            take(profile, e.start, e.end, e.processors)
-        else:
-            homeless.append(e)
-    find_slots(homeless)
+    find_slots(missed)
+    gone = {e.id for e in missed}
+    others = [e for e in waiting if e.id not in gone]
+    kept = np.zeros(len(others), np.bool_)
+    columns = [_column(column) for column in zip(*((e.processors, e.walltime, e.start) for e in others), strict=True)]
+    if columns:
+        keep(profile, columns[0], columns[1], columns[2], now, kept)
+    find_slots([e for e, stays in zip(others, kept.tolist(), strict=True) if not stays])
     return profile, moved
+
+
+def _column(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.fromiter(values, np.int64)
+
+
+@kernel
+def keep_starts(
+    profile: Profile,
+    processors: NDArray[np.int64],
+    walltimes: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    now: int,
+    kept: NDArray[np.bool_],
+) -> None:
+    """Take what is planned, one after the other, wherever that can be, and note in `kept` whose start it is."""
+    for i in range(len(starts)):
+        if starts[i] >= now and fits(profile, starts[i], walltimes[i], processors[i]):
+            take(profile, starts[i], starts[i] + walltimes[i], processors[i])
+            kept[i] = True
+
+
+@kernel
+def place_in_turn(
+    profile: Profile, processors: NDArray[np.int64], walltimes: NDArray[np.int64], starts: NDArray[np.int64]
+) -> None:
+    """Put one after the other into its first slot from `starts` on, and note there where that is."""
+    for i in range(len(starts)):
+        starts[i] = place(profile, processors[i], walltimes[i], starts[i])

@@ -1,4 +1,4 @@
-"""Placing and promoting on arrays, against free processors second by second."""
+"""Placing and promoting on arrays: against free processors second by second, and against the plain passes."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import Seconds
 
-from gas.compiled import compiled
-from gas.profile import NEVER, check, empty_profile, profile_of, take, with_room
-from gas.s3.placing import empty_queue, place, promote, revise, with_queue_room
+from gas.compiled import compiled, kernel
+from gas.profile import NEVER, check, empty_profile, give_back, profile_of, take
+from gas.s3.placing import empty_queue, place, promote, with_queue_room
 
 MACHINE = 6
 LATE = 400
+ANYWHERE = np.array([[0, LATE]])  # processors were given back
 
 jobs = st.tuples(st.integers(1, MACHINE), st.integers(1, 9), st.integers(0, 40), st.booleans())
 
@@ -60,6 +61,34 @@ def promoted(queued, now):
     return queued
 
 
+@kernel
+def plainly_promoted(profile, queue, now):
+    """What promotion is: passes, in which every job not yet due is taken out and put back, until nothing moves."""
+    moves, again = 0, True
+    while again:
+        again = False
+        for i in range(queue.used[0]):
+            before, processors, walltime = int(queue.start[i]), int(queue.processors[i]), int(queue.walltime[i])
+            if before > now:
+                give_back(profile, before, before + walltime, processors)
+                queue.start[i] = place(profile, processors, walltime, max(now, int(queue.earliest[i])))
+                if queue.start[i] != before:
+                    moves, again = moves + 1, True
+    return moves
+
+
+def copies(*tuples):
+    return [type(given)(*(array.copy() for array in given)) for given in tuples]
+
+
+def assert_same(profile, queue, other_profile, other_queue):
+    assert starts(queue) == starts(other_queue)
+    count = int(profile.used[0])
+    assert count == other_profile.used[0]
+    assert profile.starts[:count].tolist() == other_profile.starts[:count].tolist()
+    assert profile.free[:count].tolist() == other_profile.free[:count].tolist()
+
+
 def starts(queue):
     return queue.start[: queue.used[0]].tolist()
 
@@ -89,28 +118,18 @@ def test_what_fits_nowhere_takes_nothing():
 
 @settings(max_examples=300, deadline=None)
 @given(schedules())
-def test_a_revision_takes_each_job_out_and_puts_it_back_in_submission_order(schedule):
-    queued, now = schedule
-    profile, queue = make(queued, now)
-    expected = revised(queued, now)
-    moved = revise(profile, queue, now)
-    assert starts(queue) == [job[3] for job in expected]
-    assert moved == sum(a != b for a, b in zip(queued, expected, strict=True))
-    assert_holds(profile, expected, now)
-
-
-@settings(max_examples=300, deadline=None)
-@given(schedules())
 def test_promotion_goes_on_until_nothing_moves_and_makes_nobody_later(schedule):
     queued, now = schedule
     profile, queue = make(queued, now)
-    moves = promote(profile, queue, now)
+    plain = copies(profile, queue)
+    moves = promote(profile, queue, now, ANYWHERE)
     expected = promoted(queued, now)
+    assert moves == plainly_promoted(*plain, now)
     assert starts(queue) == [job[3] for job in expected]
     assert all(after[3] <= before[3] for before, after in zip(queued, expected, strict=True))
     assert (moves == 0) == (expected == queued)
     assert_holds(profile, expected, now)
-    assert promote(profile, queue, now) == 0
+    assert promote(profile, queue, now, ANYWHERE) == 0
 
 
 def test_one_revision_is_not_always_enough():
@@ -124,34 +143,81 @@ def test_one_revision_is_not_always_enough():
 
     queued = next(queue for queue in map(some_queue, range(1000)) if promoted(queue, 0) != revised(queue, 0))
     profile, queue = make(queued, 0)
-    revise(profile, queue, 0)
-    once = starts(queue)
-    assert promote(profile, queue, 0) > 0
-    assert starts(queue) != once
+    promote(profile, queue, 0, ANYWHERE)
+    assert starts(queue) != [job[3] for job in revised(queued, 0)]
 
 
 def test_what_is_due_stays():
     profile, queue = make([(6, 5, 0, 3), (6, 5, 0, 8)], 3)
-    assert promote(profile, queue, 3) == 0
+    assert promote(profile, queue, 3, ANYWHERE) == 0
     profile, queue = make([(6, 5, 0, 3), (6, 5, 0, 8)], 2)
-    assert promote(profile, queue, 2) == 2
+    assert promote(profile, queue, 2, ANYWHERE) == 2
     assert starts(queue) == [2, 7]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_machine_code_promotes_like_the_plain_function(seed):
-    random = np.random.default_rng(seed)
-    profile, queue = empty_profile(100, 0, room=1000), empty_queue(200)
-    for i in range(150):
-        queue.processors[i], queue.walltime[i] = random.integers(1, 101), random.integers(1, 2000)
-        queue.start[i] = place(profile, queue.processors[i], queue.walltime[i], int(random.integers(0, 5000)))
+def waiting(random, count, processors=64, longest=400, held=(0, 0)):
+    """Return a profile and a queue of jobs that came one after the other, some of them for later.
+
+    ``held`` is (end, processors) of a job that runs.
+    """
+    profile, queue = empty_profile(processors, 0, room=8 * count + 50), empty_queue(count)
+    take(profile, 0, *held)
+    for i in range(count):
+        size = int(random.choice([1, 2, 4, 8, 16, 32, 64, int(random.integers(1, processors + 1))]))
+        walltime = int(random.integers(1, longest))
+        later = int(random.integers(0, 2000)) if random.random() < 0.1 else 0
+        queue.processors[i], queue.walltime[i], queue.earliest[i] = size, walltime, later
+        queue.start[i] = place(profile, size, walltime, later)
         queue.used[0] += 1
-    now = int(queue.start[:150].min())
-    first, second = [type(profile)(*(a.copy() for a in profile)) for _ in range(2)]
-    one, other = [type(queue)(*(a.copy() for a in queue)) for _ in range(2)]
-    assert promote(first, one, now) == compiled(promote)(second, other, now) > 0
-    assert starts(one) == starts(other)
-    assert first.starts[: first.used[0]].tolist() == second.starts[: second.used[0]].tolist()
+    return profile, queue
+
+
+def some_leave(random, profile, queue, now):
+    """Take a few jobs that have not begun out of the queue, and return the spans that this leaves free."""
+    count, freed = int(queue.used[0]), []
+    gone = random.choice(np.flatnonzero(queue.start[:count] > now), int(random.integers(1, 4)), replace=False)
+    for i in gone.tolist():
+        start, end = int(queue.start[i]), int(queue.start[i] + queue.walltime[i])
+        give_back(profile, start, end, int(queue.processors[i]))
+        freed.append([start, end])
+    for column in queue[:4]:
+        column[: count - len(gone)] = np.delete(column[:count], gone)
+    queue.used[0] = count - len(gone)
+    return np.array(freed)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_looking_only_where_processors_were_given_back_leads_to_the_same_starts(seed):
+    random = np.random.default_rng(seed)
+    profile, queue = waiting(random, 120)
+    plain_profile, plain_queue = copies(profile, queue)
+    now, moved = 0, 0
+    while queue.used[0] > 60:
+        state = random.bit_generator.state
+        freed = some_leave(random, profile, queue, now)
+        random.bit_generator.state = state
+        some_leave(random, plain_profile, plain_queue, now)
+        moves = promote(profile, queue, now, freed)
+        assert moves == plainly_promoted(plain_profile, plain_queue, now)
+        assert_same(profile, queue, plain_profile, plain_queue)
+        moved += moves
+        now += int(random.integers(0, 30))  # who is due by then stays where it is, for good
+    assert moved > 50
+
+
+@pytest.mark.parametrize("form", [lambda kernel: kernel, compiled], ids=["plain", "compiled"])
+def test_nearly_everybody_moves_when_a_large_job_ends_early(form):
+    count = 120 if form is not compiled else 2000
+    for seed, processors, longest in [(0, 64, 400), (1, 64, 30_000), (2, 1000, 50), (3, 65, 7)]:
+        random = np.random.default_rng(seed)
+        end = longest * count // 10
+        profile, queue = waiting(random, count, processors, longest, (end, processors // 2))
+        give_back(profile, 1, end, processors // 2)
+        plain_profile, plain_queue = copies(profile, queue)
+        moves = form(promote)(profile, queue, 1, np.array([[1, end]]))
+        assert moves == compiled(plainly_promoted)(plain_profile, plain_queue, 1) > count // 3
+        assert_same(profile, queue, plain_profile, plain_queue)
+        check(profile, processors)
 
 
 def test_a_full_queue_grows_and_keeps_its_jobs():
@@ -164,15 +230,13 @@ def test_a_full_queue_grows_and_keeps_its_jobs():
     assert (larger.processors[:2].tolist(), larger.used[0], len(larger.start)) == ([7, 8], 2, 4)
 
 
-def test_a_pass_never_needs_more_room_than_two_frames_a_job():
+@settings(max_examples=200, deadline=None)
+@given(schedules())
+def test_promotion_never_needs_more_room_than_four_frames_a_job(schedule):
     # What S3 makes room for before it promotes.
-    random = np.random.default_rng(1)
-    queued = []
-    for _ in range(40):
-        processors, walltime, later = (int(x) for x in random.integers([1, 1, 0], [7, 9, 60]))
-        queued.append((processors, walltime, 0, oracle(queued, 0).first_fit(processors, walltime, later)))
-    profile, queue = make(queued, 0)
-    tight = profile_of(profile.starts[: profile.used[0]], profile.free[: profile.used[0]])
-    tight = with_room(tight, 2 * len(queued) + 2)
-    assert promote(tight, queue, 0) > 0
-    check(tight, MACHINE)
+    queued, now = schedule
+    profile, queue = make(queued, now)
+    count = int(profile.used[0])
+    tight = profile_of(profile.starts[:count], profile.free[:count], count + 4 * len(queued))
+    promote(tight, queue, now, ANYWHERE)
+    assert_holds(tight, promoted(queued, now), now)

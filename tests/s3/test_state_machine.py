@@ -11,7 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from strategies import TODAY, Seconds
 
 from gas.errors import BadInput, StalePlan
+from gas.profile import give_back
 from gas.s3 import S3
+from gas.s3.placing import place
 
 sizes = st.integers(1, 8)
 walltimes = st.integers(1, 12)
@@ -43,8 +45,15 @@ class Orderly(RuleBasedStateMachine):
         until = max((e.end for e in entries), default=self.now) + 1
         seconds = Seconds(self.processors, self.now, until)
         for e in entries:
-            assert e.state == "running" or e.end == e.start + e.walltime
-            seconds.hold(e.start, e.end, e.processors)
+            if e.state == "running":
+                seconds.hold(e.start, e.end, e.processors)
+        # What runs may hold more than there is, on a machine made smaller; what waits may not be planned to.
+        seconds.free = [max(0, level) for level in seconds.free]
+        for e in entries:
+            if e.state != "running":
+                assert e.end == e.start + e.walltime
+                seconds.hold(e.start, e.end, e.processors)
+        assert min(seconds.free) >= 0
         return seconds
 
     def first_fit(self, processors, walltime, not_before):
@@ -63,13 +72,15 @@ class Orderly(RuleBasedStateMachine):
         """Verify all that must hold after an operation, and what may have changed in it."""
         s3 = self.s3
         before = {id: asdict(e) for id, e in s3.entries.items()}
-        version, frames, broken = s3.version, self.frames(), len(s3.broken)
+        version, frames, broken, in_use = s3.version, self.frames(), len(s3.broken), s3.in_use
         s3.take_changed()
         yield
 
         s3.check()
         running = s3.running
-        assert sum(e.processors for e in running) == s3.in_use <= self.processors
+        assert sum(e.processors for e in running) == s3.in_use
+        started = [e for e in running if e.id not in before or before[e.id]["state"] != "running"]
+        assert s3.in_use <= self.processors or (not started and s3.in_use <= in_use)
         assert all(e.start <= self.now <= e.end for e in running)
         assert self.frames() == self.free(s3.entries.values()).steps()
 
@@ -101,6 +112,7 @@ class Orderly(RuleBasedStateMachine):
         assert all(e.start == e.promise for e in self.waiting)
         for e in s3.entries.values():
             assert e.start >= self.wanted_from[e.id]
+            assert e.processors <= self.processors or e.state == "running"
             if e.state == "reserved":
                 assert e.start == before.get(e.id, asdict(e))["start"] or e.id in new
 
@@ -116,6 +128,19 @@ class Orderly(RuleBasedStateMachine):
             started = self.s3.step(now, ended)
             assert [e.id for e in started] == sorted(e.id for e in started)
             assert all(e.state == "running" and e.start == now for e in started)
+
+    def assert_only_impossible_starts_broke(self, planned, known):
+        """Of those whose start is still possible, beside what runs and others before them, nobody was broken."""
+        ran = [e for e in self.s3.running if e.id not in {id for id, *_ in planned}]
+        until = max([self.now, *(e.end for e in ran), *(start + walltime for _, start, walltime, _ in planned)])
+        free = Seconds(self.processors, self.now, until + 1)
+        for e in ran:
+            free.hold(self.now, e.end, e.processors)
+        broken = {b.id for b in self.s3.broken[known:]}
+        for id, start, walltime, processors in planned:
+            if start >= self.now and free.fits(start, start + walltime, processors):
+                free.hold(start, start + walltime, processors)
+                assert id not in broken
 
     # ----------------------------------------------------------------------------------------------- rules
 
@@ -196,11 +221,31 @@ class Orderly(RuleBasedStateMachine):
             if instant == target:
                 return
 
+    @rule(processors=sizes)
+    def the_machine_gets_another_size(self, processors):
+        """What runs goes on, who is too large leaves, and who can keep its start does."""
+        s3, smaller = self.s3, processors < self.processors
+        running = {e.id for e in s3.running}
+        too_large = [e for e in self.waiting if e.processors > processors]
+        in_turn = [e for e in [*s3.reserved, *s3.queued] if e not in too_large]
+        planned = [(e.id, e.start, e.walltime, e.processors) for e in in_turn]
+        known = len(s3.broken)
+        allowed, self.broken_allowed, self.processors = self.broken_allowed, smaller, processors
+        with self.verified():
+            resized = s3.resize(processors)
+            assert resized.broken == s3.broken[known:]
+            assert {e.id for e in resized.evicted} == {e.id for e in too_large}
+            assert running <= {e.id for e in s3.running}
+            assert s3.availability().processors == processors
+            s3.step(self.now)
+        self.assert_only_impossible_starts_broke(planned, known)
+        self.broken_allowed = allowed
+
     @rule(processors=sizes, walltime=walltimes)
     def a_restored_schedule_gives_the_same_answers(self, processors, walltime):
         other = S3(self.processors, self.now)
         entries = list(self.s3.entries.values())
-        other.restore(entries, version=self.s3.version, last_id=max(self.s3.entries, default=0))
+        assert other.restore(entries, version=self.s3.version, last_id=max(self.s3.entries, default=0)) == []
         other.check()
         assert other.availability().to_wire() == self.s3.availability().to_wire()
         assert [asdict(e) for e in other.queued] == [asdict(e) for e in self.s3.queued]
@@ -209,12 +254,26 @@ class Orderly(RuleBasedStateMachine):
         assert other.submit(processors, walltime).start == self.s3.anchor(processors, walltime)
         assert len(self.s3.entries) == len(entries)
 
+    @rule(processors=sizes)
+    def a_machine_of_another_size_can_be_restored(self, processors):
+        """It plans as the old one would, had it been resized."""
+        other, resized = S3(processors, self.now), self.s3.copy()
+        evicted = other.restore(self.s3.entries.values(), version=7, last_id=max(self.s3.entries, default=0))
+        other.check()
+        assert evicted == resized.resize(processors).evicted
+        if processors < self.processors:
+            assert other.broken == resized.broken[len(self.s3.broken) :]
+            if other.version > 7:  # else everything fitted as it stood
+                assert [asdict(e) for e in other.queued] == [asdict(e) for e in resized.queued]
+                assert other.availability().frames == resized.availability().frames
+
     @rule(processors=sizes, walltime=walltimes)
     def a_copy_goes_its_own_way(self, processors, walltime):
         before = self.s3.availability().to_wire(), [asdict(e) for e in self.s3.entries.values()]
         other = self.s3.copy()
         assert other.availability().to_wire() == before[0]
         other.submit(min(processors, self.processors), walltime)
+        other.resize(processors)
         for e in other.queued[:2]:
             other.cancel(e.id)
         other.step(self.now, [e.id for e in other.running])
@@ -236,17 +295,7 @@ class Disorderly(Orderly):
         if not self.broken_allowed:
             assert len(self.s3.broken) == known
             return
-        # Of those whose start is still possible, beside running jobs and others before them, nobody was broken.
-        running = [e for e in self.s3.running if e.id not in {id for id, *_ in before}]
-        until = max([now, *(e.end for e in running), *(start + walltime for _, start, walltime, _ in before)])
-        free = Seconds(self.processors, now, until + 1)
-        for e in running:
-            free.hold(now, e.end, e.processors)
-        broken = {b.id for b in self.s3.broken[known:]}
-        for id, start, walltime, processors in before:
-            if start >= now and free.fits(start, start + walltime, processors):
-                free.hold(start, start + walltime, processors)
-                assert id not in broken
+        self.assert_only_impossible_starts_broke(before, known)
 
     @precondition(lambda self: self.s3.running)
     @rule(data=st.data())
@@ -273,15 +322,41 @@ TestDisorderly = Disorderly.TestCase
 TestDisorderly.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
 
 
+def plain_passes(profile, queue, now, freed):
+    """Promotion without any knowledge of where processors were given back: everybody is taken out and put back."""
+    moves, again = 0, True
+    while again:
+        again = False
+        for i in range(queue.used[0]):
+            before, processors, walltime = int(queue.start[i]), int(queue.processors[i]), int(queue.walltime[i])
+            if before > now:
+                give_back(profile, before, before + walltime, processors)
+                queue.start[i] = place(profile, processors, walltime, max(now, int(queue.earliest[i])))
+                moves, again = moves + (queue.start[i] != before), again or queue.start[i] != before
+    return moves
+
+
+def alike(kind, seed):
+    """Return two schedules: by the plain functions, and the other by machine code or by plain passes."""
+    lead = seed % 2
+    plain = S3(40, TODAY, lead=lead)
+    if kind == "machine code":
+        return plain, S3(40, TODAY, lead=lead, machine_code=True)
+    other = S3(40, TODAY, lead=lead)
+    other._promote = plain_passes
+    return plain, other
+
+
 @pytest.mark.parametrize("seed", [0, 1])
-def test_machine_code_schedules_exactly_like_the_plain_functions(seed):
+@pytest.mark.parametrize("kind", ["machine code", "plain passes"])
+def test_all_ways_to_promote_lead_to_the_same_schedule(kind, seed):
     random = np.random.default_rng(seed)
-    plain, fast = S3(40, TODAY), S3(40, TODAY, machine_code=True)
+    plain, fast = alike(kind, seed)
     longest = 0
     for _ in range(700):
         now = plain.now
         dice = random.random()
-        size, walltime, delay = (int(x) for x in random.integers([1, 1, 0], [41, 120, 300]))
+        size, walltime, delay = (int(x) for x in random.integers([1, 1, 0], [plain.processors + 1, 120, 300]))
         if dice < 0.5:
             not_before = now + delay if delay > 200 else None
             answers = [s3.submit(size, walltime, not_before=not_before) for s3 in (plain, fast)]
@@ -299,6 +374,19 @@ def test_machine_code_schedules_exactly_like_the_plain_functions(seed):
         elif dice < 0.7 and plain.queued:
             id = int(random.choice([e.id for e in plain.queued]))
             assert plain.cancel(id) == fast.cancel(id)
+            ended = []
+        elif dice < 0.705:  # another life, or one planned for the next second
+            lives = []
+            for s3 in (plain, fast):
+                other = S3(s3.processors, now, lead=(s3.lead + 1) % 2, machine_code=s3._machine_code)
+                other._promote = s3._promote
+                other.restore(s3.entries.values(), version=s3.version, last_id=s3._last_id)
+                lives.append(other)
+            plain, fast = lives
+            ended = []
+        elif dice < 0.715:
+            processors = int(random.integers(20, 41))
+            assert plain.resize(processors) == fast.resize(processors)
             ended = []
         else:
             now += int(random.integers(0, 25))  # now and then past an instant at which a start was due
