@@ -19,6 +19,9 @@ def machine_command(
     processors: Annotated[
         int | None, typer.Option("--processors", "-p", min=1, max=2**31 - 1, help="Its size from now on (operators).")
     ] = None,
+    cancel_larger: Annotated[
+        bool, typer.Option("--cancel-larger", help="Cancel waiting jobs and reservations that no longer fit.")
+    ] = False,
     accept: Annotated[
         bool | None, typer.Option("--accept/--refuse", help="Whether it accepts new jobs from now on (operators).")
     ] = None,
@@ -36,7 +39,7 @@ def machine_command(
     if processors is None and accept is None:
         found = where.machine()
     else:
-        found = where.change_machine(processors=processors, accepting=accept)
+        found = where.change_machine(processors=processors, accepting=accept, cancel_larger=cancel_larger)
     if json:
         print_json({"schema": "gas.machine/1", **found})
         return

@@ -199,12 +199,15 @@ class S3Endpoint:
         """Return how the machine stands, and as whom the caller is known."""
         return self._machine_of(self._call("GET", "/v1/machine"))
 
-    def change_machine(self, *, processors: int | None = None, accepting: bool | None = None) -> dict[str, Any]:
+    def change_machine(
+        self, *, processors: int | None = None, accepting: bool | None = None, cancel_larger: bool = False
+    ) -> dict[str, Any]:
         """Change the size of the machine, or whether it accepts jobs; return it, with the promises ``broken`` by that.
 
+        Waiting jobs larger than the machine are cancelled only if `cancel_larger` says so; else it is a `Conflict`.
         Not repeated once it may have got through: the answer to a second request would name none of them.
         """
-        wanted = {"processors": processors, "accepting": accepting}
+        wanted = {"processors": processors, "accepting": accepting, "cancel_larger": cancel_larger or None}
         body = {name: value for name, value in wanted.items() if value is not None}
         try:
             answer = self._call("PUT", "/v1/machine", body)

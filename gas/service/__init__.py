@@ -22,6 +22,7 @@ Its modules, from the bottom:
     planning     planning for a client
     refusals     how errors are answered
     gate         what every request passes first
+    connections  one connection, and the end of its patience
     stream       the event stream of one client
     page         the page at /
     app          the routes of DESIGN.md over a `LiveScheduler`

@@ -195,7 +195,7 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
     def cancel(id: JobId, caller: Caller) -> Any:
         """Cancel a job or a reservation; one that runs is ended, one that has ended stays as it is."""
         require(Action.CANCEL, caller, scheduler.job(id).wish.user, f"job {id}")
-        return JSONResponse(_seen_by(caller, scheduler.cancel(id)))
+        return JSONResponse(_seen_by(caller, scheduler.cancel(id, caller.user)))
 
 
 def _add_operation(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None) -> None:
@@ -229,13 +229,19 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None
         """Return how the machine stands, and as whom the caller is known."""
         return JSONResponse(_machine_for(scheduler.machine(), caller, tokens))
 
-    @app.put("/v1/machine", response_model=MachineAnswer)
+    @app.put(
+        "/v1/machine",
+        response_model=MachineAnswer,
+        responses={409: {"model": ErrorAnswer, "description": "Jobs would have to be cancelled; nothing was changed"}},
+    )
     def change_machine(body: MachineBody, caller: Caller) -> Any:
         """Change the size of the machine, or whether it accepts jobs; promises that this breaks are in the answer."""
         require(Action.MACHINE, caller)
-        broken = [] if body.processors is None else scheduler.resize(body.processors)
+        broken = []
+        if body.processors is not None:
+            broken = scheduler.resize(body.processors, cancel_larger=body.cancel_larger, by=caller.user)
         if body.accepting is not None:
-            scheduler.accept(body.accepting)
+            scheduler.accept(body.accepting, caller.user)
         told = [{"id": b.job.id, "user": b.job.wish.user, "promised": b.promised, "start": b.start} for b in broken]
         return JSONResponse({**_machine_for(scheduler.machine(), caller, tokens), "broken": told})
 

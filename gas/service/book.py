@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from gas.errors import BadInput, Conflict, StoreFailed
 from gas.s3 import S3, Entry, Event, Machine, State
 from gas.service.clock import Clock
 from gas.service.feed import Feed
-from gas.service.jobs import Job, JobState
+from gas.service.jobs import BEING, Job, JobState
 from gas.service.metrics import Metrics
 from gas.service.runner import POLL_SECONDS, Runner
 from gas.service.store import Store
@@ -70,6 +71,7 @@ class Book:
         self.accepting = store.meta().get("accepting", "1") == "1"
         self._polled = 0.0
         self._distrusted = False
+        self._just_read = False
         self._facts: dict[str, str] = {}
         self._broken_before = 0
         self._ended_before: list[Job] = []
@@ -87,7 +89,13 @@ class Book:
             if "processors" not in meta:
                 raise BadInput(f"--processors: say how large the machine is; {state} is new")
             processors = int(meta["processors"])
-        if int(meta.get("processors", processors)) != processors:
+        before_now = int(meta.get("processors", processors))
+        if before_now != processors and not store.last_id():
+            before_now = processors  # nothing was ever submitted: it may have been a mistake
+        if before_now != processors and meta.get("resized"):
+            log.warning("the machine has %d processors, as its operator has made it, not %d", before_now, processors)
+            processors = before_now
+        if before_now != processors:
             raise Conflict(
                 f"{state}: belongs to a machine of {meta['processors']} processors, not {processors}; "
                 "use another --state or that size (gas machine --processors changes it)"
@@ -170,7 +178,8 @@ class Book:
             self._polled = time.monotonic()
             ended = self.runner.ended(list(self.processes.values()))
         now, schedule = self.clock.now(), self.machine.schedule
-        if ended or now > schedule.now:
+        if ended or self._just_read or now > schedule.now:
+            self._just_read = False
             gone = self.apply(self.machine.advance(now, ended))
         else:
             gone = []
@@ -208,8 +217,10 @@ class Book:
         job.finished = self.machine.schedule.now if time is None else time
         return job
 
-    def write(self, gone: list[Job], meta: dict[str, str] | None = None) -> None:
+    def write(self, gone: list[Job], meta: dict[str, str] | None = None, *, noted: Sequence[Job] = ()) -> None:
         """Make the present schedule durable, tell who follows, then start the processes that are due.
+
+        `gone` are the jobs that have left the schedule, `noted` others whose message has changed.
 
         Raises
         ------
@@ -225,6 +236,7 @@ class Book:
                 begin.append(job)
             job.start, job.promise, job.due, job.state = entry.start, entry.promise, entry.end, entry.state
             changed.append(job)
+        changed += [job for job in noted if job not in changed]
         for broken in schedule.broken:
             late = broken.start - broken.promised
             log.warning(
@@ -306,6 +318,10 @@ class Book:
         for job in list(self.jobs.values()):
             wish = job.wish
             lasts = wish.walltime if wish.kind == "reservation" else wish.run_time
+            if job.state == "running" and lasts is None and not self.runner.was_begun(job):
+                # An earlier life died between noting the start and making it. Begun now, the job would lose what has
+                # passed of its walltime; as a start that was missed, it is planned again.
+                job.state = "queued"
             if job.state == "running" and (end := self._ended_while_away(job, lasts, now)) is not None:
                 self._ended_before.append(self.leave(job, job.state, end))
                 continue
@@ -313,6 +329,8 @@ class Book:
                 run_times[job.id] = lasts
             elif job.state == "running":
                 self.processes[job.id] = job
+                if job.message is not None and job.message.startswith(BEING):
+                    self.runner.cancel(job)  # an earlier life answered that, and may not have got to it
             entries.append(
                 Entry(
                     job.id,
@@ -327,8 +345,12 @@ class Book:
                 )
             )
         version, last_id = int(meta.get("version", "0")), self.store.last_id()
-        self.machine.restore(entries, run_times, version=version, last_id=last_id)
+        for entry in self.machine.restore(entries, run_times, version=version, last_id=last_id):
+            job = self.jobs[entry.id]
+            job.message = f"needs {entry.processors} processors, and the machine has {self.processors}"
+            self._ended_before.append(self.leave(job, "cancelled", now))
         self._distrusted = False
+        self._just_read = True  # what is due in this very second has not been started yet
 
     # ------------------------------------------------------------------------------------------------- inside
 

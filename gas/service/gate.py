@@ -173,7 +173,10 @@ def _check_own_name(scope: Scope) -> None:
     """Raise `Forbidden` unless a request names this machine as its host, and comes from no other site's page."""
     headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in (b"host", b"origin")}
     for name, value in headers.items():
-        host = urlsplit(value if name == b"origin" else f"//{value}").hostname
+        try:
+            host = urlsplit(value if name == b"origin" else f"//{value}").hostname
+        except ValueError:  # brackets that do not close
+            host = None
         if host != "localhost" and not _is_loopback(host or ""):
             raise Forbidden(
                 f"the {name.decode()} {shown(value)} is not this machine; without tokens S³ answers only requests to "

@@ -8,11 +8,14 @@ from typing import Any, Literal
 
 from gas.times import iso_time
 
-__all__ = ["ACTIVE", "Actuator", "Job", "JobState", "Kind", "Wish"]
+__all__ = ["ACTIVE", "BEING", "Actuator", "Job", "JobState", "Kind", "Wish"]
 
 JobState = Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
 Kind = Literal["job", "reservation"]
 Actuator = Literal["process", "simulated", "none"]
+
+BEING = "being "
+"""What the message of a process that was told to stop begins with, until it has: ``being cancelled``."""
 
 ACTIVE: frozenset[JobState] = frozenset({"queued", "reserved", "running"})
 """The states in which a job is in the schedule."""
@@ -85,7 +88,8 @@ class Job:
         """
         wish = self.wish
         started = None if self.state in ("queued", "reserved") else self.start
-        if self.state == "cancelled" and self.finished is not None and self.start >= self.finished:
+        ran = self.exit_status is not None or self.signal is not None  # perhaps for less than a second
+        if self.state == "cancelled" and self.finished is not None and self.start >= self.finished and not ran:
             started = None
         wire: dict[str, Any] = {
             "id": self.id,

@@ -25,7 +25,7 @@ from gas.s3.core import warm_up
 from gas.service.book import LEAD_SECONDS, Book
 from gas.service.clock import Clock
 from gas.service.feed import Feed
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import BEING, Job, Wish
 from gas.service.limits import Limits
 from gas.service.metrics import Metrics
 from gas.service.retention import Retention
@@ -251,8 +251,8 @@ class LiveScheduler:
         self.metrics.scheduling.observe(time.perf_counter() - began)
         return job, True
 
-    def cancel(self, id: int) -> Job:
-        """Take a job out of the schedule, ending it if it runs.
+    def cancel(self, id: int, by: str | None = None) -> Job:
+        """Take a job out of the schedule, ending it if it runs; `by` is the user who wants it, if not its own.
 
         A process is told to stop; its processors are free when it is gone. A job that has ended stays as it is.
         """
@@ -260,24 +260,43 @@ class LiveScheduler:
             job, book = self._find(id), self._book
             if not job.active:
                 return job
-            if job.state != "running":
-                book.machine.schedule.cancel(id)
-                book.write([book.leave(job, "cancelled")])
-            elif job.wish.actuator == "process":
+            who = job.wish.user if by is None else by
+            log.info("job %d is cancelled by %s", id, who, extra={"event": "cancel", "job": id, "user": who})
+            other = None if who == job.wish.user else f"cancelled by {who}"
+            if job.state == "running" and job.wish.actuator == "process":
+                if job.message is None or not job.message.startswith(BEING):
+                    job.message = f"{BEING}{other or 'cancelled'}"
+                    book.write([], noted=[job])  # before anything is done: what is answered survives
                 book.runner.cancel(job)
-            else:
+                return job
+            job.message = other
+            if job.state == "running":
                 events = book.machine.end(id)
                 job.state = "cancelled"
                 book.write(book.apply(events))
+            else:
+                book.machine.schedule.cancel(id)
+                book.write([book.leave(job, "cancelled")])
             return job
 
-    def resize(self, processors: int) -> list[Broken]:
+    def resize(self, processors: int, *, cancel_larger: bool = False, by: str | None = None) -> list[Broken]:
         """Change the size of the machine; return the promises that this made impossible.
 
         What runs goes on. A job that no longer fits into the machine is cancelled, and its message says so.
+
+        Raises
+        ------
+        Conflict
+            There are such jobs, and `cancel_larger` does not say to cancel them; nothing was changed.
         """
         with self._present(changes=True):
             book = self._book
+            larger = [job for job in book.jobs.values() if job.state != "running" and job.wish.processors > processors]
+            if larger and not cancel_larger:
+                raise Conflict(
+                    f"{_named(larger)} would have to be cancelled, needing more than {processors} processors; "
+                    "nothing was changed: say cancel_larger (gas machine --cancel-larger) to do so"
+                )
             resized = book.machine.resize(processors)
             book.processors = processors
             broken = [Broken(book.jobs[b.id], b.promised, b.start) for b in resized.broken]
@@ -285,22 +304,23 @@ class LiveScheduler:
             for entry in resized.evicted:
                 job = book.jobs[entry.id]
                 job.message = f"needs {entry.processors} processors, and the machine was reduced to {processors}"
-                log.warning(
-                    "job %d had to be cancelled: %s", job.id, job.message,
-                    extra={"event": "promise_broken", "job": job.id},
-                )  # fmt: skip
+                told = {"event": "promise_broken", "job": job.id}
+                log.warning("job %d had to be cancelled: %s", job.id, job.message, extra=told)
                 gone.append(book.leave(job, "cancelled"))
                 broken.append(Broken(job, entry.promise, None))
             book.count_broken(len(gone))
-            book.write(gone, {"processors": str(processors)})
-            log.info("the machine has %d processors now", processors, extra={"event": "resized"})
+            book.write(gone, {"processors": str(processors), "resized": "1"})
+            told = {"event": "resized", "processors": processors, "user": by}
+            log.info("the machine has %d processors now, by %s", processors, by, extra=told)
             return broken
 
-    def accept(self, accepting: bool) -> None:
+    def accept(self, accepting: bool, by: str | None = None) -> None:
         """Accept jobs from now on, or no longer; remembered over restarts."""
         with self._present(changes=True):
             self._book.accepting = accepting
             self._book.write([], {"accepting": "1" if accepting else "0"})
+            told = {"event": "accepting", "accepting": accepting, "user": by}
+            log.info("new jobs are %s, by %s", "accepted" if accepting else "refused", by, extra=told)
 
     def drain(self) -> None:
         """Accept nothing new in this life of the service."""
@@ -400,3 +420,8 @@ class LiveScheduler:
 
 def _job_of(entry: Entry, wish: Wish) -> Job:
     return Job(entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
+
+
+def _named(jobs: list[Job]) -> str:
+    names = ", ".join(str(job.id) for job in jobs[:5]) + (" and more" if len(jobs) > 5 else "")
+    return f"job {names}" if len(jobs) == 1 else f"jobs {names}"

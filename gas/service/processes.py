@@ -1,6 +1,7 @@
 """The jobs of S³ that really run on this machine: starting, watching and cancelling their wrappers.
 
     start_process    hand a command to a wrapper of its own (`gas.service.wrapper`)
+    was_started      whether that was ever done
     settle           how a job stands; brings a job whose wrapper was killed to an end
     cancel_process   have it terminated, also before the wrapper has come up
     output           the end of what it printed
@@ -52,6 +53,7 @@ __all__ = [
     "reap_wrappers",
     "settle",
     "start_process",
+    "was_started",
 ]
 
 OUTPUT_LIMIT = 64 * 1024
@@ -177,6 +179,20 @@ def reap_wrappers() -> None:
     """Collect the wrappers that have ended, so that no zombies are left; `start_process` and `settle` do so too."""
     with _wrappers_lock:
         _wrappers[:] = [each for each in _wrappers if each.poll() is None]
+
+
+def was_started(job_directory: Path) -> bool:
+    """Return whether `start_process` ever made a wrapper for a job: it left a record, or it is about to."""
+    if any((job_directory / name).exists() for name in (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED)):
+        return True
+    last = os.fsencode(job_directory.resolve()) + b"\0"
+    for each in wrapper.processes():
+        with contextlib.suppress(OSError):
+            command = Path(f"/proc/{each.pid}/cmdline").read_bytes()
+            if command.endswith(b"\0" + last) and os.fsencode(wrapper.__file__) in command.split(b"\0"):
+                return True
+    # it may have made its record between being looked for there and here
+    return (job_directory / wrapper.CLAIM).exists()
 
 
 # --------------------------------------------------------------------------------------------------------- watching

@@ -14,7 +14,7 @@ from pathlib import Path
 from gas.errors import Conflict, GasError
 from gas.service import processes
 from gas.service.clock import Clock
-from gas.service.jobs import Job, JobState
+from gas.service.jobs import BEING, Job, JobState
 
 __all__ = ["POLL_SECONDS", "Runner", "command_of"]
 
@@ -66,6 +66,10 @@ class Runner:
             log.error("job %d could not be started: %s", job.id, error)
             self._unstarted[job.id] = str(error)
 
+    def was_begun(self, job: Job) -> bool:
+        """Return whether a process was handed to a wrapper, or that failed for good, in this life or an earlier one."""
+        return job.id in self._begun or processes.was_started(self.directory_of(job.id))
+
     def _forget(self, id: int) -> None:
         self._to_cancel.discard(id)
         self._begun.discard(id)
@@ -97,18 +101,20 @@ class Runner:
         """
         directory = self.directory_of(job.id)
         record = processes.settle(directory) if thorough else processes.read_state(directory)
-        if thorough and record is None:
-            self.begin(job)  # an earlier life of the service died between noting that it runs and starting it
+        if thorough and record is None and not processes.was_started(directory):
+            self._begun.discard(job.id)  # its wrapper died before it could take the job: the disk was full, say
+            self.begin(job)
         if not isinstance(record, processes.Ended):
             return None
         job.state = _STATES.get(record.reason, "completed" if record.exit_status == 0 else "failed")
-        job.exit_status, job.signal, job.message = record.exit_status, record.signal, record.message
+        job.exit_status, job.signal = record.exit_status, record.signal
+        told = job.message.removeprefix(BEING) if job.message and job.state == "cancelled" else "cancelled"
+        job.message = "; ".join(text for text in (told, record.message) if text and text != "cancelled") or None
         return self._clock.instant(record.end)
 
     def cancel(self, job: Job) -> None:
         """Tell a process to stop; `ended` reports it when it is gone."""
         self._to_cancel.add(job.id)
-        job.message = "being cancelled"
         try:
             processes.cancel_process(self.directory_of(job.id))
         except GasError as error:

@@ -152,6 +152,9 @@ class MachineBody(_Body):
     """What to change of the machine; what is left out stays."""
 
     processors: Annotated[Processors | None, Field(description="Its size from now on")] = None
+    cancel_larger: Annotated[
+        bool, Field(strict=True, description="Cancel waiting jobs and reservations that the new size has no room for")
+    ] = False
     accepting: Annotated[bool | None, Field(strict=True, description="Whether jobs are accepted")] = None
 
 

@@ -19,6 +19,7 @@ import uvicorn
 
 from gas.errors import BadInput, Conflict, Unreachable
 from gas.service.app import create_app
+from gas.service.connections import BACKLOG, Connection
 from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
 from gas.service.tokens import Tokens
@@ -144,6 +145,8 @@ class _Server(uvicorn.Server):
             lifespan="off",
             timeout_graceful_shutdown=5,
             server_header=False,
+            http=Connection,
+            backlog=BACKLOG,
             **secure,
         )
         super().__init__(config)

@@ -17,7 +17,10 @@ def test_a_smaller_machine_names_what_it_breaks(gas, s3):
     large = s3.simulated(8, 10)
     late = s3.simulated(4, 10)
     s3.until(2, "running")
-    changed = gas("machine", "--processors", "7", "-e", s3.url)
+    refused = gas("machine", "--processors", "7", "-e", s3.url)
+    assert (refused.code, "--cancel-larger" in refused.err) == (1, True)
+    assert s3.job(large["id"])["state"] == "queued"
+    changed = gas("machine", "--processors", "7", "--cancel-larger", "-e", s3.url)
     assert changed.code == 0
     assert f"job {large['id']} of {large['user']} had to be cancelled" in changed.err
     assert s3.job(large["id"])["state"] == "cancelled"

@@ -244,7 +244,11 @@ def test_a_smaller_machine_breaks_promises_by_name_only(live, tmp_path, hand):
     large, _ = live.submit(simulated(8, 50))
     hand.time += 1
     small, _ = live.submit(simulated(2, 50))
-    moved = {b.job.id: b.start for b in live.resize(7)}
+    before = live.availability().to_wire()
+    with pytest.raises(Conflict, match=f"job {large.id} would have to be cancelled"):
+        live.resize(7)
+    assert live.availability().to_wire() == before
+    moved = {b.job.id: b.start for b in live.resize(7, cancel_larger=True)}
     assert moved[large.id] is None
     gone = live.job(large.id)
     assert (gone.state, gone.message) == ("cancelled", "needs 8 processors, and the machine was reduced to 7")
@@ -254,16 +258,47 @@ def test_a_smaller_machine_breaks_promises_by_name_only(live, tmp_path, hand):
     assert live.health()["promises_broken"] == len(moved)
     before = live.availability().to_wire()
     assert before["processors"] == 7
-    new = again_of_size(live, tmp_path, hand, 7)
+    new = again(live, tmp_path, hand)  # with 10 processors on its command line: what the operator did is kept
+    assert new.processors == 7
     assert new.availability().to_wire() == before
     assert new.resize(12) == []
     assert new.submit(simulated(12, 10))[0].promise == 1_000_101
     new.stop()
 
 
-def again_of_size(live, tmp_path, hand, processors):
-    live.stop()
-    return LiveScheduler("test", processors, tmp_path / "state", clock=Clock(real=hand))
+def test_a_size_that_nothing_depends_on_yet_may_be_corrected(tmp_path, hand):
+    LiveScheduler("test", 10, tmp_path / "state", clock=Clock(real=hand)).stop()
+    second = LiveScheduler("test", 20, tmp_path / "state", clock=Clock(real=hand))
+    assert second.processors == 20
+    second.stop()
+
+
+def test_whoever_cancels_another_s_job_is_named(live, hand):
+    queued, running = live.submit(simulated(10, 100, user="alice"))[0], live.submit(simulated(10, 100, user="alice"))[0]
+    hand.time += 1
+    assert live.cancel(queued.id, "alice").message is None
+    hand.time += 1
+    assert live.job(running.id).state == "running"
+    assert live.cancel(running.id, "olga").message == "cancelled by olga"
+
+
+def test_an_answered_cancellation_survives_even_if_nothing_could_be_done_yet(tmp_path, monkeypatch):
+    first = LiveScheduler("test", 2, tmp_path / "state")
+    wish = Wish("job", "job", 2, 60, actuator="process", command=("sleep", "30"), user="alice")
+    job, _ = first.submit(wish)
+    until_running(first, job.id)
+    with monkeypatch.context() as patch:
+        patch.setattr("gas.service.processes.cancel_process", lambda directory: True)  # it was not
+        assert first.cancel(job.id, "olga").message == "being cancelled by olga"
+        first.stop()
+    second = LiveScheduler("test", 2, tmp_path / "state")
+    deadline = time.monotonic() + 10
+    while second.job(job.id).state == "running":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert second.job(job.id).state == "cancelled"
+    assert second.job(job.id).message.startswith("cancelled by olga")
+    second.stop()
 
 
 def test_ended_jobs_are_forgotten_with_their_output_after_their_time(tmp_path):
@@ -302,6 +337,7 @@ def test_what_changes_is_told_after_it_is_durable(live, hand):
 
 
 def test_a_store_of_another_machine_is_refused(live, tmp_path, hand):
+    live.submit(simulated(1, 10))
     live.stop()
     with pytest.raises(Conflict, match="10 processors, not 20"):
         LiveScheduler("test", 20, tmp_path / "state", clock=Clock(real=hand))

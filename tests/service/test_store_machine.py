@@ -1,0 +1,244 @@
+"""S³ under any sequence of operations, rebuilt from a copy of its store after each of them."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from strategies import TODAY
+
+from gas.errors import BadInput, Conflict, Draining, NotFound, StalePlan
+from gas.service.clock import Clock
+from gas.service.jobs import Wish
+from gas.service.live import LiveScheduler
+
+REFUSED = (BadInput, Conflict, Draining, NotFound, StalePlan)
+
+sizes = st.integers(1, 8)
+walltimes = st.integers(1, 12)
+keys = st.sampled_from([None, None, "a", "b", "c"])
+
+
+class Stored(RuleBasedStateMachine):
+    """Whatever happens to a scheduler, the one rebuilt from its store at the same instant gives the same answers."""
+
+    @initialize(processors=st.integers(1, 8), speed=st.sampled_from([1.0, 1.0, 10.0]))
+    def begin(self, processors, speed):
+        self.directory = Path(tempfile.mkdtemp())
+        self.real = float(TODAY)
+        self.lives = 0
+        self.speed = speed
+        self.live = LiveScheduler("s3", processors, self.directory / "state", clock=self.clock())
+
+    def teardown(self):
+        if hasattr(self, "live"):
+            self.live.stop()
+            shutil.rmtree(self.directory)
+
+    def clock(self):
+        return Clock(self.speed, origin=TODAY, real_origin=TODAY, real=lambda: self.real)
+
+    @property
+    def now(self):
+        return self.live.clock.now()
+
+    def active(self):
+        return self.live.jobs()
+
+    # ------------------------------------------------------------------------------------------ what must hold
+
+    def answers(self, scheduler):
+        """Return everything that a client could ask for."""
+        jobs = scheduler.jobs(ended=10_000)
+        return {
+            "jobs": [job.to_wire() for job in jobs],
+            "each": [scheduler.job(job.id).to_wire() for job in jobs],
+            "wishes": [job.wish for job in jobs],
+            "keys": {key: self.with_key(scheduler, key) for key in ("a", "b", "c")},
+            "availability": scheduler.availability().to_wire(),  # with its version
+            "machine": scheduler.machine(),
+            "health": scheduler.health(),
+        }
+
+    def with_key(self, scheduler, key):
+        job = scheduler.job_with_key("ada", key)
+        return None if job is None else job.to_wire()
+
+    def rebuilt(self):
+        """Return a scheduler made from a copy of the files as they are now, the first one's still open."""
+        self.lives += 1
+        copy = self.directory / f"copy-{self.lives}"
+        copy.mkdir()
+        for file in (self.directory / "state").glob("s3.sqlite*"):
+            if not file.name.endswith("-shm"):  # that one is memory, not disk
+                shutil.copyfile(file, copy / file.name)
+        return LiveScheduler("s3", None, copy, clock=self.clock())
+
+    @invariant()
+    def a_scheduler_rebuilt_from_disk_gives_the_same_answers(self):
+        if not hasattr(self, "live"):
+            return
+        expected = self.answers(self.live)
+        other = self.rebuilt()
+        try:
+            assert self.answers(other) == expected
+            with other.frozen() as machine:
+                machine.schedule.check()
+        finally:
+            other.stop()
+
+    @rule(processors=sizes, walltime=walltimes, run_time=st.integers(0, 15))
+    def both_answer_the_next_submission_alike(self, processors, walltime, run_time):
+        other = self.rebuilt()
+        try:
+            told = [self.submit(processors, walltime, run_time, scheduler=each) for each in (self.live, other)]
+            assert told[0] == told[1]
+            assert self.answers(other) == self.answers(self.live)
+        finally:
+            other.stop()
+
+    # -------------------------------------------------------------------------------------------------- users
+
+    @rule(
+        processors=sizes,
+        walltime=walltimes,
+        run_time=st.integers(0, 15),
+        delay=st.sampled_from([None, None, None, -3, 0, 4, 25]),
+        patience=st.sampled_from([None, None, 0, 2, 30]),
+        key=keys,
+    )
+    def submits(self, processors, walltime, run_time, delay, patience, key):
+        not_before = None if delay is None else self.now + delay
+        start_by = None if patience is None else self.now + patience
+        self.submit(processors, walltime, run_time, start=not_before, start_by=start_by, key=key)
+
+    def submit(self, processors, walltime, run_time, *, scheduler=None, **more):
+        size = min(processors, self.live.processors)
+        wish = Wish("job", "job", size, walltime, actuator="simulated", run_time=run_time, user="ada", **more)
+        return self.ask(scheduler or self.live, wish)
+
+    @rule(
+        processors=sizes,
+        walltime=walltimes,
+        delay=st.integers(0, 20),
+        slack=st.sampled_from([None, 0, 5, 50]),
+        key=keys,
+    )
+    def reserves(self, processors, walltime, delay, slack, key):
+        start = self.now + delay
+        start_by = None if slack is None else start + slack
+        more = {"actuator": "none", "start": start, "start_by": start_by, "key": key, "user": "ada"}
+        wish = Wish("reservation", "reservation", processors, walltime, **more)
+        self.ask(self.live, wish)
+
+    def ask(self, scheduler, wish):
+        """Return what the scheduler answers; a refusal changes nothing, the same key never makes a second job."""
+        before = self.answers(scheduler)
+        try:
+            job, new = scheduler.submit(wish)
+        except REFUSED as error:
+            assert self.answers(scheduler) == before
+            return type(error), str(error)
+        assert scheduler.job(job.id).to_wire() == job.to_wire()
+        count = len(scheduler.jobs(ended=10_000))
+        assert count == len(before["jobs"]) + new
+        if wish.key is not None:
+            again, another = scheduler.submit(wish)
+            assert (again.id, another) == (job.id, False)
+        return job.to_wire(), new
+
+    @precondition(lambda self: self.active())
+    @rule(data=st.data())
+    def cancels(self, data):
+        job = data.draw(st.sampled_from([job.id for job in self.active()]))
+        assert self.live.cancel(job).state == "cancelled"
+        assert self.live.job(job).state == "cancelled"
+
+    @rule(id=st.integers(-1, 3))
+    def cancels_whatever_it_is(self, id):
+        try:
+            assert not self.live.cancel(id).active
+        except NotFound:
+            assert id not in {job.id for job in self.live.jobs(ended=10_000)}
+
+    # ---------------------------------------------------------------------------------------------- operators
+
+    @rule(processors=sizes)
+    def the_machine_gets_another_size(self, processors):
+        """Who is told that a promise is broken is who is late or cancelled, nobody else."""
+        before = {job.id: job.promise for job in self.active()}
+        broken = self.live.health()["promises_broken"]
+        told = {b.job.id: (b.promised, b.start) for b in self.live.resize(processors)}
+        after = {id: self.live.job(id) for id in before}
+        assert self.live.processors == processors
+        gone = {id for id, job in after.items() if not job.active}
+        assert all(after[id].wish.processors > processors and after[id].state == "cancelled" for id in gone)
+        late = {id for id, job in after.items() if job.active and job.promise > before[id]}
+        assert told == {
+            **{id: (before[id], None) for id in gone},
+            **{id: (before[id], after[id].promise) for id in late},
+        }
+        assert self.live.health()["promises_broken"] == broken + len(told)
+
+    @rule(accepting=st.booleans())
+    def jobs_are_accepted_or_not(self, accepting):
+        self.live.accept(accepting)
+        assert self.live.machine()["accepting"] == accepting
+
+    # --------------------------------------------------------------------------------------------------- time
+
+    @rule(seconds=st.sampled_from([0.3, 0.7, 1, 1, 2, 5, 20]))
+    def time_passes(self, seconds):
+        """Instant after instant is handled, so that no promise moves later."""
+        promised = {job.id: job.promise for job in self.active()}
+        broken = self.live.health()["promises_broken"]
+        for _ in range(int(seconds * 10)):
+            self.real += 0.1 / self.speed
+            self.live.jobs()
+        assert all(self.live.job(id).promise <= promise for id, promise in promised.items())
+        assert self.live.health()["promises_broken"] == broken
+
+    @rule()
+    def the_service_is_killed_and_comes_back_at_once(self):
+        """What it was when it died is on disk; the first one is left as it is, as `kill -9` would."""
+        dead, self.live = self.live, self.rebuilt()
+        self.move_in(dead)
+
+    @rule(seconds=st.integers(1, 40))
+    def the_service_is_away_for_a_while(self, seconds):
+        """Only starts that fell due meanwhile, and what they displace, may come later than promised."""
+        self.live.jobs()
+        before = {job.id: job for job in self.active()}
+        broken = self.live.health()["promises_broken"]
+        dead = self.live
+        self.real += seconds
+        self.live = self.rebuilt()
+        now = self.now
+        self.move_in(dead)
+        after = {id: self.live.job(id) for id in before}
+        late = {id for id, job in before.items() if after[id].promise > job.promise}
+        missed = {id for id, job in before.items() if job.state != "running" and job.promise < now}
+        assert missed <= late
+        assert late == missed or missed, "nothing is displaced where nothing was missed"
+        assert self.live.health()["promises_broken"] == broken + len(late)
+        assert all(after[id].first_promise == before[id].first_promise for id in before)
+
+    def move_in(self, dead):
+        """Have the rebuilt scheduler go on from the files that it was rebuilt from."""
+        dead.stop()
+        shutil.rmtree(self.directory / "state")
+        (self.directory / f"copy-{self.lives}").rename(self.directory / "state")
+
+
+TestStored = Stored.TestCase
+TestStored.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+
+
+@pytest.mark.long
+class TestStoredForLong(Stored.TestCase):
+    """Many more examples."""
+
+    settings = settings(max_examples=2000, stateful_step_count=50, deadline=None)
