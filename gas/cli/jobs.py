@@ -43,7 +43,9 @@ def status_command(
     ] = None,
     endpoint: Endpoints = None,
     ended: Annotated[int, typer.Option("--ended", min=0, max=10_000, help="Also so many jobs that have ended.")] = 0,
-    key: KeyOption = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="KEY", help="The job that was submitted with this --key.")
+    ] = None,
     follows: Annotated[
         bool,
         typer.Option("--follow", "-f", help="Print a line whenever a job changes; of one job, until it has ended."),
@@ -120,6 +122,12 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
         raise Unreachable("no scheduler answered")
 
 
+def _starts(job: dict[str, Any], now: int) -> str:
+    if job["start"] is not None:
+        return relative_text(job["start"], now)
+    return "never" if job["state"] in ENDED else relative_text(job["promise"], now)
+
+
 def _print_jobs(jobs: Sequence[dict[str, Any]], now: int) -> None:
     """Print jobs as a table; of several users', the caller's own are marked."""
     if not jobs:
@@ -136,7 +144,7 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int) -> None:
                 j["state"],
                 str(j["processors"]),
                 duration_text(j["walltime"]),
-                relative_text(j["promise"] if j["start"] is None else j["start"], now),
+                _starts(j, now),
                 relative_text(j["finished"] if j["due"] is None else j["due"], now),
             )
             for j in jobs

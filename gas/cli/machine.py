@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,9 +49,23 @@ def machine_command(
         f"{found['running']} running, {found['queued']} queued, {found['reserved']} reserved{refusing}"
     )
     say(f"you are {found['user']}, {found['role']}" + ("" if found["access"] else " (no tokens are in force)"))
+    if limits := _limits(found.get("limits") or {}):
+        say(f"a user may have {limits}")
     for broken in found.get("broken") or []:
         if broken["start"] is None:
             note(f"job {broken['id']} of {broken['user']} had to be cancelled: it needs more processors")
         else:
             late = duration_text(broken["start"] - broken["promised"])
             note(f"job {broken['id']} of {broken['user']} starts {late} later than promised")
+
+
+def _limits(limits: dict[str, Any]) -> str:
+    """Return what one user may have in the schedule, and ask for, in words; nothing if there are no limits."""
+    parts = []
+    if limits.get("max_queued") is not None:
+        parts.append(f"{limits['max_queued']} jobs in the schedule")
+    if limits.get("max_processor_seconds") is not None:
+        parts.append(f"{limits['max_processor_seconds'] / 3600:g} processor-hours in the schedule")
+    if limits.get("max_rate") is not None:
+        parts.append(f"{limits['max_rate']:g} requests per second")
+    return ", ".join(parts)

@@ -157,7 +157,7 @@ def _failed(message: str, code: int) -> int:
 def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "gas"
-    message = str(error.format_message()).rstrip(". ")
+    message = str(error.format_message()).rstrip(". ").replace("Value error, ", "")
     return f"{message} ({command} --help shows what there is)"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -142,11 +143,20 @@ def serve_command(
     file = tokens or directory / "tokens"
     known_users = Tokens(file) if tokens is not None or file.exists() else None
     anywhere = insecure or known_users is not None
+    asked_to_drain: list[int] = []  # before the service is there to be told
+    signal.signal(signal.SIGUSR1, lambda number, frame: asked_to_drain.append(number))
     with listen(host, port, anywhere=anywhere) as listener, hold_state(directory):
         if trace is None:
             scheduler = LiveScheduler(name, processors, directory, clock_speed=clock_speed, keep=kept, limits=limits)
         else:
             scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits)
+        if known_users is None and scheduler.knows_users and not insecure:
+            scheduler.stop()
+            raise BadInput(
+                f"{file}: is not there, but this state was used with tokens; bring the file back, or make tokens with "
+                "gas token add, or say --insecure to let everybody in"
+            )
+        scheduler.knows_users = known_users is not None
         known = len(scheduler.jobs(ended=10_000))
         note(f"state: {directory} ({known} jobs from before)" if known and trace is None else f"state: {directory}")
         if known_users is not None:
@@ -157,7 +167,7 @@ def serve_command(
             note("anybody who reaches this address can submit commands, and they run as you")
         else:
             note("anybody on this machine can submit commands, and they run as you")
-        if drain:
+        if drain or asked_to_drain:
             scheduler.drain()
             note("draining: nothing new is accepted")
         serve(

@@ -32,7 +32,11 @@ def describe(job: dict[str, Any]) -> str:
         by = f" by {job['signal']}" if job["signal"] else ""
         lasted = "" if job["start"] is None else f" after {duration_text(job['finished'] - job['start'])}"
         text = f"{head}{status}{by}{lasted}, at {job['finished_iso']}"
-    return f"{text} ({job['message']})" if job["message"] else text
+    said = [job["message"]] if job["message"] else []
+    broken, start = job.get("broken_promise"), job["promise"] if job["start"] is None else job["start"]
+    if broken is not None and start > broken:
+        said.append(f"promised for {job['broken_promise_iso']}, {duration_text(start - broken)} later than that")
+    return f"{text} ({'; '.join(said)})" if said else text
 
 
 def report_end(job: dict[str, Any], *, quiet: bool) -> None:

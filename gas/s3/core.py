@@ -42,7 +42,7 @@ from gas.s3.placing import place, promote
 from gas.s3.repair import repair
 from gas.s3.running import Running
 from gas.s3.waiting import Waiting
-from gas.times import LATEST, LONGEST, duration_text
+from gas.times import LATEST, LONGEST, duration_text, iso_time
 
 __all__ = ["S3", "warm_up"]
 
@@ -213,8 +213,8 @@ class S3:
         anchor = self.anchor(processors, walltime, start)
         if anchor > latest:
             raise StalePlan(
-                f"{processors} processors are not free for {walltime} s from {start}; the first such slot starts "
-                f"{duration_text(anchor - start)} later, at {anchor}; nothing was reserved"
+                f"{processors} processors are not free for {walltime} s from {iso_time(start)}; the first such slot "
+                f"starts {duration_text(anchor - start)} later, at {iso_time(anchor)}; nothing was reserved"
             )
         self._give_back(self._profile, anchor, anchor + walltime, -processors)
         entry = self._new(processors, walltime, anchor, "reserved", start)
@@ -313,7 +313,7 @@ class S3:
         self._settled = LATEST  # nobody knows whether it was
         evicted = self._evict()
         self._profile = profile_left_by(self.entries.values(), self.processors, self.now)
-        if self._impossible() or bool((self._profile.free < 0).any()):
+        if evicted or self._impossible() or bool((self._profile.free < 0).any()):
             self._repair(after_outage=True)
         return evicted
 
@@ -362,7 +362,8 @@ class S3:
     def _verify_start(self, what: str, instant: int) -> None:
         if not self.soonest <= instant <= LATEST - LONGEST:
             raise BadInput(
-                f"{what} {instant}: must be between now ({self.soonest}) and {LATEST - LONGEST}, in epoch seconds"
+                f"{what} {instant} ({iso_time(instant)}): must be between now, {self.soonest} "
+                f"({iso_time(self.soonest)}), and {LATEST - LONGEST}, in epoch seconds"
             )
 
     def _new(self, processors: int, walltime: int, start: int, state: State, earliest: int) -> Entry:

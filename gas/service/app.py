@@ -7,7 +7,7 @@ The core raises, this edge translates (`gas.service.refusals`). Who asks is know
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
@@ -18,7 +18,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from gas.errors import ERRORS, GasError, StalePlan
+from gas.errors import ERRORS, GasError, StalePlan, TooMany
 from gas.service.gate import Gate, principal_of
 from gas.service.jobs import Job
 from gas.service.limits import Limits
@@ -43,6 +43,9 @@ from gas.service.stream import events
 from gas.service.tokens import Tokens
 
 __all__ = ["create_app"]
+
+MOST_FOLLOWERS = 256
+"""How many clients may follow the events at the same time: each costs a little with every change."""
 
 log = logging.getLogger("gas.s3")
 
@@ -90,17 +93,22 @@ def create_app(
         responses={status: {"model": ErrorAnswer, "description": text} for status, text in errors.items()},
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # to wherever the Host header says
     )
     _add_schedule(app, scheduler)
     _add_jobs(app, scheduler)
-    _add_operation(app, scheduler, tokens)
-    _add_events(app, scheduler, tokens)
+    limits = limits or Limits()
+
+    def machine_for(machine: dict[str, Any], caller: Principal) -> dict[str, Any]:
+        known = {"user": caller.user, "role": caller.role, "access": tokens is not None}
+        return {**machine, **known, "limits": vars(limits)}
+
+    _add_operation(app, scheduler, machine_for)
+    _add_events(app, scheduler, tokens, machine_for)
     _add_error_handlers(app, scheduler)
     if tokens is not None:
         _describe_access(app)
-    app.add_middleware(
-        Gate, tokens=tokens, limits=limits or Limits(), metrics=scheduler.metrics, own_names_only=own_names_only
-    )
+    app.add_middleware(Gate, tokens=tokens, limits=limits, metrics=scheduler.metrics, own_names_only=own_names_only)
     return app
 
 
@@ -198,7 +206,11 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
         return JSONResponse(_seen_by(caller, scheduler.cancel(id, caller.user)))
 
 
-def _add_operation(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None) -> None:
+MachineFor = Callable[[dict[str, Any], Principal], dict[str, Any]]
+"""Completes what the scheduler says of its machine by what is the caller's."""
+
+
+def _add_operation(app: FastAPI, scheduler: LiveScheduler, machine_for: MachineFor) -> None:
     @app.get("/", response_class=HTMLResponse)
     async def root() -> Any:
         """Return the page that shows the schedule; it holds no data and fetches them with its user's token."""
@@ -227,7 +239,7 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None
     @app.get("/v1/machine", response_model=MachineAnswer)
     def machine(caller: Caller) -> Any:
         """Return how the machine stands, and as whom the caller is known."""
-        return JSONResponse(_machine_for(scheduler.machine(), caller, tokens))
+        return JSONResponse(machine_for(scheduler.machine(), caller))
 
     @app.put(
         "/v1/machine",
@@ -243,15 +255,17 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None
         if body.accepting is not None:
             scheduler.accept(body.accepting, caller.user)
         told = [{"id": b.job.id, "user": b.job.wish.user, "promised": b.promised, "start": b.start} for b in broken]
-        return JSONResponse({**_machine_for(scheduler.machine(), caller, tokens), "broken": told})
+        return JSONResponse({**machine_for(scheduler.machine(), caller), "broken": told})
 
 
-def _machine_for(machine: dict[str, Any], caller: Principal, tokens: Tokens | None) -> dict[str, Any]:
-    return {**machine, "user": caller.user, "role": caller.role, "access": tokens is not None}
+def _add_events(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None, machine_for: MachineFor) -> None:
+    async def room() -> None:
+        if scheduler.feed.readers >= MOST_FOLLOWERS:
+            raise TooMany(
+                f"{MOST_FOLLOWERS} clients follow already, and that is the limit; ask now and then instead", 60
+            )
 
-
-def _add_events(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None) -> None:
-    @app.get("/v1/events", response_class=EventSourceResponse)
+    @app.get("/v1/events", response_class=EventSourceResponse, dependencies=[Depends(room)])
     async def follow(
         request: Request, caller: Caller, last_event_id: Annotated[str | None, Header()] = None
     ) -> AsyncIterator[ServerSentEvent]:
@@ -269,7 +283,7 @@ def _add_events(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None) -
             last_event_id,
             scheduler.machine,
             lambda job: _seen_by(caller, job),
-            lambda machine: _machine_for(machine, caller, tokens),
+            lambda machine: machine_for(machine, caller),
             still_welcome,
         ):
             yield event

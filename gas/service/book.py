@@ -12,7 +12,6 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,6 +34,10 @@ LEAD_SECONDS = 1
 """Starts are planned for the next second, so that every job has its whole walltime (`S3.lead`)."""
 
 
+LATE_SECONDS = 2.0
+"""Real seconds by which a process may be started late without that being an outage."""
+
+
 class Book:
     """The jobs of one machine.
 
@@ -48,6 +51,8 @@ class Book:
         The size of the machine, and whether it accepts jobs.
     problem
         Why the latest write failed; None after one that succeeded.
+    facts
+        What the store knows besides jobs.
     usage
         Of each user, the jobs in the schedule and their processors × walltime.
     feed, metrics
@@ -72,7 +77,7 @@ class Book:
         self._polled = 0.0
         self._distrusted = False
         self._just_read = False
-        self._facts: dict[str, str] = {}
+        self.facts: dict[str, str] = {}
         self._broken_before = 0
         self._ended_before: list[Job] = []
         self._started: list[Job] = []  # since the latest write
@@ -171,7 +176,7 @@ class Book:
 
     def catch_up(self) -> None:
         """Bring the schedule up to now: processes that ended, starts that fell due."""
-        if self._distrusted:
+        if self._distrusted or self._missed_starts():
             self.read_back()
         ended: list[tuple[int, int]] = []
         if self.processes and time.monotonic() - self._polled >= POLL_SECONDS / 2:
@@ -244,9 +249,9 @@ class Book:
                 extra={"event": "promise_broken", "job": broken.id, "late_seconds": late},
             )  # fmt: skip
             if broken.id in self.jobs:
-                self.jobs[broken.id].message = f"promised for {iso_time(broken.promised)}, {late} s later now"
+                self.jobs[broken.id].broken_promise = broken.promised
         facts = {"version": str(schedule.version), "broken": str(self.broken), **(meta or {})}
-        facts = {key: value for key, value in facts.items() if self._facts.get(key) != value}
+        facts = {key: value for key, value in facts.items() if self.facts.get(key) != value}
         try:
             self.store.write(jobs=[*gone, *changed], meta=facts)
         except sqlite3.Error as error:
@@ -254,12 +259,12 @@ class Book:
             self.distrust()
             raise StoreFailed(f"the store cannot be written ({error}); nothing was changed") from error
         self.problem = None
-        self._facts |= facts
+        self.facts |= facts
         self._broken_before = self.broken
         schedule.broken.clear()
         self._measure(gone)
         self._log(gone, changed)
-        self.feed.append([replace(job) for job in (*gone, *changed)], self.present())
+        self.feed.append([job.snapshot() for job in (*gone, *changed)], self.present())
         for job in begin:
             if job.id not in self.processes:
                 self.processes[job.id] = job
@@ -300,7 +305,7 @@ class Book:
 
     def read_back(self) -> None:
         """Make the memory equal to the store, as of now."""
-        self._facts = meta = self.store.meta()
+        self.facts = meta = self.store.meta()
         self.processors = int(meta["processors"])
         self.accepting = meta["accepting"] == "1"
         self.jobs = {job.id: job for job in self.store.active()}
@@ -375,6 +380,26 @@ class Book:
         self._started.clear()
         for job in gone:
             self.metrics.ended.labels(job.state).inc()
+
+    def _missed_starts(self) -> bool:
+        """Return whether processes should have been started while nobody looked: stopped, suspended, starved.
+
+        That is an outage like any other. Begun as if nothing had been, they would lose what has passed of their
+        walltime; read back, they are planned again, and the promises that this breaks are named.
+        """
+        now, late = self.clock.now(), int(LATE_SECONDS * max(1.0, self.clock.speed))
+        if now - self.machine.schedule.now <= late:
+            return False
+        missed = [j.id for j in self.jobs.values() if j.state == "queued" and j.start < now - late]
+        missed = [id for id in missed if self.jobs[id].wish.actuator == "process"]
+        if missed:
+            log.warning(
+                "nobody looked for %d s: jobs %s were not started",
+                now - min(self.jobs[i].start for i in missed),
+                missed[:10],
+                extra={"event": "stalled", "jobs": len(missed)},
+            )
+        return bool(missed)
 
     def _log(self, gone: list[Job], changed: list[Job]) -> None:
         if not log.isEnabledFor(logging.INFO):

@@ -86,6 +86,11 @@ class Feed:
                 return None
             return list(islice(self._changes, kept - wanted, kept))
 
+    @property
+    def readers(self) -> int:
+        """How many follow."""
+        return len(self._readers)
+
     def follow(self, wake: Callable[[], None]) -> None:
         """Call `wake`, from any thread, whenever there is something new."""
         with self._lock:

@@ -89,6 +89,8 @@ class Gate:
         try:
             scope[_PRINCIPAL] = self._identify(scope)
             body = await self._body(scope, receive)
+            if self._tokens is not None and scope[_PRINCIPAL] is not None:
+                self._authenticate(scope)  # a token may be revoked while the body is on its way
         except GasError as error:
             await refusal(error)(scope, receive, send_noting_status)
         except TimeoutError:
@@ -113,12 +115,16 @@ class Gate:
         elif public:
             return None
         else:
-            given = [value for name, value in scope["headers"] if name == b"authorization"]
-            principal = self._tokens.authenticate(given[0].decode("latin-1") if len(given) == 1 else None)
+            principal = self._authenticate(scope)
         admit(scope["method"], scope["path"], principal)
         if principal is not None and not public:
             self._rate.admit(principal.user, time.monotonic())
         return principal
+
+    def _authenticate(self, scope: Scope) -> Principal:
+        assert self._tokens is not None, "asked for only where tokens are in force"
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        return self._tokens.authenticate(given[0].decode("latin-1") if len(given) == 1 else None)
 
     async def _body(self, scope: Scope, receive: Receive) -> Receive | None:
         """Return the body, read, as an application receives it; None if the client has left."""
@@ -150,6 +156,8 @@ class Gate:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "other")  # never the path itself: anybody can make one up
+        if status == 405:
+            route = "other"
         method = scope["method"] if route != "other" else "other"
         self._metrics.requests.labels(method, route, status).observe(seconds)
         principal = scope.get(_PRINCIPAL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gas.times import iso_time
@@ -50,7 +50,8 @@ class Job:
     """A job or reservation and its life so far; instants in epoch seconds of the scheduler.
 
     `first_promise` is the start that the client was told, `promise` the latest word on it, `start` what is planned or
-    was done, `due` when the processors come back at the latest, `finished` when they did.
+    was done, `due` when the processors come back at the latest, `finished` when they did. `broken_promise` is the
+    latest start that it was told and that could not be kept.
     """
 
     id: int
@@ -65,6 +66,7 @@ class Job:
     exit_status: int | None = None
     signal: str | None = None
     message: str | None = None
+    broken_promise: int | None = None
 
     @property
     def active(self) -> bool:
@@ -75,6 +77,11 @@ class Job:
     def processor_seconds(self) -> int:
         """What it may use at most: processors × walltime."""
         return self.wish.processors * self.wish.walltime
+
+    def snapshot(self) -> Job:
+        """Return the job as it is now, without its environment, which may be long and is never told."""
+        wish = self.wish if not self.wish.environment else replace(self.wish, environment={})
+        return replace(self, wish=wish)
 
     def to_wire(self, *, mine: bool = True, hidden: Collection[str] = ()) -> dict[str, Any]:
         """Return the job as the JSON object of ``GET /v1/jobs/{id}``.
@@ -114,6 +121,7 @@ class Job:
             "not_before": wish.start if wish.kind == "job" else None,
             "promise": self.promise,
             "first_promise": self.first_promise,
+            "broken_promise": self.broken_promise,
             "start": started,
             "due": self.due if self.active else None,
             "finished": self.finished,

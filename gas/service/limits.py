@@ -145,7 +145,7 @@ class RateLimiter:
             if early > _SLACK:
                 raise TooMany(
                     f"{user} sends more than the {self.rate:g} requests a second of the limit; "
-                    f"try again in {early:.1f} s, and ask less often",
+                    f"try again in {max(1, math.ceil(early))} s, and ask less often",
                     early,
                 )
             self._full_at[user] = full_at

@@ -103,22 +103,22 @@ class LiveScheduler:
         """Start what falls due, from now on, in a thread."""
         self._thread = threading.Thread(target=self._run, name="s3-dispatcher", daemon=True)
         self._thread.start()
+        self._retention.start()
 
     def stop(self) -> None:
         """Stop starting jobs; those that run go on by themselves."""
         with self._wake:
             self._stopping = True
-            self._retention.stop()
             self._wake.notify_all()
         if self._thread is not None:
             self._thread.join()
+        self._retention.stop()
         self.feed.close()
         with self._lock:
             self._store.close()
 
     def _run(self) -> None:
         while True:
-            self._retention.keep_to()
             with self._wake:
                 if self._stopping:
                     return
@@ -155,6 +155,17 @@ class LiveScheduler:
     def processors(self) -> int:
         """The size of the machine."""
         return self._book.processors
+
+    @property
+    def knows_users(self) -> bool:
+        """Whether tokens were in force when this state was used last; set it when that changes."""
+        return self._book.facts.get("tokens") == "1"
+
+    @knows_users.setter
+    def knows_users(self, value: bool) -> None:
+        if value != self.knows_users:
+            with self._present():
+                self._book.write([], {"tokens": "1" if value else "0"})
 
     @property
     def feed(self) -> Feed:

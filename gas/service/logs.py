@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from gas.times import iso_time
 
@@ -35,9 +35,18 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Writes to what is standard error at the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        self.stream = sys.stderr
+        super().emit(record)
+
+
 def begin_logging(form: Literal["text", "json"], level: str) -> None:
     """Send the records of the service, and warnings of everything else, to standard error."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardError()
     handler.setFormatter(JsonLines() if form == "json" else logging.Formatter("%(levelname)s: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("gas").setLevel(level.upper())

@@ -24,7 +24,7 @@ __all__ = ["MOST_ENTRIES", "MOST_PAIRS", "MOST_SIZES", "PlanAnswer", "PlanBody",
 MOST_ENTRIES = 10_000
 """Entries of a table of times, or of a list of processor counts."""
 
-MOST_SIZES = 2**16
+MOST_SIZES = 2**14
 """Processor counts that one request may have tried."""
 
 MOST_PAIRS = 2**27

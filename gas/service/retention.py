@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import sqlite3
-import time
+import threading
 from contextlib import AbstractContextManager
 
 from gas.service.clock import Clock
@@ -42,21 +42,34 @@ class Retention:
         self._runner = runner
         self._clock = clock
         self._lock = lock
-        self._next = time.monotonic()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Keep to the rule from now on, in a thread of its own: removing many files takes its time."""
+        if self._keep is not None:
+            self._thread = threading.Thread(target=self._run, name="s3-retention", daemon=True)
+            self._thread.start()
 
     def stop(self) -> None:
-        """Forget nothing more."""
-        self._keep = None
+        """Forget nothing more; call it without holding the lock."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self.keep_to()
+            self._stopped.wait(PAUSE_SECONDS)
 
     def keep_to(self) -> None:
-        """Forget what is old enough, if it is time to look again; call it without holding the lock."""
-        if self._keep is None or time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + PAUSE_SECONDS
+        """Forget what is old enough."""
         try:
             while old := self._old():
                 # First what it wrote, then that it was: what is interrupted in between is found again.
                 for id in old:
+                    if self._stopped.is_set():
+                        return
                     shutil.rmtree(self._runner.directory_of(id), ignore_errors=True)
                 with self._lock:
                     self._store.remove(old)
@@ -65,7 +78,6 @@ class Retention:
             log.error("ended jobs cannot be forgotten: %s", error, extra={"event": "store_failed"})
 
     def _old(self) -> list[int]:
+        assert self._keep is not None, "started only where there is a rule"
         with self._lock:
-            if self._keep is None:
-                return []
             return self._store.ended_before(self._clock.now() - self._keep, AT_ONCE)

@@ -12,8 +12,8 @@
     plan       no      yes   yes        ask what a request would be promised
     submit     no      yes   yes        submit a job, which then is one's own
     reserve    no      yes   yes        make a reservation, which then is one's own
-    details    no      own   yes        read a job's name, run time, exit status, signal and message
-    command    no      own   own        read a job's command and environment
+    details    no      own   yes        read a job's name, run time, exit status and signal
+    command    no      own   own        read a job's command, environment and message
     output     no      own   own        read what a job has written
     cancel     no      own   yes        cancel a job or a reservation
     machine    no      no    yes        change the machine: its size, whether it accepts jobs
@@ -140,8 +140,8 @@ ROUTES: dict[tuple[str, str], Action] = {
 """Every route of the service, as the OpenAPI document writes it, and what it does; HEAD goes as GET."""
 
 _JOB_KEYS: dict[Action, frozenset[str]] = {
-    Action.DETAILS: frozenset({"name", "run_time", "exit_status", "signal", "message"}),
-    Action.COMMAND: frozenset({"command"}),
+    Action.DETAILS: frozenset({"name", "run_time", "exit_status", "signal"}),
+    Action.COMMAND: frozenset({"command", "message"}),  # a message may quote the command
 }
 """The keys of a job on the wire that are not part of the schedule (its environment is never sent)."""
 

@@ -223,6 +223,10 @@ class JobAnswer(BaseModel):
     promise_iso: str
     first_promise: Annotated[int, Field(description="The start that its submission was answered with")]
     first_promise_iso: str
+    broken_promise: Annotated[
+        int | None, Field(description="The latest promise that could not be kept; null if all were")
+    ]
+    broken_promise_iso: str | None
     start: Annotated[int | None, Field(description="When it started")]
     start_iso: str | None
     due: Annotated[int | None, Field(description="When its processors are free again at the latest")]
@@ -260,6 +264,15 @@ class BrokenAnswer(BaseModel):
     start: int | None
 
 
+class LimitsAnswer(BaseModel):
+    """What one user may have and send; null is no limit."""
+
+    max_queued: Annotated[int | None, Field(description="Jobs and reservations in the schedule")]
+    max_processor_seconds: Annotated[int | None, Field(description="Processors × walltime summed over those")]
+    max_request_bytes: int | None
+    max_rate: Annotated[float | None, Field(description="Requests per second")]
+
+
 class MachineAnswer(BaseModel):
     """How the machine stands, and as whom the caller is known."""
 
@@ -277,6 +290,7 @@ class MachineAnswer(BaseModel):
     user: str
     role: Literal["user", "operator"]
     access: Annotated[bool, Field(description="Whether tokens are in force")]
+    limits: LimitsAnswer
     broken: Annotated[
         list[BrokenAnswer] | None, Field(description="Promises that the change which this answers has broken")
     ] = None

@@ -10,10 +10,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 import uvicorn
 
@@ -29,12 +29,27 @@ __all__ = ["Embedded", "Encryption", "ask_to_drain", "hold_state", "listen", "se
 
 @dataclass(frozen=True)
 class Encryption:
-    """TLS, by uvicorn's own options of these names."""
+    """TLS, by uvicorn's own options of these names.
+
+    Raises
+    ------
+    BadInput
+        A file cannot be read.
+    """
 
     ssl_certfile: str
     ssl_keyfile: str | None = None
     ssl_keyfile_password: str | None = None
     ssl_ca_certs: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("ssl_certfile", "ssl_keyfile", "ssl_ca_certs"):
+            path = getattr(self, name)
+            try:
+                if path is not None:
+                    Path(path).read_bytes()
+            except OSError as error:
+                raise BadInput(f"--{name.replace('_', '-')} {path}: cannot be read: {error.strerror}") from None
 
 
 def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
@@ -74,8 +89,27 @@ def url_of(listener: socket.socket, scheme: str = "http") -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def hold_state(directory: Path) -> IO[str]:
-    """Lock a state directory for this process; the lock goes with the returned file.
+class StateHolder:
+    """A lock on a state directory, held until it is closed (or the process ends)."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def close(self) -> None:
+        """Let others use the directory."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def __enter__(self) -> StateHolder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def hold_state(directory: Path) -> StateHolder:
+    """Lock a state directory for this process, and note there who does.
 
     Raises
     ------
@@ -84,21 +118,18 @@ def hold_state(directory: Path) -> IO[str]:
     """
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)  # commands and their environment are in there
-        holder = (directory / "lock").open("a+")
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise BadInput(f"--state {directory}: cannot be used: {error.strerror}") from None
     try:
-        fcntl.flock(holder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The directory itself, not a file in it: somebody may remove the file.
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        holder.close()
+        os.close(handle)
         raise Conflict(f"{directory}: another S³ is using it; stop that one, or name another --state") from None
-    try:
-        holder.truncate(0)
-        holder.write(str(os.getpid()))
-        holder.flush()
-    except OSError:  # a full disk; only `ask_to_drain` reads it
-        pass
-    return holder
+    with suppress(OSError):  # a full disk; only `ask_to_drain` reads it
+        (directory / "lock").write_text(str(os.getpid()))
+    return StateHolder(handle)
 
 
 def ask_to_drain(directory: Path) -> int | None:
@@ -178,11 +209,14 @@ def serve(
     schedule is empty the service stops. Without tokens only requests to a loopback name are answered, unless
     `insecure`.
     """
+    server = _Server(scheduler, tokens, limits, encryption, insecure=insecure)
     try:
-        server = _Server(scheduler, tokens, limits, encryption, insecure=insecure)
         server.config.load()  # certificates are read here
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        raise BadInput(f"--ssl-certfile, --ssl-keyfile: cannot be used: {error}") from None
+    except OSError as error:  # ssl.SSLError is one
+        raise BadInput(
+            f"--ssl-certfile, --ssl-keyfile: cannot be used ({error}); the first is a PEM file with the certificate "
+            "and those of its authorities, the second its private key, if that is not in the first"
+        ) from None
     signal.signal(signal.SIGUSR1, lambda number, frame: scheduler.drain())
     scheduler.start()
     try:

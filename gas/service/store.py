@@ -28,7 +28,7 @@ CREATE TABLE jobs (
     run_time INTEGER, wished_start INTEGER, start_by INTEGER, client_key TEXT,
     submitted INTEGER NOT NULL, state TEXT NOT NULL,
     start INTEGER NOT NULL, promise INTEGER NOT NULL, first_promise INTEGER NOT NULL, due INTEGER NOT NULL,
-    finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT
+    finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT, broken_promise INTEGER
 );
 CREATE UNIQUE INDEX keys ON jobs (user, client_key) WHERE client_key IS NOT NULL;
 CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running');
@@ -51,7 +51,7 @@ _WISH = (
     "id", "user", "kind", "name", "processors", "walltime", "actuator", "command", "environment", "directory",
     "run_time", "wished_start", "start_by", "client_key", "submitted", "first_promise",
 )  # fmt: skip
-_LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message")
+_LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message", "broken_promise")
 _COLUMNS = (*_WISH, *_LIFE)
 _WRITE = (
     f"INSERT INTO jobs ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)}) "
@@ -78,13 +78,17 @@ class Store:
     def __init__(self, path: str | Path, user: str = "") -> None:
         try:
             self._open(path, user)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             if hasattr(self, "_database"):
                 self._database.close()
             raise Conflict(f"{path}: cannot be used as a store ({error}); name another --state") from None
 
     def _open(self, path: str | Path, user: str) -> None:
+        self._path = Path(path)
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._path.chmod(0o600)  # commands and their environment are in there
+        facts = self._path.stat()
+        self._file = facts.st_dev, facts.st_ino
         self._database.row_factory = sqlite3.Row
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")
@@ -112,6 +116,7 @@ class Store:
 
     def write(self, *, jobs: Iterable[Job] = (), meta: dict[str, str] | None = None) -> None:
         """Write jobs (new or changed) and facts in one transaction, durable on return."""
+        self._check_file()
         database = self._database
         database.execute("BEGIN IMMEDIATE")
         try:
@@ -136,6 +141,15 @@ class Store:
                 database.execute("ROLLBACK")
             raise
 
+    def _check_file(self) -> None:
+        """Raise if what is written would go to a file that is no longer there."""
+        try:
+            found = self._path.stat()
+        except OSError as error:
+            raise sqlite3.OperationalError(f"{self._path} is gone: {error.strerror}") from None
+        if (found.st_dev, found.st_ino) != self._file:
+            raise sqlite3.OperationalError(f"{self._path} was replaced by another file")
+
     # --------------------------------------------------------------------------------------------------- read
 
     def meta(self) -> dict[str, str]:
@@ -155,8 +169,10 @@ class Store:
         return next(iter(self._select("WHERE user = ? AND client_key = ?", user, key)), None)
 
     def recent(self, limit: int) -> list[Job]:
-        """Return the latest jobs that have ended, newest first."""
-        return self._select("WHERE state NOT IN ('queued', 'reserved', 'running') ORDER BY id DESC LIMIT ?", limit)
+        """Return the latest jobs that have ended, newest first, without their environments, which may be long."""
+        columns = ", ".join(name if name != "environment" else "'{}' AS environment" for name in _COLUMNS)
+        condition = "WHERE state NOT IN ('queued', 'reserved', 'running') ORDER BY id DESC LIMIT ?"
+        return [_job(row) for row in self._database.execute(f"SELECT {columns} FROM jobs {condition}", (limit,))]
 
     def ended_before(self, instant: int, limit: int) -> list[int]:
         """Return the numbers of jobs, at most so many, that had ended before an instant (epoch seconds)."""

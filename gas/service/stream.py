@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 from fastapi.sse import ServerSentEvent
@@ -18,6 +19,9 @@ from gas.service.feed import Feed
 from gas.service.jobs import Job
 
 __all__ = ["events"]
+
+WELCOME_SECONDS = 5.0
+"""How often it is asked whether a client is still welcome while nothing happens."""
 
 
 async def events(
@@ -68,7 +72,8 @@ async def events(
                     yield event("machine", change.number, tell_machine(change.machine or {}))
                 position = change.number
             if not changes:
-                await news.wait()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(news.wait(), WELCOME_SECONDS)
     finally:
         feed.unfollow(wake)
 

@@ -113,8 +113,9 @@ def test_the_state_knows_the_size_and_nobody_else_reads_it(gas, tmp_path):
     assert (tmp_path / "state").stat().st_mode & 0o077 == 0
 
 
-def test_a_store_of_another_size_is_refused(gas, tmp_path):
-    service, _ = start("--processors", "4", "--state", str(tmp_path / "state"))
+def test_a_store_of_another_size_is_refused(gas, tmp_path, lu):
+    service, url = start("--processors", "4", "--state", str(tmp_path / "state"))
+    assert gas("submit", lu, "-e", url, "--simulate").code == 0
     busy = gas("serve", "--port", "0", "--processors", "4", "--state", str(tmp_path / "state"))
     assert (busy.code, "another S³ is using it" in busy.err) == (1, True)
     stop(service)
@@ -214,3 +215,17 @@ def test_the_log_is_json_lines_when_asked_for(tmp_path, gas, lu):
     lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
     assert [line["state"] for line in lines if line.get("event") == "job"][:1] == ["queued"]
     assert all({"time", "level", "message"} <= line.keys() for line in lines)
+
+
+def test_a_state_without_its_tokens_is_not_opened_to_everybody(tmp_path, gas):
+    state = tmp_path / "state"
+    gas("token", "add", "alice", "--state", str(state))
+    service, _ = start("--processors", "2", "--state", str(state))
+    stop(service)
+    (state / "tokens").unlink()
+    refused = gas("serve", "--processors", "2", "--state", str(state), "--port", "0")
+    assert (refused.code, "used with tokens" in refused.err) == (2, True)
+    service, _ = start("--processors", "2", "--state", str(state), "--insecure")
+    stop(service)
+    service, _ = start("--processors", "2", "--state", str(state))
+    stop(service)

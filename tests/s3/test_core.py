@@ -294,3 +294,169 @@ def test_check_finds_a_schedule_that_contradicts_itself():
     a.processors = 9
     with pytest.raises(AssertionError, match="free processors differ|frames differ|arrays differ"):
         s3.check()
+
+
+# ------------------------------------------------------------------------------------------- a machine of another size
+
+
+def test_a_larger_machine_promotes_its_queue_and_breaks_no_promise():
+    s3 = S3(10, 0)
+    s3.submit(10, 100)
+    b, c = s3.submit(6, 50), s3.submit(6, 50)
+    s3.step(0)
+    assert [e.start for e in (b, c)] == [100, 150]
+    version = s3.version
+    resized = s3.resize(16)
+    assert [e.start for e in (b, c)] == [0, 50]
+    assert (resized.broken, resized.evicted) == ([], [])
+    assert s3.version > version
+    assert s3.step(0) == [b]
+    assert s3.submit(16, 1).start == 100
+    s3.check()
+
+
+def test_a_smaller_machine_keeps_the_starts_that_it_can_and_names_those_that_it_cannot():
+    s3 = S3(10, 0)
+    s3.submit(4, 100)
+    s3.step(0)
+    r = s3.reserve(6, 200, 50)
+    b, c = s3.submit(10, 50), s3.submit(6, 90, not_before=250)
+    d, e = s3.submit(4, 20, not_before=200), s3.submit(3, 20, not_before=200)
+    assert [x.start for x in (r, b, c, d, e)] == [200, 100, 250, 200, 220]
+    resized = s3.resize(6)
+    assert resized.evicted == [b]
+    assert [x.start for x in (r, c)] == [200, 250]
+    # Beside the reservation there is no room any more, and C keeps its start; D and E do not fit beside each other.
+    assert [(x.id, x.promised, x.start) for x in resized.broken] == [(d.id, 200, 340), (e.id, 220, 360)]
+    assert (d.start, e.start) == (340, 360)
+    assert resized.broken == s3.broken
+    assert b.id not in s3.entries
+    s3.check()
+
+
+def test_what_runs_goes_on_and_nothing_starts_while_it_holds_more_than_there_is():
+    s3 = S3(10, 0)
+    a, b = s3.submit(6, 100), s3.submit(4, 50)
+    c = s3.submit(2, 30)
+    s3.step(0)
+    assert c.start == 50
+    resized = s3.resize(5)
+    assert [(x.id, x.promised, x.start) for x in resized.broken] == [(c.id, 50, 100)]
+    assert s3.in_use == 10
+    assert [(f.start, f.free) for f in s3.availability().frames] == [(0, 0), (100, 3), (130, 5)]
+    assert s3.step(50, [b.id]) == []
+    s3.check()
+    assert s3.in_use == 6
+    assert s3.step(100, [a.id]) == [c]
+    s3.check()
+
+
+def test_processors_that_are_there_no_more_are_not_given_back_when_a_job_ends_early():
+    s3 = S3(10, 0)
+    a, b = s3.submit(6, 100), s3.submit(4, 50)
+    c = s3.submit(2, 30)
+    s3.step(0)
+    s3.resize(5)
+    assert s3.step(10, [b.id]) == []  # 6 are held still, and there are 5
+    assert [(f.start, f.free) for f in s3.availability().frames] == [(10, 0), (100, 3), (130, 5)]
+    s3.check()
+    assert s3.step(20, [a.id]) == [c]
+    s3.check()
+
+
+def test_a_machine_that_grows_again_while_it_holds_too_much_gives_back_what_there_is():
+    s3 = S3(10, 0)
+    a = s3.submit(8, 100)
+    b = s3.submit(3, 30)
+    s3.step(0)
+    s3.resize(4)
+    assert b.start == 100
+    s3.resize(11)
+    assert b.start == 0
+    s3.check()
+    s3.resize(9)
+    assert s3.step(0) == []
+    assert (a.state, b.start) == ("running", 100)
+    s3.check()
+
+
+def test_a_size_that_the_machine_has_already_changes_nothing_and_none_is_refused():
+    s3 = S3(10, 0)
+    s3.submit(10, 10)
+    version = s3.version
+    assert s3.resize(10).broken == []
+    assert s3.version == version
+    for processors in (0, -3):
+        with pytest.raises(BadInput, match=f"processors {processors}: a machine has at least 1"):
+            s3.resize(processors)
+    assert s3.processors == 10
+
+
+def test_requests_are_measured_by_the_machine_as_it_is_now():
+    s3 = S3(10, 0)
+    s3.resize(4)
+    with pytest.raises(BadInput, match="the machine has 4"):
+        s3.submit(5, 1)
+    s3.resize(12)
+    assert s3.submit(12, 1).start == 0
+
+
+def test_a_job_that_outlives_its_walltime_on_a_machine_made_smaller_is_planned_around():
+    s3 = S3(10, 0)
+    a, b = s3.submit(8, 100), s3.submit(2, 10)
+    s3.step(0)
+    s3.resize(4)
+    c = s3.submit(4, 10)
+    assert c.start == 100
+    assert s3.step(10, [b.id]) == []
+    s3.step(103)  # A is expected to be there for another 3 seconds, and holds more than there is
+    assert (a.end, c.start) == (106, 106)
+    assert [(x.id, x.promised, x.start) for x in s3.broken] == [(c.id, 100, 106)]
+    s3.check()
+    assert s3.step(106, [a.id]) == [c]
+    s3.check()
+
+
+def test_a_schedule_restored_on_a_smaller_machine_is_planned_anew():
+    s3 = S3(10, 0)
+    s3.submit(7, 100)
+    b, c, d = s3.submit(9, 50), s3.submit(3, 100), s3.submit(4, 10)
+    s3.step(0)
+    assert [e.state for e in (b, c, d)] == ["queued", "running", "queued"]
+    assert (b.start, d.start) == (100, 150)
+    other = S3(5, 0)
+    assert [e.id for e in other.restore(s3.entries.values(), version=s3.version, last_id=d.id)] == [b.id]
+    assert other.in_use == 10
+    assert [(e.id, e.start) for e in other.queued] == [(d.id, 100)]
+    assert [e.id for e in other.entries.values()] == [1, c.id, d.id]
+    other.check()
+    copied = other.copy()
+    copied.step(10, [1])
+    copied.check()
+    assert [(e.id, e.start) for e in copied.queued] == [(d.id, 100)]  # C leaves two of five
+
+
+def test_who_waited_beside_a_promotion_is_promoted_after_a_restart_too():
+    # A schedule that an earlier life left with a hole in it: nobody knows, so everybody is looked at.
+    s3 = S3(10, 0)
+    a, b = s3.submit(10, 100), s3.submit(10, 100)
+    c, d = s3.submit(10, 5), s3.submit(10, 5)
+    s3.step(0)
+    other = S3(10, 0)
+    other.restore([a, b, d], version=1, last_id=d.id)  # C was lost
+    assert [e.start for e in other.queued] == [100, 205]
+    other.cancel(other.reserve(1, 1000, 1).id)
+    assert [e.start for e in other.queued] == [100, 200]
+    assert c.start == 200
+
+
+def test_a_lead_that_is_taken_back_lets_jobs_start_at_once():
+    s3 = S3(10, 0, lead=1)
+    a, b = s3.submit(10, 100), s3.submit(10, 100)
+    assert [e.start for e in (a, b)] == [1, 101]
+    s3.step(1)
+    s3.step(10, [a.id])
+    assert b.start == 11
+    s3.lead = 0
+    s3.cancel(s3.reserve(1, 1000, 1).id)
+    assert b.start == 10

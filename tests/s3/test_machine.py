@@ -216,3 +216,55 @@ def test_a_restored_machine_goes_on_as_the_first_would_have():
     events = m.advance(10_000)
     assert sorted(told(other.advance(10_000))) == sorted(told(events))  # ends of one instant may be told in any order
     assert all(isinstance(e, Event) for e in events)
+
+
+def test_a_larger_machine_starts_at_once_what_waited_for_it():
+    m = machine()
+    m.submit(10, 100, 50)
+    b = m.submit(6, 30, 20)
+    assert m.resize(16).broken == []
+    assert b.state == "running"
+    assert told(m.advance(60)) == [(20, "ended", b.id), (50, "ended", 1)]
+
+
+def test_jobs_on_a_machine_made_smaller_end_at_their_time_and_who_is_too_large_never_starts():
+    m = machine()
+    a, b, c = m.submit(10, 100, 50), m.submit(6, 30, 20), m.submit(3, 30, 20)
+    resized = m.resize(5)
+    assert (resized.evicted, resized.broken) == ([b], [])
+    assert (m.next_instant(), c.start) == (50, 100)
+    assert told(m.advance(200)) == [(50, "ended", a.id), (50, "started", c.id), (70, "ended", c.id)]
+    assert b.id not in m.run_times
+
+
+def test_a_reservation_that_gets_later_because_the_machine_got_smaller_begins_and_ends_by_itself():
+    m = machine()
+    m.submit(6, 100, 80)
+    r = m.reserve(4, 20, 30)
+    assert [(x.id, x.promised, x.start) for x in m.resize(8).broken] == [(r.id, 20, 100)]
+    assert told(m.advance(200)) == [(80, "ended", 1), (100, "started", r.id), (130, "ended", r.id)]
+
+
+def test_a_machine_restored_smaller_tells_who_is_too_large():
+    m = machine()
+    a, b, c = m.submit(10, 100, 50), m.submit(6, 30, 20), m.submit(3, 30, 20)
+    smaller = machine(5)
+    assert [e.id for e in smaller.restore([a, b, c], m.run_times, version=3, last_id=3)] == [b.id]
+    assert set(smaller.run_times) == {a.id, c.id}
+    assert told(smaller.advance(60)) == [(50, "ended", a.id), (50, "started", c.id)]
+
+
+def test_a_simulation_may_change_the_machine_at_any_time():
+    random = np.random.default_rng(11)
+    m = machine()
+    for _ in range(150):
+        walltime = int(random.integers(1, 50))
+        size = int(random.integers(1, m.schedule.processors + 1))
+        m.submit(size, walltime, int(random.integers(0, walltime + 1)))
+        m.advance(m.schedule.now + int(random.integers(0, 9)))
+        if random.random() < 0.2:
+            m.resize(int(random.integers(1, 14)))
+        m.schedule.check()
+    assert m.schedule.broken
+    m.advance(100_000)
+    assert not m.schedule.entries

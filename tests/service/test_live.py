@@ -273,6 +273,31 @@ def test_a_size_that_nothing_depends_on_yet_may_be_corrected(tmp_path, hand):
     second.stop()
 
 
+def test_a_stall_is_an_outage_and_takes_nothing_of_a_walltime(live, hand):
+    """Stopped, suspended or starved, the service starts late what it should have started; that is named."""
+    live.submit(simulated(10, 5))
+    command = ("sh", "-c", "exit 0")
+    job, _ = live.submit(Wish("job", "job", 10, 4, actuator="process", command=command))
+    hand.time += 1
+    assert live.job(1).state == "running"
+    hand.time += 30  # the process should have been started 26 s ago, and have been over for 20 s
+    late = live.job(job.id)
+    assert late.broken_promise == job.promise
+    assert late.promise == 1_000_032
+    assert live.health()["promises_broken"] == 1
+    assert late.due == late.promise + 4, "all of its walltime"
+
+
+def test_a_store_that_was_removed_under_the_service_is_not_written_to(live, tmp_path):
+    live.submit(simulated(1, 10))
+    (tmp_path / "state" / "s3.sqlite").rename(tmp_path / "elsewhere")
+    with pytest.raises(StoreFailed, match="is gone"):
+        live.submit(simulated(1, 10))
+    assert live.health()["status"] == "degraded"
+    (tmp_path / "elsewhere").rename(tmp_path / "state" / "s3.sqlite")
+    assert live.submit(simulated(1, 10))[0].id == 2
+
+
 def test_whoever_cancels_another_s_job_is_named(live, hand):
     queued, running = live.submit(simulated(10, 100, user="alice"))[0], live.submit(simulated(10, 100, user="alice"))[0]
     hand.time += 1

@@ -42,9 +42,11 @@ def test_two_services_never_share_a_state_directory(tmp_path):
 
 def test_nobody_is_asked_to_drain_where_nobody_serves(tmp_path):
     assert ask_to_drain(tmp_path / "state") is None
-    with hold_state(tmp_path / "state") as holder:
-        holder.seek(0)
-        assert holder.read() == str(os.getpid()), "whom to tell"
+    with hold_state(tmp_path / "state"):
+        assert (tmp_path / "state" / "lock").read_text() == str(os.getpid()), "whom to tell"
+        (tmp_path / "state" / "lock").unlink()
+        with pytest.raises(Conflict):
+            hold_state(tmp_path / "state")
 
 
 def test_a_state_directory_that_cannot_be_made(tmp_path):

@@ -48,7 +48,8 @@ def test_a_job_that_has_ended_is_not_active_but_remembered(path):
     done = replace(JOB, state="completed", finished=20, exit_status=0)
     store.write(jobs=[done])
     assert store.active() == []
-    assert store.recent(10) == [done]
+    assert store.recent(10) == [replace(done, wish=replace(WISH, environment={}))], "without what may be long"
+    assert store.job(1) == done
     store.close()
 
 
@@ -136,7 +137,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(path):
         store = Store(path, "alice")
         assert store.active() == [JOB]
         assert store.by_key("alice", "k") == JOB
-        without = replace(JOB, id=2, wish=replace(WISH, key=None))
+        without = replace(JOB, id=2, wish=replace(WISH, key=None, environment={}))
         assert store.recent(1) == [replace(without, state="failed", finished=20, exit_status=3, message="gone")]
         assert (store.meta()["processors"], store.meta()["version"], store.last_id()) == ("100", "7", 2)
         assert store._database.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION
