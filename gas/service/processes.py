@@ -4,9 +4,11 @@
     was_started      whether that was ever done
     settle           how a job stands; brings a job whose wrapper was killed to an end
     cancel_process   have it terminated, also before the wrapper has come up
+    wake_wrapper     have a wrapper that was stopped go on
     output           the end of what it printed
     read_state, alive, job_environment, reap_wrappers
 
+Where the system cannot say how a job stands (no descriptors left), these raise `Unknown` and change nothing.
 Everything known of a job lies in its directory, so that a service that starts again asks the same functions as before.
 Starting twice is harmless: whoever makes ``claim.json`` first, a wrapper or a cancellation, has the job. Only Linux has
 what this needs (``/proc``).
@@ -15,9 +17,9 @@ what this needs (``/proc``).
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -32,10 +34,14 @@ from gas.service.records import (
     CANCELLED,
     Ended,
     Started,
+    Unknown,
     Unreadable,
     alive,
+    boot_now,
     claim_of,
     is_running,
+    open_regular,
+    process_at,
     read_state,
 )
 
@@ -44,20 +50,32 @@ __all__ = [
     "Command",
     "Ended",
     "Started",
+    "Unknown",
     "Unreadable",
     "alive",
     "cancel_process",
     "job_environment",
     "output",
+    "passes",
     "read_state",
     "reap_wrappers",
     "settle",
     "start_process",
+    "wake_wrapper",
     "was_started",
 ]
 
 OUTPUT_LIMIT = 64 * 1024
 """How many bytes of a stream `output` returns unless told otherwise."""
+
+_TRACES = (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED, "stdout")
+"""What only a job that was taken by a wrapper (or a cancellation) has in its directory."""
+
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
+
+_STRING_LIMIT = 128 * 1024  # bytes of one string handed to execve, with its NUL (MAX_ARG_STRLEN)
+_STRINGS_LIMIT = 6 * 1024 * 1024  # of all of them, whatever the limit of the stack (3/4 of _STK_LIM)
+_STRINGS_RESERVE = 64 * 1024  # for what is added: PATH, HOME, LANG, the mark, the program's full path, its #! line
 
 
 @dataclass(frozen=True)
@@ -95,6 +113,28 @@ class Command:
         if not self.directory or "\0" in self.directory:
             raise BadInput(
                 f"directory {self.directory!r}: is empty or holds a NUL character; name the working directory"
+            )
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Refuse what is more than execve takes; a pointer to each string counts too."""
+        strings = {f"command[{i}]": argument for i, argument in enumerate(self.arguments)}
+        strings |= {f"environment {name!r}": f"{name}={value}" for name, value in self.environment.items()}
+        total = 0
+        for place, text in strings.items():
+            size = len(text.encode(errors="surrogatepass")) + 1
+            if size > _STRING_LIMIT:
+                raise BadInput(
+                    f"{place}: has {size} bytes, and the operating system hands at most {_STRING_LIMIT} to a program "
+                    "in one string; put it into a file and name that"
+                )
+            total += size + 8
+        # a quarter of the stack's limit, which this process and the job's wrapper share
+        limit = min(os.sysconf("SC_ARG_MAX"), _STRINGS_LIMIT) - _STRINGS_RESERVE
+        if total > limit:
+            raise BadInput(
+                f"command and environment: have {total} bytes together, and the operating system hands at most {limit} "
+                "to a program; put long lists into a file and name that"
             )
 
 
@@ -146,8 +186,8 @@ def start_process(job_directory: Path, command: Command, *, terminate_at: float,
     reap_wrappers()
     try:
         job_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        job_directory = job_directory.resolve()
-        if any((job_directory / name).exists() for name in (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED)):
+        job_directory = _place(job_directory)
+        if any(_is_there(job_directory / name) for name in _TRACES):
             return
         record: dict[str, object] = {
             "command": list(command.arguments),
@@ -159,7 +199,8 @@ def start_process(job_directory: Path, command: Command, *, terminate_at: float,
         wrapper.write_record(str(job_directory / wrapper.JOB), record, durable=False)
         # isolated (no PYTHON* variable or user site reaches it) and without site; UTF-8 whatever the locale
         program = [sys.executable, "-I", "-S", "-X", "utf8", wrapper.__file__, str(job_directory)]
-        with (job_directory / "wrapper.log").open("ab") as log:
+        create = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(job_directory / "wrapper.log", create, 0o600), "ab") as log:
             process = _Wrapper(
                 program,
                 stdin=subprocess.DEVNULL,
@@ -183,53 +224,70 @@ def reap_wrappers() -> None:
 
 def was_started(job_directory: Path) -> bool:
     """Return whether `start_process` ever made a wrapper for a job: it left a record, or it is about to."""
-    if any((job_directory / name).exists() for name in (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED)):
+    if any(_is_there(job_directory / name) for name in _TRACES) or _wrapper_of(job_directory) is not None:
         return True
-    last = os.fsencode(job_directory.resolve()) + b"\0"
-    for each in wrapper.processes():
-        with contextlib.suppress(OSError):
-            command = Path(f"/proc/{each.pid}/cmdline").read_bytes()
-            if command.endswith(b"\0" + last) and os.fsencode(wrapper.__file__) in command.split(b"\0"):
-                return True
     # it may have made its record between being looked for there and here
-    return (job_directory / wrapper.CLAIM).exists()
+    return _is_there(job_directory / wrapper.CLAIM)
+
+
+def passes(error: BaseException) -> bool:
+    """Return whether an error of `start_process` speaks of the moment (disk, descriptors or memory full), not the job.
+
+    What cannot be told at present passes too.
+    """
+    if isinstance(error, Unknown):
+        return True
+    cause = error if isinstance(error, OSError) else error.__cause__
+    return isinstance(cause, OSError) and cause.errno in _PASSING
 
 
 # --------------------------------------------------------------------------------------------------------- watching
 
 
-def settle(job_directory: Path) -> Started | Ended | Unreadable | None:
+def settle(job_directory: Path, *, begun: bool = False) -> Started | Ended | Unreadable | None:
     """Return how a job stands, after having brought it to an end if its wrapper cannot.
 
     A wrapper that was killed (by hand, for want of memory, with the machine) leaves a job without an end record and
     without a walltime. What is left of such a job is killed here; once nothing is, the end record is written in the
     wrapper's stead, with the reason ``lost``. Called again and again it therefore leads to an `Ended` for every job
     that a wrapper ever took. None means that none did: `start_process` may be called (again).
+
+    A job may remove its own directory. `begun` says that `start_process` was called for this job: without wrapper and
+    records it is lost then, unless its ``job.json`` shows that its wrapper died before it could take the job.
     """
     reap_wrappers()
     state = read_state(job_directory)
     if isinstance(state, Ended):
         return state
     claim = claim_of(job_directory)
-    if claim is None and not isinstance(state, Started):
-        return state
     if (claim is not None and is_running(*claim)) or (isinstance(state, Started) and alive(state)):
         return state
+    if _wrapper_of(job_directory) is not None:  # it has not made its claim yet, or the job has removed or spoilt that
+        # never None: by the time the caller acts on that, the wrapper may be gone, having run the job
+        return state or Unreadable(job_directory, "has a wrapper and no records, or no longer")
+    taken = claim is not None or state is not None or _is_there(job_directory / wrapper.CLAIM)
+    if not taken and not (begun and _has_run(job_directory)):
+        return None
     # it may have written its last record between being asked for and being looked at
     state = read_state(job_directory)
     if isinstance(state, Ended):
         return state
-    left = _left_behind(job_directory.resolve(), state if isinstance(state, Started) else None)
+    left = _left_behind(_place(job_directory), state if isinstance(state, Started) else None)
     for each in left:
         _signal_process(each.pid, each.ticks, signal.SIGKILL)
     if left:
-        return state
+        return state or Unreadable(job_directory, "the records were removed; what is left of the job is being killed")
     now = time.time()
     if claim is not None and claim[0] == CANCELLED:
         record = wrapper.end_record("cancelled", now, now, message="cancelled before the command was started")
     else:
         began = state.start if isinstance(state, Started) else now
         message = f"its wrapper was killed, or the machine was restarted; {_last_words(job_directory)}"
+        if not taken:
+            message = (
+                f"its directory {job_directory} was removed, or the records in it, probably by the job itself; "
+                "how it ended is not known"
+            )
         if isinstance(state, Unreadable):
             message += f"; {state.path}: {state.problem}"
         record = wrapper.end_record("lost", began, max(began, now), message=message)
@@ -250,16 +308,17 @@ def output(job_directory: Path, stream: str = "stdout", limit: int = OUTPUT_LIMI
         raise BadInput(f'stream "{stream}": is neither stdout nor stderr')
     if limit < 0:
         raise BadInput(f"limit {limit}: is below 0")
+    return _end_of_file(job_directory / stream, limit)
+
+
+def _end_of_file(path: Path, limit: int) -> bytes:
+    """Return the last bytes of a file, nothing if it is none or cannot be read."""
     try:
-        # the file is the job's to replace: a pipe or a terminal in its place must not keep the service waiting
-        number = os.open(job_directory / stream, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        number = open_regular(path)
     except OSError:
         return b""
     try:
-        facts = os.fstat(number)
-        if not stat.S_ISREG(facts.st_mode):
-            return b""
-        return os.pread(number, limit, max(0, facts.st_size - limit))
+        return os.pread(number, limit, max(0, os.fstat(number).st_size - limit))
     finally:
         os.close(number)
 
@@ -279,23 +338,95 @@ def cancel_process(job_directory: Path) -> bool:
     """
     if isinstance(read_state(job_directory), Ended):
         return False
-    if job_directory.is_dir():
-        claim: dict[str, object] = {"pid": CANCELLED, "ticks": 0, "boot": ""}
-        try:
-            wrapper.write_record(str(job_directory / wrapper.CLAIM), claim, once=True)
-            settle(job_directory)
-            return True
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise GasError(f"job directory {job_directory}: the job cannot be cancelled there: {error}") from error
-    owner = claim_of(job_directory)
-    if owner is not None and is_running(*owner) and _signal_process(owner[0], owner[1], signal.SIGTERM):
+    claim: dict[str, object] = {"pid": CANCELLED, "ticks": 0, "boot": ""}
+    claimed, problem = False, None
+    try:
+        wrapper.write_record(str(job_directory / wrapper.CLAIM), claim, once=True)
+        claimed = True
+    except OSError as error:
+        if error.errno != errno.EEXIST and error.errno not in wrapper.GONE:
+            problem = error
+    # With the claim made just now there may be a wrapper all the same: it comes too late, or its claim was removed.
+    owner = _owner(job_directory)
+    if owner is not None and _signal_process(owner.pid, owner.ticks, signal.SIGTERM):
+        _signal_process(owner.pid, owner.ticks, signal.SIGCONT)  # the job may have stopped it
         return True
-    return not isinstance(settle(job_directory), Ended | None)
+    if problem is not None:
+        message = f"job directory {job_directory}: the job cannot be cancelled there: {problem}"
+        raise GasError(message) from problem
+    return not isinstance(settle(job_directory), Ended | None) or claimed
+
+
+def wake_wrapper(job_directory: Path) -> None:
+    """Have a wrapper go on that was stopped (SIGSTOP): a job whose wrapper stands still has no walltime."""
+    owner = _owner(job_directory)
+    if owner is not None:
+        _signal_process(owner.pid, owner.ticks, signal.SIGCONT)
 
 
 # -------------------------------------------------------------------------------------------- records and processes
+
+
+def _place(job_directory: Path) -> Path:
+    """Return the full path of a job's directory, also if the job has put something else in its place."""
+    return job_directory.parent.resolve() / job_directory.name
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether something bears this name; also in a directory that the job has closed to all."""
+    try:
+        os.lstat(path)
+    except PermissionError:
+        return True
+    except OSError as error:
+        if error.errno in wrapper.GONE:
+            return False
+        raise Unknown(f"{path}: cannot be looked at at present: {error.strerror}") from error
+    return True
+
+
+def _has_run(job_directory: Path) -> bool:
+    """Return whether a job without records that was handed to a wrapper, now gone, has run.
+
+    What its wrapper was to read is still there only if it did not get so far as to let the job remove it.
+    """
+    return not _is_there(job_directory / wrapper.JOB) or _is_there(job_directory / "stdout")
+
+
+def _table() -> list[wrapper.Process]:
+    try:
+        return wrapper.processes()
+    except OSError as error:
+        raise Unknown(f"the process table cannot be read at present: {error.strerror}") from error
+
+
+def _facts(pid: int, name: str) -> bytes:
+    """Return a file of a process, nothing if it is gone or another user's."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError as error:
+        if error.errno in wrapper.GONE or isinstance(error, PermissionError):
+            return b""
+        raise Unknown(f"process {pid} cannot be looked at at present: {error.strerror}") from error
+
+
+def _wrapper_of(job_directory: Path) -> wrapper.Process | None:
+    """Return the wrapper at work on a directory, known by its command line."""
+    program, last = os.fsencode(wrapper.__file__), os.fsencode(_place(job_directory))
+    for each in _table():
+        if each.lives:
+            command = _facts(each.pid, "cmdline").split(b"\0")
+            if command[-2:] == [last, b""] and program in command:
+                return each
+    return None
+
+
+def _owner(job_directory: Path) -> wrapper.Process | None:
+    """Return the wrapper that has a job: by its claim, or by its name if that is missing or spoilt."""
+    claim = claim_of(job_directory)
+    if claim is not None and is_running(*claim):
+        return process_at(claim[0])
+    return _wrapper_of(job_directory)
 
 
 def _signal_process(pid: int, ticks: int, number: signal.Signals) -> bool:
@@ -311,7 +442,7 @@ def _signal_process(pid: int, ticks: int, number: signal.Signals) -> bool:
     except OSError:  # a kernel or sandbox without it; the gap left is that between the next two lines
         descriptor = -1
     try:
-        found = wrapper.process(pid)
+        found = process_at(pid)
         if found is None or found.ticks != ticks:
             return False
         if descriptor >= 0:
@@ -330,31 +461,22 @@ def _left_behind(job_directory: Path, started: Started | None) -> list[wrapper.P
     """Return the living processes of a job whose wrapper is gone: those in its group, and all that bear its mark."""
     mark = f"{wrapper.MARK}={job_directory}".encode(errors="surrogateescape")
     group = None
-    if started is not None and started.boot == wrapper.boot_identity():
+    if started is not None and started.boot == boot_now():
         # the kernel gives out no pid that is still the number of a session, so one in use again means an empty session
         group = (started.wrapper_pid, started.process_group)
-        reused = wrapper.process(started.wrapper_pid)
+        reused = process_at(started.wrapper_pid)
         if reused is not None and reused.ticks != started.wrapper_ticks:
             group = None
     found = []
-    for each in wrapper.processes():
+    for each in _table():
         if not each.lives or each.pid == os.getpid():
             continue
-        if (each.session, each.group) == group:
-            found.append(each)
-            continue
-        try:
-            environment = Path(f"/proc/{each.pid}/environ").read_bytes()
-        except OSError:  # another user's, or gone
-            continue
-        if mark in environment.split(b"\0"):
+        if (each.session, each.group) == group or mark in _facts(each.pid, "environ").split(b"\0"):
             found.append(each)
     return found
 
 
 def _last_words(job_directory: Path) -> str:
     """Return what the wrapper itself printed at last: nothing, unless Python could not start or the disk is full."""
-    lines: list[bytes] = []
-    with contextlib.suppress(OSError):
-        lines = (job_directory / "wrapper.log").read_bytes()[-1000:].strip().splitlines()
+    lines = _end_of_file(job_directory / "wrapper.log", 1000).strip().splitlines()
     return f"wrapper.log ends: {lines[-1].decode(errors='replace')}" if lines else "wrapper.log is empty"

@@ -9,20 +9,40 @@ Everything known of a job lies in its directory, so a service that starts again 
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from gas.errors import GasError
 from gas.service import wrapper
 from speedup_models.fields import FieldError, Fields
 
-__all__ = ["CANCELLED", "Ended", "Started", "Unreadable", "alive", "claim_of", "is_running", "read_state"]
+__all__ = [
+    "CANCELLED",
+    "Ended",
+    "Started",
+    "Unknown",
+    "Unreadable",
+    "alive",
+    "boot_now",
+    "claim_of",
+    "is_running",
+    "open_regular",
+    "process_at",
+    "read_state",
+]
 
 Reason = Literal["exited", "walltime", "cancelled", "not started", "lost"]
 
 _REASONS: tuple[Reason, ...] = ("exited", "walltime", "cancelled", "not started", "lost")
 _RECORD_LIMIT = 1_000_000  # bytes; records have a few hundred
+
+# What an open says about the file itself, and will say again. Anything else says something about this moment.
+_OF_THE_FILE = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EISDIR, errno.ENAMETOOLONG)
 
 CANCELLED = 0
 """The pid in the claim of a cancellation."""
@@ -68,8 +88,18 @@ class Unreadable:
     problem: str
 
 
+class Unknown(GasError):
+    """How a job stands cannot be told at this moment (no descriptors or memory left, say): leave it as it is."""
+
+
 def read_state(job_directory: Path) -> Started | Ended | Unreadable | None:
-    """Return the latest record of a job, None if it has none yet."""
+    """Return the latest record of a job, None if it has none yet.
+
+    Raises
+    ------
+    Unknown
+        That cannot be told at this moment.
+    """
     end = _record(job_directory / wrapper.ENDED)
     if isinstance(end, Unreadable):
         return end
@@ -106,15 +136,38 @@ def alive(started: Started) -> bool:
     return is_running(started.wrapper_pid, started.wrapper_ticks, started.boot)
 
 
+def open_regular(path: Path) -> int:
+    """Return a descriptor for reading a regular file.
+
+    The directory of a job is the job's to write to: a pipe, a terminal or a link in the place of a file must neither
+    keep the service waiting nor lead it elsewhere.
+
+    Raises
+    ------
+    OSError
+        ENXIO if it is anything else than a regular file.
+    """
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise OSError(errno.ENXIO, "it is not a regular file")
+    except BaseException:
+        os.close(number)
+        raise
+    return number
+
+
 def _record(path: Path) -> Fields | Unreadable | None:
     """Return the table that a file holds."""
     try:
-        with path.open("rb") as file:
+        with open(open_regular(path), "rb") as file:
             text = file.read(_RECORD_LIMIT)
-    except FileNotFoundError:
-        return None
     except OSError as error:
-        return Unreadable(path, f"cannot be read: {error.strerror}")
+        if error.errno in wrapper.GONE:
+            return None
+        if error.errno in _OF_THE_FILE:
+            return Unreadable(path, f"cannot be read: {error.strerror}")
+        raise Unknown(f"{path}: cannot be read at present: {error.strerror}") from error
     try:
         return Fields(json.loads(text), path.name)
     except (ValueError, RecursionError, FieldError) as error:
@@ -135,8 +188,24 @@ def claim_of(job_directory: Path) -> tuple[int, int, str] | None:
 
 
 def is_running(pid: int, ticks: int, boot: str) -> bool:
-    """Return whether the process that had this pid, start and boot still runs."""
-    if pid <= 0 or boot != wrapper.boot_identity():
+    """Return whether the process that had this pid, start and boot still runs; `Unknown` if that cannot be told."""
+    if pid <= 0 or boot != boot_now():
         return False
-    found = wrapper.process(pid)
+    found = process_at(pid)
     return found is not None and found.lives and found.ticks == ticks
+
+
+def boot_now() -> str:
+    """Return the identity of this boot; `Unknown` if that cannot be told."""
+    try:
+        return wrapper.boot_identity()
+    except OSError as error:
+        raise Unknown(f"the boot cannot be identified at present: {error.strerror}") from error
+
+
+def process_at(pid: int) -> wrapper.Process | None:
+    """Return a process by its pid, None if there is none; `Unknown` if that cannot be told."""
+    try:
+        return wrapper.process(pid)
+    except OSError as error:
+        raise Unknown(f"process {pid} cannot be looked at at present: {error.strerror}") from error

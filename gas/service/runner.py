@@ -26,6 +26,12 @@ POLL_SECONDS = 0.05
 SETTLE_SECONDS = 1.0
 """How often it is verified that a process without a record of its end still has its wrapper."""
 
+STOPPED_SECONDS = 2
+"""How long past the end of its walltime a wrapper that is still there is taken to have been stopped by its job."""
+
+WORK = "work"
+"""The working directory of a job that names none, in its directory: whatever it does there leaves the records alone."""
+
 _STATES: dict[str, JobState] = {
     "walltime": "timeout",
     "cancelled": "cancelled",
@@ -41,6 +47,9 @@ class Runner:
         self._directory = directory
         self._clock = clock
         self._unstarted: dict[int, str] = {}  # why a process could not even be handed to a wrapper
+        self._delayed: dict[int, str] = {}  # why it could not be yet: the disk is full, say
+        self._unknown: set[int] = set()  # those of which the system cannot say at present how they stand
+        self._uncancelled: set[int] = set()  # those that could not be told to stop yet
         self._to_cancel: set[int] = set()
         self._begun: set[int] = set()
         self._settled = 0.0
@@ -50,7 +59,10 @@ class Runner:
         return self._directory / str(id)
 
     def begin(self, job: Job) -> None:
-        """Start the process of a job, unless this was done before."""
+        """Start the process of a job, unless this was done before.
+
+        What hinders it only for the moment does not fail the job: `ended` tries again until its walltime is over.
+        """
         if job.id in self._begun:
             return
         self._begun.add(job.id)
@@ -59,20 +71,39 @@ class Runner:
         # TERM comes a hundredth of the walltime early, at most 5 s: a notice to save what can be saved.
         notice = min(5.0, job.wish.walltime / self._clock.speed / 100)
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not job.wish.directory:
+                (directory / WORK).mkdir(mode=0o700, exist_ok=True)
             command = command_of(job, directory)
             processes.start_process(directory, command, terminate_at=kill_at - notice, kill_at=kill_at)
         except (GasError, OSError) as error:
+            if processes.passes(error):
+                if job.id not in self._delayed:
+                    log.warning("job %d cannot be started yet: %s", job.id, error)
+                self._delayed[job.id] = str(error)
+                self._begun.discard(job.id)
+                return
             log.error("job %d could not be started: %s", job.id, error)
             self._unstarted[job.id] = str(error)
+        self._delayed.pop(job.id, None)
 
     def was_begun(self, job: Job) -> bool:
-        """Return whether a process was handed to a wrapper, or that failed for good, in this life or an earlier one."""
-        return job.id in self._begun or processes.was_started(self.directory_of(job.id))
+        """Return whether a process was handed to a wrapper, or that failed for good, in this life or an earlier one.
+
+        It was, for as long as the system cannot tell: `ended` looks again.
+        """
+        try:
+            if job.id not in self._begun and processes.was_started(self.directory_of(job.id)):
+                self._begun.add(job.id)  # so that it is not begun again, even if it removes every trace of this
+        except processes.Unknown as error:
+            log.warning("job %d: %s", job.id, error)
+            return True
+        return job.id in self._begun
 
     def _forget(self, id: int) -> None:
-        self._to_cancel.discard(id)
-        self._begun.discard(id)
+        for each in (self._to_cancel, self._begun, self._unknown, self._uncancelled):
+            each.discard(id)
+        self._delayed.pop(id, None)
 
     def ended(self, running: Iterable[Job]) -> list[tuple[int, int]]:
         """Return (instant, id) of the jobs whose processors are free again, and note in each how it ended."""
@@ -97,28 +128,63 @@ class Runner:
     def end_of(self, job: Job, *, thorough: bool = True) -> int | None:
         """Return when a process ended, noting in the job how; None while it runs.
 
-        `thorough` also ends what is left of a job whose wrapper was killed, and starts one that nobody has started.
+        `thorough` also ends what is left of a job whose wrapper was killed, starts one that nobody has started, and
+        wakes a wrapper that its job has stopped.
         """
-        directory = self.directory_of(job.id)
-        record = processes.settle(directory) if thorough else processes.read_state(directory)
-        if thorough and record is None and not processes.was_started(directory):
-            self._begun.discard(job.id)  # its wrapper died before it could take the job: the disk was full, say
-            self.begin(job)
-        if not isinstance(record, processes.Ended):
+        try:
+            record = self._delayed_end(job) if job.id in self._delayed else self._look(job, thorough)
+            self._unknown.discard(job.id)
+        except processes.Unknown as error:
+            if job.id not in self._unknown:
+                log.warning("job %d is taken to run on: %s", job.id, error)
+            self._unknown.add(job.id)
             return None
+        if not isinstance(record, processes.Ended):
+            if thorough and job.id in self._delayed:
+                self.begin(job)
+            return None
+        self._forget(job.id)
         job.state = _STATES.get(record.reason, "completed" if record.exit_status == 0 else "failed")
         job.exit_status, job.signal = record.exit_status, record.signal
         told = job.message.removeprefix(BEING) if job.message and job.state == "cancelled" else "cancelled"
         job.message = "; ".join(text for text in (told, record.message) if text and text != "cancelled") or None
         return self._clock.instant(record.end)
 
+    def _look(self, job: Job, thorough: bool) -> processes.Started | processes.Ended | processes.Unreadable | None:
+        """Return how a job stands by its directory."""
+        directory = self.directory_of(job.id)
+        if not thorough:
+            return processes.read_state(directory)
+        record = processes.settle(directory, begun=job.id in self._begun)
+        if record is None and not processes.was_started(directory):
+            self._begun.discard(job.id)  # its wrapper died before it could take the job: the disk was full, say
+            self.begin(job)
+        elif self._clock.now() > job.start + job.wish.walltime + STOPPED_SECONDS * self._clock.speed:
+            processes.wake_wrapper(directory)
+        return record
+
+    def _delayed_end(self, job: Job) -> processes.Ended | None:
+        """Return the end of a job that was never handed over, if it was cancelled or its walltime is over."""
+        due = job.start + job.wish.walltime
+        now = self._clock.real_time(self._clock.now())
+        if job.id in self._to_cancel:
+            return processes.Ended(None, None, "cancelled", "cancelled before the command was started", now, now)
+        if self._clock.now() >= due:
+            message = f"its walltime was over before it could be started: {self._delayed[job.id]}"
+            return processes.Ended(None, None, "not started", message, now, now)
+        return None
+
     def cancel(self, job: Job) -> None:
         """Tell a process to stop; `ended` reports it when it is gone."""
         self._to_cancel.add(job.id)
+        if job.id in self._delayed:
+            return
         try:
             processes.cancel_process(self.directory_of(job.id))
         except GasError as error:
-            log.error("job %d cannot be cancelled yet: %s", job.id, error)
+            if job.id not in self._uncancelled:
+                log.error("job %d cannot be cancelled yet: %s", job.id, error)
+            self._uncancelled.add(job.id)
 
     def output(self, job: Job, stream: str, limit: int) -> bytes:
         """Return the last `limit` bytes that a process has written to "stdout" or "stderr"."""
@@ -128,7 +194,10 @@ class Runner:
 
 
 def command_of(job: Job, directory: Path) -> processes.Command:
-    """Return the command of a job, told its size; `BadInput` if it can never be started."""
+    """Return the command of a job, told its size; `BadInput` if it can never be started.
+
+    `directory` is that of its records; it works in one below, unless it names another.
+    """
     wish = job.wish
     environment = {
         "GAS_JOB_ID": str(job.id),
@@ -136,4 +205,4 @@ def command_of(job: Job, directory: Path) -> processes.Command:
         "GAS_WALLTIME": str(wish.walltime),
         **wish.environment,
     }
-    return processes.Command(wish.command, environment, wish.directory or str(directory))
+    return processes.Command(wish.command, environment, wish.directory or str(directory / WORK))

@@ -46,6 +46,9 @@ LINGER = 0.1  # seconds for leftovers to end by themselves: a `tee` behind the c
 LEFTOVER_GRACE = 1.0  # seconds between TERM and KILL for leftovers
 CANCEL_GRACE = 2.0  # seconds between TERM and KILL of a cancelled job
 
+GONE = (errno.ENOENT, errno.ESRCH, errno.ENOTDIR)
+"""The errors which say that a file or a process is not there; any other (EMFILE, ENOMEM) says nothing about it."""
+
 _EXEC_PATIENCE = 5.0  # seconds to wait for the command to get going, before it counts as started anyway
 _RECORD_PATIENCE = 30.0  # seconds to go on trying to write the end record: a job may have filled the disk
 _NEVER = float("inf")
@@ -162,10 +165,16 @@ def write_record(path: str, record: dict[str, object], *, once: bool = False, du
         else:
             os.rename(aside, path)
     except BaseException:
-        os.unlink(aside)
+        try:
+            os.unlink(aside)
+        except OSError:
+            pass  # the job has removed its directory, perhaps; the first error is the one to tell
         raise
     if durable:
-        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        try:
+            folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        except FileNotFoundError:
+            return  # it appeared, and the job has removed it with its directory since
         try:
             os.fsync(folder)
         finally:
@@ -231,29 +240,53 @@ class Process:
 
 
 def process(pid: int) -> Process | None:
-    """Return a process by its pid, None if there is none."""
+    """Return a process by its pid, None if there is none; OSError if that cannot be told."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
-    except OSError:
-        return None
+    except OSError as error:
+        if error.errno in GONE:
+            return None
+        raise
     fields = text[text.rindex(b")") + 2 :].split()  # a name may hold spaces and brackets
     return Process(pid, fields[0].decode(), int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
 
 
 def processes() -> list[Process]:
-    """Return the process table."""
-    found = (process(int(name)) for name in os.listdir("/proc") if name.isdecimal())
-    return [each for each in found if each is not None]
+    """Return the process table, without what is hidden from this user; OSError if that cannot be told."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            try:
+                each = process(int(name))
+            except PermissionError:
+                continue
+            if each is not None:
+                found.append(each)
+    return found
+
+
+def patient_processes() -> list[Process]:
+    """Return the process table, however long the system takes to have what that needs (descriptors, memory)."""
+    while True:
+        try:
+            return processes()
+        except OSError:
+            time.sleep(0.05)
 
 
 def boot_identity() -> str:
-    """Return what tells one boot of the machine from another: pids and ticks begin anew with each."""
+    """Return what tells one boot of the machine from another: pids and ticks begin anew with each.
+
+    Empty where a sandbox hides it; OSError if it cannot be read at this moment.
+    """
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
-    except OSError:
-        return ""
+    except OSError as error:
+        if error.errno in GONE or isinstance(error, PermissionError):
+            return ""
+        raise
 
 
 def family(ancestor: int, table: list[Process]) -> list[Process]:
@@ -277,7 +310,7 @@ def send(number: int) -> None:
     descendants only: nobody else can join it, sessions being inherited.
     """
     own = os.getpgrp()
-    members = family(os.getpid(), processes())
+    members = family(os.getpid(), patient_processes())
     targets = {-each.group if each.group != own else each.pid for each in members}
     for target in targets:
         try:
@@ -381,9 +414,10 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None
                     deadlines.command_ended(clock())
         except ChildProcessError:
             childless = True
-        if childless and (subreaper or not family(os.getpid(), processes())):
+        if childless and (subreaper or not family(os.getpid(), patient_processes())):
             return status
-        if wanted is not None and wanted.si_signo != signal.SIGCHLD:
+        # by name: CPython returns a siginfo of rubbish when it is stopped, then continued after the time was over
+        if wanted is not None and wanted.si_signo in _CANCELLING:
             deadlines.cancel(clock())
         due = deadlines.step(clock())
         if due:
@@ -395,11 +429,12 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None
         wanted = signal.sigtimedwait(_AWAITED, min(limit, deadlines.pause(clock())))
 
 
-_AWAITED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_CANCELLING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_AWAITED = (signal.SIGCHLD, *_CANCELLING)
 
 
-def run(directory: str) -> dict[str, object]:
-    """Run the job described in a directory and return the record of its end."""
+def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
+    """Run the job described in a directory, as who has claimed it, and return the record of its end."""
     arrived = time.time()
     try:
         with open(os.path.join(directory, JOB), encoding="utf-8") as file:
@@ -430,11 +465,10 @@ def run(directory: str) -> dict[str, object]:
         started = time.time()
         began = clock()
         if not message:
-            own = process(os.getpid())
             record: dict[str, object] = {
-                "wrapper_pid": os.getpid(),
-                "wrapper_ticks": own.ticks if own else 0,
-                "boot": boot_identity(),
+                "wrapper_pid": claim["pid"],
+                "wrapper_ticks": claim["ticks"],
+                "boot": claim["boot"],
                 "command_pid": command,
                 "process_group": command,
                 "start": started,
@@ -455,7 +489,10 @@ def run(directory: str) -> dict[str, object]:
 
 
 def main(directory: str) -> int:
-    """Run the job of a directory unless somebody has done so before; return 0 once its end is on record."""
+    """Run the job of a directory unless somebody has done so before; return 0 once its end is on record.
+
+    1 says that the job has removed its directory, so that there is no place for a record.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are asked for, one by one
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would have exit statuses thrown away
     if os.getpid() != os.getsid(0) and os.getpid() != os.getpgrp():
@@ -468,7 +505,7 @@ def main(directory: str) -> int:
     except FileExistsError:
         return 0
     try:
-        record = run(directory)
+        record = run(directory, claim)
     except Exception as error:
         now = time.time()
         record = end_record("not started", now, now, message=f"the wrapper failed: {type(error).__name__}: {error}")
@@ -477,7 +514,9 @@ def main(directory: str) -> int:
         try:
             write_record(os.path.join(directory, ENDED), record)
             return 0
-        except OSError:
+        except OSError as error:
+            if error.errno in GONE and not os.path.isdir(directory):
+                return 1
             if clock() > patience:
                 raise
             time.sleep(0.5)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -25,6 +26,7 @@ from gas.service.processes import (
     Command,
     Ended,
     Started,
+    Unknown,
     Unreadable,
     alive,
     cancel_process,
@@ -35,6 +37,9 @@ from gas.service.processes import (
     settle,
     start_process,
 )
+
+UP = "while ! [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done"
+"""For a shell: wait until the start of the job is on record."""
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:
@@ -186,7 +191,7 @@ def test_the_records_of_a_job_are_for_its_owner_only(tmp_path: Path) -> None:
     start(tmp_path / "1", "echo", "private")
     ended(tmp_path / "1")
     assert (tmp_path / "1").stat().st_mode & 0o077 == 0
-    for name in ("job.json", "started.json", "ended.json", "stdout", "stderr"):
+    for name in ("job.json", "claim.json", "started.json", "ended.json", "stdout", "stderr", "wrapper.log"):
         assert (tmp_path / "1" / name).stat().st_mode & 0o077 == 0, name
 
 
@@ -208,6 +213,35 @@ def test_what_no_system_could_run_is_refused_beforehand(
 ) -> None:
     with pytest.raises(BadInput, match=message):
         Command(arguments, environment, directory)
+
+
+def test_one_string_that_no_program_can_be_given_is_refused_beforehand() -> None:
+    Command(("echo", "x" * 131_071), {}, "/")
+    with pytest.raises(BadInput, match=r"command\[1\]: has 131073 bytes.* at most 131072 .*into a file"):
+        Command(("echo", "x" * 131_072), {}, "/")
+    with pytest.raises(BadInput, match="environment 'A': has 131073 bytes"):
+        Command(("echo",), {"A": "x" * 131_070}, "/")
+
+
+@pytest.mark.parametrize("size", [0, 1000, 100_000])
+def test_of_command_and_environment_together_what_is_taken_can_be_started_and_what_is_too_much_is_refused(
+    tmp_path: Path, size: int
+) -> None:
+    each = ("x" * size,)
+
+    def refused(count: int) -> bool:
+        with suppress(BadInput):
+            Command(("true", *each * count), {}, "/")
+            return False
+        return True
+
+    too_many = bisect_left(range(2**23 // (size + 9)), True, key=refused)
+    with pytest.raises(BadInput, match=r"command and environment: have \d+ bytes .* at most \d+ .*into a file"):
+        Command(("true", *each * too_many), {}, "/")
+    most = too_many - 1
+    assert most > 0
+    start(tmp_path, "true", *each * most)
+    assert ended(tmp_path).exit_status == 0
 
 
 def test_a_command_that_is_not_there_is_an_end_that_says_so(tmp_path: Path) -> None:
@@ -396,6 +430,13 @@ def test_a_job_that_no_wrapper_has_taken_may_be_started(tmp_path: Path) -> None:
     assert ended(tmp_path / "1").exit_status == 0
 
 
+def test_a_job_without_records_may_not_be_started_again_while_its_wrapper_lives(tmp_path: Path) -> None:
+    start(tmp_path / "1", "sh", "-c", f"{UP}; rm -rf $GAS_JOB_DIRECTORY; touch {tmp_path}/up; sleep 60")
+    until(lambda: (tmp_path / "up").exists(), "the directory removed")
+    assert settle(tmp_path / "1") is not None
+    assert cancel_process(tmp_path / "1")
+
+
 # -------------------------------------------------------------------------------------------------- cancellation
 
 
@@ -419,6 +460,55 @@ def test_a_cancellation_cut_short_by_the_end_of_the_service_is_completed(tmp_pat
 def test_there_is_nothing_to_cancel_without_a_job_directory(tmp_path: Path) -> None:
     assert not cancel_process(tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_job_that_has_stopped_its_wrapper_can_be_cancelled(tmp_path: Path) -> None:
+    start(
+        tmp_path,
+        "sh",
+        "-c",
+        "while ! [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done; kill -STOP $PPID; sleep 60",
+    )
+    pid = started(tmp_path).wrapper_pid
+    until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "the wrapper stopped")
+    assert cancel_process(tmp_path)
+    assert ended(tmp_path).reason == "cancelled"
+
+
+@pytest.mark.parametrize("removed", ["$GAS_JOB_DIRECTORY/*", "$GAS_JOB_DIRECTORY"])
+def test_a_job_that_has_removed_its_records_is_cancelled_by_way_of_its_wrapper(tmp_path: Path, removed: str) -> None:
+    script = f"trap 'echo TERM >> {tmp_path}/told; exit 0' TERM; {UP}; rm -rf {removed}; touch {tmp_path}/up"
+    start(tmp_path / "1", "sh", "-c", f"{script}; while :; do sleep 0.02; done")
+    until(lambda: (tmp_path / "up").exists(), "the records removed")
+    assert cancel_process(tmp_path / "1")
+    state = until(lambda: isinstance(state := settle(tmp_path / "1", begun=True), Ended) and state, "ended")
+    assert state.reason == ("lost" if removed == "$GAS_JOB_DIRECTORY" else "cancelled")
+    assert (tmp_path / "told").read_text() == "TERM\n"  # it was given the time to save what it could
+
+
+@pytest.mark.parametrize("what", ["process", "processes", "boot_identity"])
+def test_while_the_system_cannot_say_what_runs_nothing_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    def wanting(*_: object) -> None:
+        raise OSError(23, "Too many open files in system")
+
+    start(tmp_path, "sleep", "60")
+    state = started(tmp_path)
+    if what == "processes":  # they are looked through only for a job without a wrapper
+        os.kill(state.wrapper_pid, signal.SIGKILL)
+        until(lambda: not alive(state), "the wrapper gone")
+    with monkeypatch.context() as patch:
+        patch.setattr(wrapper, what, wanting)
+        with pytest.raises(Unknown, match="Too many open files in system"):
+            settle(tmp_path)
+        with pytest.raises(Unknown):
+            cancel_process(tmp_path)
+    assert read_state(tmp_path) == state
+    if what != "processes":
+        assert alive(state)
+        assert cancel_process(tmp_path)
+    assert ended(tmp_path).reason == ("lost" if what == "processes" else "cancelled")
 
 
 @pytest.mark.parametrize("milliseconds", [0, 5, 10, 15, 20, 25, 30, 40])

@@ -375,6 +375,27 @@ def test_an_end_that_cannot_be_written_yet_is_written_later(job: Callable[..., J
     assert ran.end()["reason"] == "cancelled"
 
 
+def test_a_wrapper_whose_directory_was_removed_does_not_wait_for_it_to_come_back(job: Callable[..., Job]) -> None:
+    ran = job(
+        "sh", "-c", "while ! [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done; rm -rf $GAS_JOB_DIRECTORY"
+    )
+    assert ran.process.wait(10) == 1
+    assert not ran.directory.exists()
+
+
+def test_only_what_is_not_there_is_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert wrapper.process(2**31 - 1) is None
+
+    def wanting(*_: object, **__: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(wrapper, "open", wanting, raising=False)
+    with pytest.raises(OSError, match="Too many"):
+        wrapper.process(os.getpid())
+    with pytest.raises(OSError, match="Too many"):
+        wrapper.boot_identity()
+
+
 def test_a_second_wrapper_leaves_the_job_to_the_first(job: Callable[..., Job]) -> None:
     ran = job("sh", "-c", "echo once; sleep 60")
     ran.printed("once")
