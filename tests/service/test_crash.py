@@ -490,8 +490,12 @@ def test_a_wrapper_that_died_before_it_took_its_job_is_replaced(tmp_path, monkey
     live = LiveScheduler("s3", 4, tmp_path / "state")
     try:
         begun = []
+
+        def write_and_die(directory, *_, **__):
+            begun.append((directory / "job.json").write_text("{}"))
+
         with monkeypatch.context() as patch:
-            patch.setattr(processes, "start_process", lambda *args, **deadlines: begun.append(args))
+            patch.setattr(processes, "start_process", write_and_die)
             job, _ = live.submit(wish)
             until(lambda: live.job(job.id) and begun)
         until(lambda: not live.job(job.id).active)
