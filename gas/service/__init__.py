@@ -5,6 +5,7 @@ Its modules, from the bottom:
     clock        scheduler time, perhaps faster than the world's
     jobs         what was asked for and what became of it
     store        every job in one SQLite file
+    command      what a job runs, and its environment
     wrapper      the small program that runs one command and outlives the service
     records      what wrappers wrote of their jobs
     processes    starting, cancelling and settling wrappers

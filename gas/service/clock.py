@@ -42,6 +42,10 @@ class Clock:
         self._latest = max(self._latest, int(self._origin + (self._real() - self._real_origin) * self.speed))
         return self._latest
 
+    def real_now(self) -> float:
+        """Return the present real time, epoch seconds, as this clock counts it: steps of the wall clock left out."""
+        return self._real()
+
     def real_time(self, instant: float) -> float:
         """Return when, in real epoch seconds, the scheduler's clock shows an instant."""
         return self._real_origin + (instant - self._origin) / self.speed

@@ -24,12 +24,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from gas.errors import BadInput, GasError, Missing
 from gas.service import wrapper
+from gas.service.command import Command, job_environment
 from gas.service.records import (
     CANCELLED,
     Ended,
@@ -73,80 +72,6 @@ _TRACES = (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED, "stdout")
 
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
 
-_STRING_LIMIT = 128 * 1024  # bytes of one string handed to execve, with its NUL (MAX_ARG_STRLEN)
-_STRINGS_LIMIT = 6 * 1024 * 1024  # of all of them, whatever the limit of the stack (3/4 of _STK_LIM)
-_STRINGS_RESERVE = 64 * 1024  # for what is added: PATH, HOME, LANG, the mark, the program's full path, its #! line
-
-
-@dataclass(frozen=True)
-class Command:
-    """What a job runs.
-
-    Parameters
-    ----------
-    arguments
-        The program and its arguments, for no shell to interpret.
-    environment
-        What the job declares; `job_environment` says what is added.
-    directory
-        The working directory.
-
-    Raises
-    ------
-    BadInput
-        The operating system could never run this.
-    """
-
-    arguments: tuple[str, ...]
-    environment: Mapping[str, str]
-    directory: str
-
-    def __post_init__(self) -> None:
-        if not self.arguments or not self.arguments[0]:
-            raise BadInput("command: is empty; name the program to run")
-        for i, argument in enumerate(self.arguments):
-            if "\0" in argument:
-                raise BadInput(f"command[{i}]: holds a NUL character, which no program can be given")
-        for name, value in self.environment.items():
-            if not name or "=" in name or "\0" in name + value:
-                raise BadInput(f"environment {name!r}: a name is not empty and holds no '=', neither part holds NUL")
-        if not self.directory or "\0" in self.directory:
-            raise BadInput(
-                f"directory {self.directory!r}: is empty or holds a NUL character; name the working directory"
-            )
-        self._check_size()
-
-    def _check_size(self) -> None:
-        """Refuse what is more than execve takes; a pointer to each string counts too."""
-        strings = {f"command[{i}]": argument for i, argument in enumerate(self.arguments)}
-        strings |= {f"environment {name!r}": f"{name}={value}" for name, value in self.environment.items()}
-        total = 0
-        for place, text in strings.items():
-            size = len(text.encode(errors="surrogatepass")) + 1
-            if size > _STRING_LIMIT:
-                raise BadInput(
-                    f"{place}: has {size} bytes, and the operating system hands at most {_STRING_LIMIT} to a program "
-                    "in one string; put it into a file and name that"
-                )
-            total += size + 8
-        # a quarter of the stack's limit, which this process and the job's wrapper share
-        limit = min(os.sysconf("SC_ARG_MAX"), _STRINGS_LIMIT) - _STRINGS_RESERVE
-        if total > limit:
-            raise BadInput(
-                f"command and environment: have {total} bytes together, and the operating system hands at most {limit} "
-                "to a program; put long lists into a file and name that"
-            )
-
-
-def job_environment(declared: Mapping[str, str], service: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a job: what it declares, and PATH, HOME and LANG of the service where it does not.
-
-    Nothing else is handed on, since the service's environment may hold secrets and would make a job depend on how the
-    service happened to be started. The wrapper adds ``GAS_JOB_DIRECTORY``.
-    """
-    inherited = {name: service[name] for name in ("PATH", "HOME", "LANG") if name in service}
-    return {"PATH": os.defpath, **inherited, **declared}
-
 
 # --------------------------------------------------------------------------------------------------------- starting
 
@@ -162,7 +87,9 @@ _wrappers: list[_Wrapper] = []
 _wrappers_lock = threading.Lock()
 
 
-def start_process(job_directory: Path, command: Command, *, terminate_at: float, kill_at: float) -> None:
+def start_process(
+    job_directory: Path, command: Command, *, terminate_at: float, kill_at: float, now: float | None = None
+) -> None:
     """Hand a command to a wrapper, which starts it within some 30 ms; do nothing if that has been done before.
 
     The wrapper is an ordinary child, collected by `reap_wrappers`, in a session of its own. (A double fork would leave
@@ -174,6 +101,8 @@ def start_process(job_directory: Path, command: Command, *, terminate_at: float,
         Is made if missing. It must be this job's own and lie on a local file system.
     terminate_at, kill_at
         Epoch seconds at which the wrapper sends TERM and KILL.
+    now
+        The present by the clock that these are of; by default the wall clock's.
 
     Raises
     ------
@@ -193,6 +122,7 @@ def start_process(job_directory: Path, command: Command, *, terminate_at: float,
             "command": list(command.arguments),
             "environment": job_environment(command.environment, os.environ),
             "directory": str(Path(command.directory).absolute()),
+            "clock_offset": wrapper.clock() - (time.time() if now is None else now),
             "terminate_at": terminate_at,
             "kill_at": kill_at,
         }

@@ -75,7 +75,9 @@ class Runner:
             if not job.wish.directory:
                 (directory / WORK).mkdir(mode=0o700, exist_ok=True)
             command = command_of(job, directory)
-            processes.start_process(directory, command, terminate_at=kill_at - notice, kill_at=kill_at)
+            processes.start_process(
+                directory, command, terminate_at=kill_at - notice, kill_at=kill_at, now=self._clock.real_now()
+            )
         except (GasError, OSError) as error:
             if processes.passes(error):
                 if job.id not in self._delayed:

@@ -4,7 +4,7 @@ A program of its own, one process per job: ``python -I -S -X utf8 wrapper.py DIR
 alone and as little of that as will do (no pathlib, contextlib, dataclasses, typing), because every job waits for it to
 start. What it reads and writes in DIRECTORY:
 
-    job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds)
+    job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds), clock_offset
     claim.json     whose job this is: made only once, so that a command runs at most once however often it is started
     started.json   wrapper and command by pid, and when the command started
     ended.json     how it ended; written when no process of the job is left, and the last thing that happens
@@ -440,16 +440,18 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
         with open(os.path.join(directory, JOB), encoding="utf-8") as file:
             job = json.load(file)
         terminate_at, kill_at = float(job["terminate_at"]), float(job["kill_at"])
+        # They are by the service's clock, which no step of the wall clock moves, and are moved to another such clock.
+        offset = float(job.get("clock_offset", clock() - arrived))
         if not (job["command"] and isinstance(job["environment"], dict) and isinstance(job["directory"], str)):
             raise ValueError("the command is empty, or environment or directory is of the wrong type")
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"{os.path.join(directory, JOB)} cannot be used: {type(error).__name__}: {error}"
         return end_record("not started", arrived, arrived, message=message)
-    if kill_at <= arrived:
-        message = f"its walltime was over {arrived - kill_at:.1f} s before it could be started"
+    late = clock() - offset - kill_at
+    if late >= 0:
+        message = f"its walltime was over {late:.1f} s before it could be started"
         return end_record("not started", arrived, arrived, message=message)
 
-    offset = clock() - arrived  # deadlines move to the other clock once; the wall clock may jump from here on
     deadlines = Deadlines(terminate_at + offset, kill_at + offset)
     libc = load_libc()
     subreaper = libc is not None and libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0

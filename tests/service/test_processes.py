@@ -619,3 +619,13 @@ def test_a_job_that_puts_something_else_in_the_place_of_its_output_keeps_nobody_
 ) -> None:
     make(tmp_path / "stdout")
     assert output(tmp_path) == b""
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_step_of_the_wall_clock_changes_no_walltime(tmp_path, hours):
+    """The service's clock counts on from where it began; the wall clock has been set since."""
+    now = time.time() + 3600 * hours
+    command = Command(("sleep", "30"), {}, "/")
+    start_process(tmp_path / "1", command, terminate_at=now + 1, kill_at=now + 1.5, now=now)
+    state = until(lambda: (found := read_state(tmp_path / "1")) and isinstance(found, Ended) and found, "ended")
+    assert (state.reason, 0.5 < state.end - state.start < 5) == ("walltime", True)

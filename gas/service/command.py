@@ -1,0 +1,85 @@
+"""What a job runs: a command that the operating system can take, and the environment that it gets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gas.errors import BadInput
+
+__all__ = ["Command", "job_environment"]
+
+_STRING_LIMIT = 128 * 1024  # bytes of one string handed to execve, with its NUL (MAX_ARG_STRLEN)
+_STRINGS_LIMIT = 6 * 1024 * 1024  # of all of them, whatever the limit of the stack (3/4 of _STK_LIM)
+_STRINGS_RESERVE = 64 * 1024  # for what is added: PATH, HOME, LANG, the mark, the program's full path, its #! line
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a job runs.
+
+    Parameters
+    ----------
+    arguments
+        The program and its arguments, for no shell to interpret.
+    environment
+        What the job declares; `job_environment` says what is added.
+    directory
+        The working directory.
+
+    Raises
+    ------
+    BadInput
+        The operating system could never run this.
+    """
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    directory: str
+
+    def __post_init__(self) -> None:
+        if not self.arguments or not self.arguments[0]:
+            raise BadInput("command: is empty; name the program to run")
+        for i, argument in enumerate(self.arguments):
+            if "\0" in argument:
+                raise BadInput(f"command[{i}]: holds a NUL character, which no program can be given")
+        for name, value in self.environment.items():
+            if not name or "=" in name or "\0" in name + value:
+                raise BadInput(f"environment {name!r}: a name is not empty and holds no '=', neither part holds NUL")
+        if not self.directory or "\0" in self.directory:
+            raise BadInput(
+                f"directory {self.directory!r}: is empty or holds a NUL character; name the working directory"
+            )
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Refuse what is more than execve takes; a pointer to each string counts too."""
+        strings = {f"command[{i}]": argument for i, argument in enumerate(self.arguments)}
+        strings |= {f"environment {name!r}": f"{name}={value}" for name, value in self.environment.items()}
+        total = 0
+        for place, text in strings.items():
+            size = len(text.encode(errors="surrogatepass")) + 1
+            if size > _STRING_LIMIT:
+                raise BadInput(
+                    f"{place}: has {size} bytes, and the operating system hands at most {_STRING_LIMIT} to a program "
+                    "in one string; put it into a file and name that"
+                )
+            total += size + 8
+        # a quarter of the stack's limit, which this process and the job's wrapper share
+        limit = min(os.sysconf("SC_ARG_MAX"), _STRINGS_LIMIT) - _STRINGS_RESERVE
+        if total > limit:
+            raise BadInput(
+                f"command and environment: have {total} bytes together, and the operating system hands at most {limit} "
+                "to a program; put long lists into a file and name that"
+            )
+
+
+def job_environment(declared: Mapping[str, str], service: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a job: what it declares, and PATH, HOME and LANG of the service where it does not.
+
+    Nothing else is handed on, since the service's environment may hold secrets and would make a job depend on how the
+    service happened to be started. The wrapper adds ``GAS_JOB_DIRECTORY``.
+    """
+    inherited = {name: service[name] for name in ("PATH", "HOME", "LANG") if name in service}
+    return {"PATH": os.defpath, **inherited, **declared}
