@@ -229,7 +229,7 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _words(error: BaseException) -> str:
-    if isinstance(error, ValueError):  # of the reader of chunks, for one that is cut off
+    if type(error) is ValueError:  # of the reader of chunks, for one that is cut off
         return "the answer was cut off"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror

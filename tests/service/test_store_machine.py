@@ -31,7 +31,8 @@ class Stored(RuleBasedStateMachine):
         self.real = float(TODAY)
         self.lives = 0
         self.speed = speed
-        self.live = LiveScheduler("s3", processors, self.directory / "state", clock=self.clock())
+        self.state = self.directory / "state"
+        self.live = LiveScheduler("s3", processors, self.state, clock=self.clock())
 
     def teardown(self):
         if hasattr(self, "live"):
@@ -72,7 +73,7 @@ class Stored(RuleBasedStateMachine):
         self.lives += 1
         copy = self.directory / f"copy-{self.lives}"
         copy.mkdir()
-        for file in (self.directory / "state").glob("s3.sqlite*"):
+        for file in self.state.glob("s3.sqlite*"):
             if not file.name.endswith("-shm"):  # that one is memory, not disk
                 shutil.copyfile(file, copy / file.name)
         return LiveScheduler("s3", None, copy, clock=self.clock())
@@ -171,7 +172,7 @@ class Stored(RuleBasedStateMachine):
         """Who is told that a promise is broken is who is late or cancelled, nobody else."""
         before = {job.id: job.promise for job in self.active()}
         broken = self.live.health()["promises_broken"]
-        told = {b.job.id: (b.promised, b.start) for b in self.live.resize(processors)}
+        told = {b.job.id: (b.promised, b.start) for b in self.live.resize(processors, cancel_larger=True)}
         after = {id: self.live.job(id) for id in before}
         assert self.live.processors == processors
         gone = {id for id, job in after.items() if not job.active}
@@ -229,8 +230,8 @@ class Stored(RuleBasedStateMachine):
     def move_in(self, dead):
         """Have the rebuilt scheduler go on from the files that it was rebuilt from."""
         dead.stop()
-        shutil.rmtree(self.directory / "state")
-        (self.directory / f"copy-{self.lives}").rename(self.directory / "state")
+        shutil.rmtree(self.state)
+        self.state = self.directory / f"copy-{self.lives}"
 
 
 TestStored = Stored.TestCase
