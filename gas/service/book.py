@@ -204,8 +204,7 @@ class Book:
             job = self.jobs[event.id]
             if event.kind == "ended":
                 if job.state == "running":  # simulated, or a reservation
-                    short = job.wish.run_time is not None and job.wish.run_time > job.wish.walltime
-                    job.state = "timeout" if short else "completed"
+                    job.state = _end_by_itself(job)
                 gone.append(self.leave(job, job.state, event.time))
             else:
                 job.state, job.start, job.promise = "running", event.time, min(job.promise, event.time)
@@ -255,9 +254,9 @@ class Book:
         try:
             self.store.write(jobs=[*gone, *changed], meta=facts)
         except sqlite3.Error as error:
-            self._fail(error)
+            failed = self._failed(error)
             self.distrust()
-            raise StoreFailed(f"the store cannot be written ({error}); nothing was changed") from error
+            raise failed from error
         self.problem = None
         self.facts |= facts
         self._broken_before = self.broken
@@ -299,8 +298,7 @@ class Book:
         try:
             self.store.write(meta=facts)
         except sqlite3.Error as error:
-            self._fail(error)
-            raise StoreFailed(f"the store cannot be written ({error}); nothing was changed") from error
+            raise self._failed(error) from error
         self.problem = None
 
     def read_back(self) -> None:
@@ -359,10 +357,12 @@ class Book:
 
     # ------------------------------------------------------------------------------------------------- inside
 
-    def _fail(self, error: sqlite3.Error) -> None:
+    def _failed(self, error: sqlite3.Error) -> StoreFailed:
+        """Note that the store cannot be written, and return the error to raise."""
         if self.problem is None:
             log.error("the store cannot be written: %s", error, extra={"event": "store_failed"})
         self.problem = f"the store cannot be written: {error}"
+        return StoreFailed(f"the store cannot be written ({error}); nothing was changed")
 
     def _count(self, job: Job, sign: int) -> None:
         count, seconds = self.used_by(job.wish.user)
@@ -390,13 +390,13 @@ class Book:
         now, late = self.clock.now(), int(LATE_SECONDS * max(1.0, self.clock.speed))
         if now - self.machine.schedule.now <= late:
             return False
-        missed = [j.id for j in self.jobs.values() if j.state == "queued" and j.start < now - late]
-        missed = [id for id in missed if self.jobs[id].wish.actuator == "process"]
+        due = [job for job in self.jobs.values() if job.state == "queued" and job.start < now - late]
+        missed = [job for job in due if job.wish.actuator == "process"]
         if missed:
             log.warning(
                 "nobody looked for %d s: jobs %s were not started",
-                now - min(self.jobs[i].start for i in missed),
-                missed[:10],
+                now - min(job.start for job in missed),
+                [job.id for job in missed[:10]],
                 extra={"event": "stalled", "jobs": len(missed)},
             )
         return bool(missed)
@@ -414,7 +414,12 @@ class Book:
             end = job.start + min(lasts, job.wish.walltime)
             if end > now:
                 return None
-            job.state = "timeout" if lasts > job.wish.walltime else "completed"
+            job.state = _end_by_itself(job)
             return end
         ended = self.runner.end_of(job)
         return None if ended is None else min(now, ended)
+
+
+def _end_by_itself(job: Job) -> JobState:
+    """Return how a simulated job or a reservation ends that nobody ends."""
+    return "timeout" if job.wish.run_time is not None and job.wish.run_time > job.wish.walltime else "completed"

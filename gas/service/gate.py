@@ -7,7 +7,6 @@ its limit and within its time, so that no route ever waits for a slow client.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import time
 from urllib.parse import urlsplit
@@ -16,11 +15,12 @@ from anyio import BrokenResourceError
 from h11 import LocalProtocolError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gas.endpoints.access import is_loopback
 from gas.errors import Forbidden, GasError
 from gas.service.limits import Limits, RateLimiter
 from gas.service.metrics import Metrics
 from gas.service.refusals import refusal, refuse
-from gas.service.rights import Principal, admit
+from gas.service.rights import Principal, admit, allowed, requested_action
 from gas.service.tokens import Tokens, the_service_user
 from speedup_models.fields import shown
 
@@ -170,11 +170,8 @@ class Gate:
 
 def _is_public(scope: Scope) -> bool:
     """Whether a request needs no token."""
-    try:
-        admit(scope["method"], scope["path"], None)
-    except GasError:
-        return False
-    return True
+    action = requested_action(scope["method"], scope["path"])
+    return action is not None and allowed(action, None)
 
 
 def _check_own_name(scope: Scope) -> None:
@@ -182,18 +179,11 @@ def _check_own_name(scope: Scope) -> None:
     headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in (b"host", b"origin")}
     for name, value in headers.items():
         try:
-            host = urlsplit(value if name == b"origin" else f"//{value}").hostname
+            own = is_loopback(urlsplit(value if name == b"origin" else f"//{value}"))
         except ValueError:  # brackets that do not close
-            host = None
-        if host != "localhost" and not _is_loopback(host or ""):
+            own = False
+        if not own:
             raise Forbidden(
                 f"the {name.decode()} {shown(value)} is not this machine; without tokens S³ answers only requests to "
                 "127.0.0.1, ::1 or localhost"
             )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -46,6 +46,7 @@ __all__ = [
     "admit",
     "allowed",
     "hidden_keys",
+    "requested_action",
     "require",
     "route_action",
 ]
@@ -222,6 +223,15 @@ def route_action(method: str, template: str) -> Action:
     return ROUTES[method, template]
 
 
+def requested_action(method: str, path: str) -> Action | None:
+    """Return what a request is about, by its own path; None if that is no route."""
+    method = "GET" if method == "HEAD" else method
+    for known, pattern, action in _PATTERNS:
+        if known == method and pattern.fullmatch(path):
+            return action
+    return None
+
+
 def admit(method: str, path: str, principal: Principal | None) -> Action | None:
     """Let a request through to its route, or raise as `require` does; return what it is about.
 
@@ -229,14 +239,12 @@ def admit(method: str, path: str, principal: Principal | None) -> Action | None:
     so what is somebody's for their own jobs passes here, and the route asks `require` with the owner. What is no route
     (None) passes with a token only: who has none learns nothing, not even which routes there are.
     """
-    method = "GET" if method == "HEAD" else method
-    for known, pattern, action in _PATTERNS:
-        if known == method and pattern.fullmatch(path):
-            require(action, principal, principal.user if principal is not None else None)
-            return action
-    if principal is None:
+    action = requested_action(method, path)
+    if action is not None:
+        require(action, principal, principal.user if principal is not None else None)
+    elif principal is None:
         raise Unauthorized(f"this service needs a token; {HOW_TO_SEND}")
-    return None
+    return action
 
 
 def hidden_keys(principal: Principal | None, owner: str | None) -> frozenset[str]:
