@@ -1,1 +1,22 @@
-"""Studies on logs (the next issues); found by the command line through the `gas.commands` entry points."""
+"""Studies on logs and models; found by the command line through the `gas.commands` entry points, imported by nothing.
+
+What studies share, from the bottom:
+
+    published   figures of the literature, as data files
+    logs        which logs there are in a folder, and on which machine and terms they are simulated
+    models      the workload models of the literature, by seed and load
+    ledger      results of runs, kept: interrupted studies go on, and nothing is computed twice
+    report      the same report as self-contained HTML and as Markdown
+    records     results as CSV and Parquet
+
+The study of backfilling (Mu'alem & Feitelson 2001):
+
+    runs                 EASY and conservative backfilling on a log, and on a model at a load
+    comparison           a cell of the paper's table beside ours: does its sign agree, and if not, why
+    backfilling          which runs there are, and which of the paper's statements hold
+    pictures             its pictures
+    backfilling_tables   its results as rows
+    backfilling_report   its report
+
+    cli   the commands ``gas experiment …``
+"""

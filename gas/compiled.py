@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-__all__ = ["WORTH_COMPILING", "available", "cache_directory", "compiled", "fastest", "kernel"]
+__all__ = ["WORTH_COMPILING", "available", "cache_directory", "compiled", "fastest", "kernel", "lean_kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,6 +35,16 @@ def kernel(function: F) -> F:
     """Mark a function on arrays as one that `compiled` may compile; it stays the plain function."""
     function.__gas_kernel__ = True  # type: ignore[attr-defined]
     return function
+
+
+def lean_kernel(function: F) -> F:
+    """Mark a kernel that makes no arrays and returns none.
+
+    Its machine code leaves out numba's reference counting, which takes most of the time of a small function on several
+    arrays: counts are atomic, and every call and loop would change those of every array that it is given.
+    """
+    function.__gas_lean__ = True  # type: ignore[attr-defined]
+    return kernel(function)
 
 
 def available() -> bool:
@@ -124,18 +134,19 @@ def _compile(function: types.FunctionType, directory: Path) -> Any:
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
     )
     clone.__module__, clone.__qualname__ = function.__module__, function.__qualname__
+    lean: dict[str, Any] = {"_nrt": False} if getattr(function, "__gas_lean__", False) else {}
     config: Any = numba.config
     before = config.CACHE_DIR
     try:
         directory.mkdir(parents=True, exist_ok=True)
         config.CACHE_DIR = str(directory)  # read when the function is decorated, so only this one sees it
-        machine_code = numba.njit(cache=True)(clone)
+        machine_code = numba.njit(cache=True, **lean)(clone)
         # Where it cannot write, numba goes on to __pycache__, whose files do not notice that a callee has changed.
         if not Path(str(machine_code.stats.cache_path)).is_relative_to(directory):
             raise OSError(f"{directory} cannot be written to")
         _compiled[function] = machine_code
     except (OSError, RuntimeError):  # nowhere to write: compile in every process
-        _compiled[function] = numba.njit(clone)
+        _compiled[function] = numba.njit(**lean)(clone)
     finally:
         config.CACHE_DIR = before
     return _compiled[function]

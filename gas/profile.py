@@ -42,7 +42,7 @@ __all__ = [
     "with_room",
 ]
 
-NEVER = -1
+NEVER = -(2**62)
 """The answer of a search that finds no time at all (the last frame is too small)."""
 
 _UNBOUNDED = 2**62  # larger than any walltime; times are below 2**53

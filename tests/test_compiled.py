@@ -14,6 +14,7 @@ import pytest
 from gas import compiled as module
 from gas.compiled import WORTH_COMPILING, available, cache_directory, compiled, fastest, kernel
 from gas.profile import earliest_fit, empty_profile
+from gas.s3.blocks import empty_blocks
 from gas.s3.placing import place
 
 # Three files: a kernel, which calls a kernel in another file, which uses a constant of a file without kernels.
@@ -132,10 +133,10 @@ def test_the_directory_is_named_by_gas_cache_else_by_the_users_cache(monkeypatch
 
 
 def test_a_constant_below_changes_the_directory_though_no_file_did(monkeypatch):
-    import gas.profile
+    import gas.s3.holes
 
     before = cache_directory(place)
-    monkeypatch.setattr(gas.profile, "NEVER", -2)
+    monkeypatch.setattr(gas.s3.holes, "NEVER", -2)
     assert cache_directory(place) != before
 
 
@@ -149,9 +150,9 @@ def test_a_marked_kernel_stays_the_plain_function():
 
 
 def test_kernels_that_a_kernel_calls_are_compiled_along():
-    # `place` calls earliest_fit and take, which call others; machine code cannot call a plain function.
+    # `place` calls first_fit and take, which call others; machine code cannot call a plain function.
     machine_code = compiled(place)
-    profile = empty_profile(10, 0)
+    profile = empty_blocks(10, 0)
     assert [int(machine_code(profile, p, 100, 0)) for p in (6, 6, 4)] == [0, 100, 0]
     assert machine_code.nopython_signatures
     assert compiled(place) is machine_code

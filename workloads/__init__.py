@@ -3,9 +3,18 @@
     log         a log in memory: a column per field of the Standard Workload Format; what can be wrong with one
     header      its header comments, as lines and as keys; when second 0 was
     swf         reading and writing log files
+    pages       the text of a log file: unpacked, decoded, in pieces
+    selection   parts of a log: months, dates, sizes, jobs that ran
+    archive     the logs of the Parallel Workloads Archive by name: what is known of them, and fetching them
     jobs        the rigid jobs in a log that a machine can run; what happens to a job that outlives its estimate
     load        how busy jobs keep a machine, and the same jobs made denser
     lublin      generator: the Lublin-Feitelson model of rigid batch and interactive jobs
+    jann        generator: Jann's model, fitted to any log by its moments per range of sizes, or to the CTC SP2's
+    feitelson   generator: a model like Feitelson's of 1996, with repeated jobs, and its longer and smaller variants
+    downey      generator: Downey's model of moldable jobs, and how they become rigid
+    arrivals    laws of interarrival times
+    hyper_erlang  the distribution of Jann's model, fitted to three moments
+    generated   what the logs of all generators have in common: header, constants, load
     estimates   models of the run-time estimates that users give
 
 Everything meets in `Log`: files are read to it and written from it, a generator is a module with a function
@@ -17,7 +26,8 @@ from workloads.header import Epoch, Header
 from workloads.jobs import Overrun, RigidJobs, apply_overrun, machine_size, rigid_jobs
 from workloads.load import offered_load, scale_interarrivals, scale_to_load
 from workloads.log import Log, LogError
-from workloads.swf import format_swf, parse_swf, read_swf, write_swf
+from workloads.selection import months_of
+from workloads.swf import format_swf, parse_swf, read_header, read_swf, write_swf
 
 __all__ = [
     "Epoch",
@@ -29,8 +39,10 @@ __all__ = [
     "apply_overrun",
     "format_swf",
     "machine_size",
+    "months_of",
     "offered_load",
     "parse_swf",
+    "read_header",
     "read_swf",
     "rigid_jobs",
     "scale_interarrivals",

@@ -7,9 +7,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["uniform_factor"]
+__all__ = ["exact", "mualem_feitelson", "uniform_factor"]
 
 _LONGEST = 2**53
+
+
+def exact(run_times: ArrayLike) -> NDArray[np.int64]:
+    """Return the estimates of users who know: the run times in seconds, rounded up to whole ones, at least 1."""
+    return np.maximum(np.ceil(_checked(run_times)), 1).astype(np.int64)
 
 
 def uniform_factor(run_times: ArrayLike, factor: float, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -24,12 +29,60 @@ def uniform_factor(run_times: ArrayLike, factor: float, generator: np.random.Gen
     ValueError
         If the factor is below 1, a run time is negative, or estimates would exceed 2**53 s.
     """
-    seconds = np.asarray(run_times, dtype=np.float64)
+    seconds = _checked(run_times)
     if not (math.isfinite(factor) and factor >= 1):
         raise ValueError(f"factor {factor} would put estimates below run times; name a number of at least 1")
-    if not (seconds >= 0).all():
-        raise ValueError(f"run time {seconds[~(seconds >= 0)][0]} has no estimate; leave such jobs out")
     if seconds.size and seconds.max() * factor > _LONGEST:
         raise ValueError(f"factor {factor} makes estimates beyond 2**53 s; name a smaller one")
     drawn = seconds + (factor - 1) * seconds * generator.random(seconds.shape)
     return np.maximum(np.ceil(drawn), 1).astype(np.int64)
+
+
+def mualem_feitelson(
+    run_times: ArrayLike,
+    generator: np.random.Generator,
+    *,
+    longest: float = 24 * 3600,
+    underestimated: float = 0.10,
+    short: float = 90,
+    short_factor: float = 10,
+) -> NDArray[np.int64]:
+    """Return estimates as users of three SP2s gave them: all ratios of run time to estimate are about as frequent.
+
+    A tenth of the jobs get 0.99 of their run time, and will be killed. For the others the run time is divided by a
+    number uniform in (0, 1]; that of short jobs is also multiplied by 10; what comes out is cut at a longest estimate.
+    In whole seconds, at least 1 (Mu'alem & Feitelson 2001, section 4.3; the constants are theirs).
+
+    Where the paper is silent: steps two to four leave the tenth alone, since the first step "returns"; the cut never
+    goes below the run time; 0.99 of the run time is rounded down, all else up.
+
+    Parameters
+    ----------
+    longest
+        Seconds; "some upper bound (e.g., 24 hours)".
+    underestimated
+        Share of jobs whose estimate is too small.
+    short, short_factor
+        Below how many seconds a run time is short, and the factor on the estimates of such jobs.
+    """
+    seconds = _checked(run_times)
+    if not 0 <= underestimated <= 1:
+        raise ValueError(f"{underestimated} is no share of jobs; name a number from 0 to 1")
+    if not (1 <= longest <= _LONGEST):
+        raise ValueError(f"a longest estimate of {longest} s is no limit; name a number from 1 to 2**53")
+    too_small = generator.random(seconds.shape) < underestimated
+    drawn = 1 - generator.random(seconds.shape)  # from (0, 1]
+    np.divide(seconds, drawn, out=drawn)
+    drawn[seconds < short] *= short_factor
+    drawn = np.ceil(np.maximum(np.minimum(drawn, longest), seconds))
+    drawn[too_small] = np.floor(0.99 * seconds[too_small])
+    return np.maximum(drawn, 1).astype(np.int64)
+
+
+def _checked(run_times: ArrayLike) -> NDArray[np.float64]:
+    seconds = np.asarray(run_times, dtype=np.float64)
+    if not (seconds >= 0).all():
+        raise ValueError(f"run time {seconds[~(seconds >= 0)][0]} has no estimate; leave such jobs out")
+    if seconds.size and seconds.max() > _LONGEST:
+        raise ValueError(f"run time {seconds.max():.0f} is beyond 2**53 s")
+    return seconds

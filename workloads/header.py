@@ -27,6 +27,7 @@ _KNOWN = [
 _CANONICAL = {key.lower(): key for key in _KNOWN}
 _KEY_LINE = re.compile(r"\s*;(?P<indent>\s*)(?P<key>[A-Za-z][A-Za-z0-9_-]*):(?P<gap>\s*)(?P<value>.*)")
 _WHOLE = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?!\d|[.,]\d)", re.ASCII)
+_NUMBERED = re.compile(r"(\d{1,15})\s+(\S.*)", re.ASCII)
 _DATE = re.compile(r"([A-Z][a-z]{2}) +(\d{1,2}) +(\d\d):(\d\d):(\d\d) +(?:\S+ +)?(\d{4})\b")
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
@@ -164,6 +165,40 @@ class Header:
     def max_procs(self) -> int | None:
         """The number of processors."""
         return self.integer("MaxProcs")
+
+    @property
+    def max_runtime(self) -> int | None:
+        """The longest run time that the machine allowed, in seconds."""
+        return self.integer("MaxRuntime")
+
+    @property
+    def max_memory(self) -> int | None:
+        """The most memory that a job could have, in kilobytes."""
+        return self.integer("MaxMemory")
+
+    @property
+    def allow_overuse(self) -> bool | None:
+        """Whether a job may use more than it requested; None where the header does not say."""
+        return {"yes": True, "true": True, "no": False, "false": False}.get((self.text("AllowOveruse") or "").lower())
+
+    @property
+    def preemption(self) -> str | None:
+        """Whether and how jobs were preempted: "No", "Yes", "Double", "TS"."""
+        return self.text("Preemption")
+
+    @property
+    def queues(self) -> dict[int, str]:
+        """The names of the queues by their number in field 15."""
+        return self._numbered("Queue")
+
+    @property
+    def partitions(self) -> dict[int, str]:
+        """The names of the partitions by their number in field 16."""
+        return self._numbered("Partition")
+
+    def _numbered(self, key: str) -> dict[int, str]:
+        named = (_NUMBERED.fullmatch(value) for value in self.all(key))
+        return {int(match[1]): match[2] for match in named if match}
 
     @property
     def unix_start_time(self) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.log import Log, LogError
+from workloads.log import PARTIAL, Log, LogError, is_unknown
 
 __all__ = ["Overrun", "RigidJobs", "apply_overrun", "machine_size", "rigid_jobs"]
 
@@ -39,7 +39,8 @@ class RigidJobs:
     run_time: NDArray[np.int64]
     """Seconds, 0 allowed; longer than the estimate until `apply_overrun` has decided what that means."""
     user: NDArray[np.int64]
-    """-1 where unknown, as for `group` and `executable`."""
+    """-1 where unknown, as for `group` and `executable`; read-only, and of stride 0 where no job knows it (see
+    `workloads.log`), so copy it (`numpy.array`) before it meets code that wants memory in a row."""
     group: NDArray[np.int64]
     executable: NDArray[np.int64]
     row: NDArray[np.int64]
@@ -54,17 +55,20 @@ class RigidJobs:
             column = getattr(self, name)
             if column.dtype != np.int64 or column.shape != self.id.shape or column.ndim != 1:
                 raise ValueError(f"{name} has {column.dtype}{column.shape}, expected int64{self.id.shape}")
-        limits = (
-            ("submit", np.diff(self.submit, prepend=self.submit[:1]) < 0, "is before that of the job above"),
-            ("processors", self.processors < 1, "is below 1"),
-            ("processors", self.processors > self.machine, f"is more than the machine's {self.machine}"),
-            ("estimate", self.estimate < 1, "is below 1 second"),
-            ("run_time", self.run_time < 0, "is negative"),
+        self._check("submit", np.flatnonzero(self.submit[1:] < self.submit[:-1]) + 1, "is before that of the job above")
+        self._check("processors", np.flatnonzero(self.processors < 1), "is below 1")
+        self._check(
+            "processors",
+            np.flatnonzero(self.processors > self.machine),
+            f"is more than the machine's {self.machine}",
         )
-        for name, bad, problem in limits:
-            if bad.any():
-                at = int(np.flatnonzero(bad)[0])
-                raise ValueError(f"job {self.id[at]}: {name} {getattr(self, name)[at]} {problem}")
+        self._check("estimate", np.flatnonzero(self.estimate < 1), "is below 1 second")
+        self._check("run_time", np.flatnonzero(self.run_time < 0), "is negative")
+
+    def _check(self, name: str, bad: NDArray[np.intp], problem: str) -> None:
+        if bad.size:
+            at = int(bad[0])
+            raise ValueError(f"job {self.id[at]}: {name} {getattr(self, name)[at]} {problem}")
 
     def __len__(self) -> int:
         return len(self.id)
@@ -74,8 +78,9 @@ def rigid_jobs(log: Log, processors: int | None = None) -> RigidJobs:
     """Return the jobs of a log that a machine can run.
 
     A job's processors are the requested ones where positive, else the allocated ones; its estimate is the requested
-    time where positive, else its run time, at least 1 s. Fractions are cut off. Jobs with a negative run time, no
-    processors, or more than the machine has are left out and counted, each under the first of these reasons.
+    time where positive, else its run time, at least 1 s. Fractions are cut off. Left out and counted, each under the
+    first of these reasons, are partial executions (status 2, 3, 4) of a job that has a line of its own, which holds
+    their work already; jobs with a negative run time; without processors; and with more than the machine has.
 
     Parameters
     ----------
@@ -85,27 +90,38 @@ def rigid_jobs(log: Log, processors: int | None = None) -> RigidJobs:
     machine = machine_size(log, processors)
     count = _whole(np.where(log.requested_processors > 0, log.requested_processors, log.allocated_processors))
     run_time = _whole(log.run_time)
-    estimate = np.maximum(_whole(np.where(log.requested_time > 0, log.requested_time, log.run_time)), 1)
-    submit = _whole(log.submit)
-
-    reason = np.select([run_time < 0, count < 1, count > machine], [1, 2, 3], default=0)
-    names = ("negative run time", "no processors", "more processors than the machine")
-    skipped = {name: int(n) for name, n in zip(names, np.bincount(reason, minlength=4)[1:], strict=True) if n}
+    reason = np.zeros(len(log), dtype=np.int8)
+    for number, bad in enumerate((count > machine, count < 1, run_time < 0, _parts(log)), 1):
+        reason[bad] = number
+    names = (
+        "more processors than the machine",
+        "no processors",
+        "negative run time",
+        "part of a job with its own line",
+    )
+    counted = list(zip(names, np.bincount(reason, minlength=5)[1:].tolist(), strict=True))
 
     kept = np.flatnonzero(reason == 0)
-    kept = kept[np.argsort(submit[kept], kind="stable")]  # a log that was read is sorted already
+    submit = _taken(_whole(log.submit), kept)
+    if (submit[1:] < submit[:-1]).any():  # a log that was read is sorted already
+        order = np.argsort(submit, kind="stable")
+        submit, kept = submit[order], kept[order]
+    count, run_time = _taken(count, kept), _taken(run_time, kept)
+    asked = _taken(log.requested_time, kept)
+    estimate = np.maximum(_whole(np.where(asked > 0, asked, run_time)), 1)
+    del asked
     return RigidJobs(
         id=log.job[kept],
-        submit=submit[kept],
-        processors=count[kept],
-        estimate=estimate[kept],
-        run_time=run_time[kept],
-        user=log.user[kept],
-        group=log.group[kept],
-        executable=log.executable[kept],
-        row=kept.astype(np.int64),
+        submit=submit,
+        processors=count,
+        estimate=estimate,
+        run_time=run_time,
+        user=_identity(log.user, kept),
+        group=_identity(log.group, kept),
+        executable=_identity(log.executable, kept),
+        row=kept.astype(np.int64, copy=False),
         machine=machine,
-        skipped=skipped,
+        skipped={name: number for name, number in reversed(counted) if number},
     )
 
 
@@ -151,3 +167,29 @@ def _whole(values: NDArray[Any]) -> NDArray[np.int64]:
     """Return the values with their fractions cut off (towards zero)."""
     whole: NDArray[np.int64] = np.trunc(values).astype(np.int64)
     return whole
+
+
+def _parts(log: Log) -> NDArray[np.bool_]:
+    """Return which lines are partial executions of a job whose line for the whole is there."""
+    part = np.zeros(len(log), dtype=bool)
+    if not is_unknown(log.status):
+        part = np.isin(log.status, PARTIAL)
+        if part.any():
+            part &= np.isin(log.job, log.job[~part])
+    return part
+
+
+def _taken(column: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Return a column at some rows in their order; itself, not a copy, where that is all of them as they stand."""
+    if rows.size == column.size and (rows[1:] > rows[:-1]).all():
+        return column
+    return column[rows]
+
+
+def _identity(column: NDArray[np.int64], rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return an identity at some rows, in no memory where it is unknown throughout."""
+    if is_unknown(column):
+        return np.broadcast_to(column[:1].reshape(()), rows.shape)
+    found: NDArray[np.int64] = column[rows]
+    found.setflags(write=False)
+    return found

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloads.jobs import RigidJobs
 
-__all__ = ["offered_load", "scale_interarrivals", "scale_to_load"]
+__all__ = ["offered_load", "scale_interarrivals", "scale_to_load", "submit_at_load"]
 
 
 def offered_load(jobs: RigidJobs) -> float:
@@ -18,11 +19,7 @@ def offered_load(jobs: RigidJobs) -> float:
 
     0 where there are no jobs or all are submitted in the same second.
     """
-    if len(jobs) == 0:
-        return 0.0
-    span = int(jobs.submit[-1] - jobs.submit[0])
-    work = float(np.sum(jobs.processors.astype(np.float64) * jobs.run_time))  # int64 could overflow
-    return work / (jobs.machine * span) if span else 0.0
+    return _load(jobs.submit, jobs.processors, jobs.run_time, jobs.machine)
 
 
 def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:
@@ -32,8 +29,10 @@ def scale_interarrivals(submit: ArrayLike, factor: float) -> NDArray[np.int64]:
     """
     if not (math.isfinite(factor) and factor > 0):
         raise ValueError(f"interarrival times cannot be multiplied by {factor}; name a number above 0")
-    times = np.asarray(submit, dtype=np.int64)
-    scaled: NDArray[np.int64] = times[:1] + np.rint((times - times[:1]) * factor).astype(np.int64)
+    times = np.asarray(submit)
+    first = np.trunc(times[:1])  # generators scale before they cut off fractions of seconds
+    scaled: NDArray[np.int64] = np.rint((times - first) * factor).astype(np.int64)
+    scaled += first.astype(np.int64)
     return scaled
 
 
@@ -47,11 +46,31 @@ def scale_to_load(jobs: RigidJobs, load: float) -> RigidJobs:
     ValueError
         If no factor gives this load: it is not positive, or the jobs offer none.
     """
+    return replace(jobs, submit=submit_at_load(jobs.submit, jobs.processors, jobs.run_time, jobs.machine, load))
+
+
+def submit_at_load(
+    submit: ArrayLike, processors: ArrayLike, run_time: ArrayLike, machine: int, load: float
+) -> NDArray[np.int64]:
+    """Return the submit times with which these jobs, in order, offer `load` to the machine; see `scale_to_load`.
+
+    Submit times may have fractions of seconds, which then are scaled too.
+    """
+    times = np.asarray(submit)
     if not (math.isfinite(load) and load > 0):
         raise ValueError(f"load {load} cannot be reached; name a number above 0, for example 0.8")
-    present = offered_load(jobs)
+    present = _load(times, np.asarray(processors), np.asarray(run_time), machine)
     if present == 0:
         raise ValueError(
-            f"{len(jobs)} jobs offer no load to scale; they need two different submit times and some run time"
+            f"{times.size} jobs offer no load to scale; they need two different submit times and some run time"
         )
-    return replace(jobs, submit=scale_interarrivals(jobs.submit, present / load))
+    return scale_interarrivals(times, present / load)
+
+
+def _load(submit: NDArray[Any], processors: NDArray[Any], run_time: NDArray[Any], machine: int) -> float:
+    if submit.size == 0:
+        return 0.0
+    span = float(submit[-1] - submit[0])
+    work = processors.astype(np.float64)  # int64 could overflow
+    work *= run_time
+    return float(work.sum()) / (machine * span) if span else 0.0

@@ -3,6 +3,9 @@
 Fields come in three kinds. A *measure* (a time or an amount of memory) may have a fraction and is float64. A *count*
 (of processors) and an *identity* (job, user, queue, …) are whole numbers, int64; where a log breaks the format with a
 fraction, a count column is kept as float64 so that nothing is lost, and an identity is refused. -1 means unknown.
+
+A column that is unknown in every job is one -1 that numpy shows as many (stride 0), so it takes no memory: of the 18
+columns most logs know about ten. It is read, sliced and compared like any other.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloads.header import Epoch, Header
 
-__all__ = ["COLUMNS", "FIELDS", "LARGEST", "Field", "Log", "LogError"]
+__all__ = ["COLUMNS", "FIELDS", "LARGEST", "PARTIAL", "Field", "Log", "LogError", "is_unknown", "unknown"]
 
 Integers: TypeAlias = NDArray[np.int64]
 Measures: TypeAlias = NDArray[np.float64]
@@ -25,6 +28,9 @@ Counts: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 LARGEST = 2**53
 """The largest number a field may have: up to here float64 holds every whole number."""
+
+PARTIAL = (2, 3, 4)
+"""The status of a partial execution: to be continued; the last part, completed or failed."""
 
 
 class Field(NamedTuple):
@@ -123,25 +129,32 @@ class Log:
         return len(self.job)
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, ArrayLike], *, header: Header | None = None, name: str = "log") -> Log:
+    def from_columns(
+        cls, columns: Mapping[str, ArrayLike], *, header: Header | None = None, name: str = "log", copy: bool = True
+    ) -> Log:
         """Return the log with these columns; jobs are numbered from 1 where no "job" is given, the rest is -1.
+
+        Parameters
+        ----------
+        copy
+            False takes arrays of the right type that can be written to over instead of copying them; they become
+            read-only.
 
         Raises
         ------
         LogError
             For a column that SWF does not have or cannot hold, or columns of unequal length.
         """
-        unknown = [key for key in columns if key not in COLUMNS]
-        if unknown:
-            raise LogError(name, f'"{unknown[0]}" is no column; known: {", ".join(COLUMNS)}')
-        given = {key: np.asarray(values) for key, values in columns.items()}
+        given = _checked_names(columns, name)
         length = max((array.size for array in given.values()), default=0)
         wrong = [key for key, array in given.items() if array.shape != (length,)]
         if wrong:
             raise LogError(name, f'column "{wrong[0]}" has shape {given[wrong[0]].shape}, expected ({length},)')
         given.setdefault("job", np.arange(1, length + 1, dtype=np.int64))
-        unknown_values = np.full(length, -1, dtype=np.int64)
-        typed: dict[str, Any] = {each.name: _typed(given.get(each.name, unknown_values), each, name) for each in FIELDS}
+        typed: dict[str, Any] = {}
+        for each in FIELDS:
+            values = given.pop(each.name, None)
+            typed[each.name] = unknown(each, length) if values is None else _typed(values, each, name, copy=copy)
         return cls(**typed, header=header or Header(), name=name)
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -150,7 +163,14 @@ class Log:
 
     def with_columns(self, **columns: ArrayLike) -> Log:
         """Return the log with some columns replaced, say `requested_time` by the estimates of a model."""
-        changed: dict[str, Any] = Log.from_columns({**self.columns(), **columns}, name=self.name).columns()
+        given = _checked_names(columns, self.name)
+        changed: dict[str, Any] = {}
+        for each in FIELDS:
+            if each.name in given:
+                values = given[each.name]
+                if values.shape != (len(self),):
+                    raise LogError(self.name, f'column "{each.name}" has shape {values.shape}, expected ({len(self)},)')
+                changed[each.name] = _typed(values, each, self.name)
         return replace(self, **changed)
 
     def with_header(self, header: Header) -> Log:
@@ -162,7 +182,13 @@ class Log:
         index = np.asarray(rows)
         if index.size == 0 and index.dtype != bool:
             index = index.astype(np.int64)  # an empty list would be floats
-        selected: dict[str, Any] = {key: _frozen(column[index]) for key, column in self.columns().items()}
+        rows_left = index.size if index.dtype != bool else int(np.count_nonzero(index))
+        selected: dict[str, Any] = {}
+        for each in FIELDS:
+            column = getattr(self, each.name)
+            # The job numbers are looked up in any case, so that an index that is none is an error.
+            known = each.name == "job" or not is_unknown(column)
+            selected[each.name] = _frozen(column[index]) if known else unknown(each, rows_left)
         return replace(self, **selected)
 
     @property
@@ -186,21 +212,45 @@ class Log:
         return self.header.acknowledgements
 
 
-def _typed(values: NDArray[Any], column: Field, log: str) -> NDArray[Any]:
+def unknown(field: Field, length: int) -> NDArray[Any]:
+    """Return the column of a field that no job knows: all -1, in no memory."""
+    value = np.array(-1.0 if field.kind == "measure" else -1)
+    return np.broadcast_to(value, (length,))
+
+
+def is_unknown(column: NDArray[Any]) -> bool:
+    """Return whether a column of a log is -1 throughout and takes no memory."""
+    return column.size > 0 and column.strides == (0,)
+
+
+def _checked_names(columns: Mapping[str, ArrayLike], log: str) -> dict[str, NDArray[Any]]:
+    """Return the columns as arrays, all of them of names that a log has."""
+    strange = [key for key in columns if key not in COLUMNS]
+    if strange:
+        raise LogError(log, f'"{strange[0]}" is no column; known: {", ".join(COLUMNS)}')
+    return {key: np.asarray(values) for key, values in columns.items()}
+
+
+def _typed(values: NDArray[Any], column: Field, log: str, *, copy: bool = True) -> NDArray[Any]:
     """Return a column in the type of its kind, without losing anything."""
     if values.dtype.kind not in "iuf":
         raise LogError(log, f"{values.dtype} is not a type of numbers", at_field=column)
-    bad = ~((values >= -LARGEST) & (values <= LARGEST))
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
+    if values.size == 0:
+        return np.empty(0, dtype=np.float64 if column.kind == "measure" else np.int64)
+    if not (values.min() >= -LARGEST and values.max() <= LARGEST):  # not so for NaN either
+        at = int(np.flatnonzero(~((values >= -LARGEST) & (values <= LARGEST)))[0])
         raise LogError(log, f"{values[at]} in row {at} is not a number within ±2**53", at_field=column)
+    if values[0] == -1 and (values == -1).all():
+        return unknown(column, values.size)
     if column.kind == "measure":
-        return _frozen(values.astype(np.float64) + 0.0)  # + 0.0 makes -0.0 plain
-    whole = values.astype(np.int64)
-    if np.array_equal(whole, values):
+        measured = values.astype(np.float64, copy=copy or not values.flags.writeable)
+        measured += 0.0  # makes -0.0 plain
+        return _frozen(measured)
+    whole = values.astype(np.int64, copy=copy)
+    if values.dtype.kind != "f" or np.array_equal(whole, values):
         return _frozen(whole)
     if column.kind == "count":
-        return _frozen(values.astype(np.float64))
+        return _frozen(values.astype(np.float64, copy=copy))
     at = int(np.flatnonzero(whole != values)[0])
     raise LogError(log, f"{values[at]} in row {at} is not a whole number", at_field=column)
 

@@ -20,9 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.header import Header
-from workloads.jobs import rigid_jobs
-from workloads.load import scale_to_load
+from workloads.generated import check_request, constants_text, generated_log
 from workloads.log import Log
 
 __all__ = ["BATCH", "INTERACTIVE", "ONE_TYPE", "LublinModel", "TypeModel", "generate"]
@@ -166,17 +164,17 @@ def generate(
     """
     chosen = _chosen(types)
     model = model or LublinModel()
-    if jobs < 1:
-        raise ValueError(f"{jobs} jobs cannot be generated; name 1 or more")
+    check_request(jobs, processors)
     if processors < _SMALLEST_MACHINE:
         raise ValueError(f"a machine of {processors} processors is too small for the model; it needs 8 or more")
 
     scaled = {name: getattr(model, name).scaled(processors / model.machine) for name in chosen}
     # The types are independent, so each gets as many arrivals as could be needed.
-    arrivals = [np.trunc(arrival_times(scaled[name], jobs, generator, model)) for name in chosen]
-    first = np.argsort(np.concatenate(arrivals), kind="stable")[:jobs]
-    submit = np.concatenate(arrivals)[first]
-    kind = first // jobs
+    arrivals = np.concatenate([np.trunc(arrival_times(scaled[name], jobs, generator, model)) for name in chosen])
+    first = np.argsort(arrivals, kind="stable")[:jobs]
+    submit = arrivals[first]
+    kind = (first // jobs).astype(np.int8)
+    del arrivals, first
 
     sizes = np.empty(jobs, dtype=np.int64)
     seconds = np.empty(jobs, dtype=np.int64)
@@ -187,20 +185,23 @@ def generate(
         seconds[mine] = draw_run_times(scaled[name], sizes[mine], generator, model)
         queue[mine] = _QUEUES[name]
 
-    log = Log.from_columns(
-        {
-            "submit": submit,
-            "run_time": seconds,
-            "allocated_processors": sizes,
-            "requested_processors": sizes,
-            "queue": queue,
-        },
-        header=_header(jobs, processors, chosen, load, model),
-        name="lublin",
+    queues = [("Queue", f"{_QUEUES[name]} {name}") for name in chosen if name != "one"]
+    return generated_log(
+        "lublin",
+        submit=submit,
+        sizes=sizes,
+        run_times=seconds,
+        machine=processors,
+        load=load,
+        computer="Lublin-Feitelson model",
+        thanks=["Uri Lublin and Dror Feitelson, for the model"],
+        entries=[
+            ("MaxRuntime", int(math.exp(model.longest_ln_run_time))),
+            *([("MaxQueues", len(queues)), *queues] if queues else []),
+        ],
+        notes=[f"{name}, for {processors} processors: {constants_text(scaled[name])}" for name in chosen],
+        columns={"queue": queue},
     )
-    if load is None:
-        return log
-    return log.with_columns(submit=scale_to_load(rigid_jobs(log), load).submit)
 
 
 def slot_weights(kind: TypeModel) -> NDArray[np.float64]:
@@ -261,24 +262,3 @@ def _chosen(types: str | Sequence[str]) -> tuple[str, ...]:
     if len(chosen) != len(named) or not chosen or ("one" in chosen and len(chosen) > 1):
         raise ValueError(f'types {types!r} are not known; name "batch", "interactive", both, or "one" alone')
     return chosen
-
-
-def _header(jobs: int, processors: int, chosen: tuple[str, ...], load: float | None, model: LublinModel) -> Header:
-    scaling = "as the model gives it" if load is None else f"scaled to {load:g}"
-    queues = [("Queue", f"{_QUEUES[name]} {name}") for name in chosen if name != "one"]
-    return Header.of(
-        [
-            ("Version", "2.2"),
-            ("Computer", "Lublin-Feitelson model"),
-            ("Acknowledge", "Uri Lublin and Dror Feitelson, for the model"),
-            ("MaxJobs", jobs),
-            ("MaxRecords", jobs),
-            ("UnixStartTime", 0),
-            ("TimeZoneString", "UTC"),
-            ("MaxNodes", processors),
-            ("MaxProcs", processors),
-            ("MaxRuntime", int(math.exp(model.longest_ln_run_time))),
-            *([("MaxQueues", len(queues)), *queues] if queues else []),
-            ("Note", f"made by a model, types: {', '.join(chosen)}; load: {scaling}"),
-        ]
-    )

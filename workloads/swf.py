@@ -1,11 +1,11 @@
 """Logs in the Standard Workload Format, version 2.2: reading, with every refusal named by line and field, and writing.
 
 A file is plain or gzip (told by its first bytes, whatever its name), one job a line in 18 fields, comments behind
-``;``. `parse_swf` and `format_swf` decide what bytes mean; `read_swf` and `write_swf` only move bytes. Comments
-between jobs are kept with those of the header, in order, and are written before the first job.
+``;``. Comments between jobs are kept with those of the header, in order, and are written before the first job.
 
-The whole body is handed to numpy at once. Only if something in it is unusual are the lines looked at one by one, by
-`_read_line`, which knows what to say about each.
+Reading and writing go piece by piece, some thousands of lines at a time, so that a log takes little more memory than
+its columns. Each piece is handed to numpy at once. Only if something in it is unusual are its lines looked at one by
+one, by `_read_line`, which knows what to say about each.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from __future__ import annotations
 import gzip
 import re
 import sys
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
+from itertools import repeat
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloads.header import Header
-from workloads.log import FIELDS, LARGEST, Field, Log, LogError
+from workloads.log import FIELDS, LARGEST, PARTIAL, Field, Log, LogError, is_unknown, unknown
+from workloads.pages import BLOCK, Source, pages_of
 
-__all__ = ["format_swf", "parse_swf", "read_swf", "write_swf"]
+__all__ = ["format_swf", "parse_swf", "read_header", "read_swf", "write_swf"]
 
-_GZIP = b"\x1f\x8b"
-_OTHER_PACKING = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd"}
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_PARTIAL = (2, 3, 4)
+_ROWS = 1 << 11
+"""Jobs written at a time."""
 
 
 def read_swf(source: str | Path | BinaryIO, *, lenient: bool = False) -> Log:
@@ -53,47 +53,68 @@ def read_swf(source: str | Path | BinaryIO, *, lenient: bool = False) -> Log:
         If the file cannot be read.
     """
     if isinstance(source, (str, Path)) and str(source) != "-":
-        path = Path(source)
-        return parse_swf(path.read_bytes(), name=path.name, lenient=lenient)
-    stream = sys.stdin.buffer if isinstance(source, (str, Path)) else source
-    name = "standard input" if stream is sys.stdin.buffer else _name_of(stream)
-    data = stream.read()
-    if not isinstance(data, bytes):
-        raise TypeError(f'{name} gives {type(data).__name__}, not bytes; open it in binary mode ("rb")')
-    return parse_swf(data, name=name, lenient=lenient)
+        with Path(source).open("rb") as file:
+            return _read(file, Path(source).name, lenient)
+    stream, name = _opened(source)
+    return _read(stream, name, lenient)
+
+
+def read_header(path: str | Path) -> Header:
+    """Return the comments above the first job of a log, without reading the rest; see `read_swf`."""
+    comments: list[str] = []
+    with Path(path).open("rb") as stream:
+        for page in pages_of(Source(stream, Path(path).name), 1 << 14):
+            for line in page.split("\n"):
+                if line.lstrip()[:1] == ";":
+                    comments.append(line)
+                elif line.strip():
+                    return Header(tuple(comments))
+    return Header(tuple(comments))
 
 
 def parse_swf(data: bytes, *, name: str = "log", lenient: bool = False) -> Log:
     """Return the log that these bytes, plain or gzip, hold; see `read_swf`."""
-    lines = _text(data, name).split("\n")
-    comments = [line for line in lines if line.lstrip()[:1] == ";"]
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and line.lstrip()[0] != ";"]
-    header = Header(tuple(comments))
-    if not numbered:
-        what = f"only {len(comments)} comment lines" if comments else "only blank lines"
-        raise LogError(name, f"has no jobs, {what}; is it the right file, and complete?")
+    return _read(BytesIO(data), name, lenient)
 
-    skipped: Counter[str] = Counter()
-    warnings: list[str] = []
-    table = _table([line for _, line in numbered])
-    if table is None:
-        table, skipped, first = _read_lines(numbered, name, lenient)
-        if first is not None:
-            warnings.append(f"{skipped.total()} malformed lines left out; the first: {first}")
-    if len(table) == 0:
-        raise LogError(name, f"has no line that could be read; {'; '.join(warnings)}")
 
-    second = np.trunc(table[:, 1])  # the simulated world has whole seconds; within one, the file's order stands
-    backwards = np.flatnonzero(np.diff(second) < 0)
-    if backwards.size:
-        warnings.append(
-            f"not sorted by submission: job {table[backwards[0] + 1, 0]:.0f} stands below job "
-            f"{table[backwards[0], 0]:.0f}, which was submitted later; sorted, equal seconds in the file's order"
-        )
-        table = table[np.argsort(second, kind="stable")]
-    columns = {field.name: table[:, field.number - 1] for field in FIELDS}
-    log = Log.from_columns(columns, header=header, name=name)
-    return replace(log, warnings=(*warnings, *_remarks(log)), skipped=dict(skipped))
+def _read(stream: BinaryIO, name: str, lenient: bool, block: int = BLOCK) -> Log:
+    comments: list[str] = []
+    columns = _Columns()
+    complaints = _Complaints(name, lenient)
+    source = Source(stream, name)
+    pages = pages_of(source, block)
+    number = 1
+    for page in pages:
+        lines = page.removesuffix("\n").split("\n")
+        numbered: Iterable[tuple[int, str]] = enumerate(lines, number)
+        number += len(lines)
+        jobs = lines
+        if ";" in page or not all(map(str.strip, lines)):
+            comments += [line for line in lines if line.lstrip()[:1] == ";"]
+            numbered = [(n, line) for n, line in numbered if line.strip()[:1] not in ("", ";")]
+            jobs = [line for _, line in numbered]
+        if not jobs:
+            continue
+        table = _table(jobs)
+        if table is None:
+            try:
+                table = _read_lines(numbered, complaints)
+            except LogError:
+                for _ in pages if source.packed else ():  # a damaged gzip file says so at its end: that is the reason
+                    pass
+                raise
+        columns.append(table)
+
+    if not (columns.length or complaints.skipped):
+        if not comments:
+            raise LogError(name, "is empty; a log has one line a job")
+        raise LogError(name, f"has no jobs, only {len(comments)} comment lines; is it the right file, and complete?")
+    if not columns.length:
+        raise LogError(name, f"has no line that could be read; {'; '.join(complaints.summary)}")
+    unsorted = columns.sort()
+    log = Log.from_columns(columns.taken(), header=Header(tuple(comments)), name=name, copy=False)
+    warnings = (*complaints.summary, *unsorted, *_remarks(log))
+    return replace(log, warnings=warnings, skipped=dict(complaints.skipped))
 
 
 def write_swf(
@@ -114,43 +135,107 @@ def write_swf(
     """
     if not isinstance(log, Log):
         log = Log.from_columns(log)
-    data = format_swf(log if header is None else log.with_header(Header(tuple(header))))
+    pieces = _pieces(log if header is None else log.with_header(Header(tuple(header))))
     if isinstance(target, (str, Path)) and str(target) != "-":
         path = Path(target)
-        path.write_bytes(_packed(data) if path.name.endswith(".gz") else data)
+        with path.open("wb") as file:
+            if path.name.endswith(".gz"):
+                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packer:
+                    packer.writelines(pieces)
+            else:
+                file.writelines(pieces)
     else:
         stream = sys.stdout.buffer if isinstance(target, (str, Path)) else target
-        stream.write(data)
+        for piece in pieces:
+            stream.write(piece)
         stream.flush()
 
 
 def format_swf(log: Log) -> bytes:
     """Return the log as plain SWF: the header lines as they are, then a line of 18 numbers for each job."""
-    texts = (map(_written if column.dtype.kind == "f" else str, column.tolist()) for column in log.columns().values())
-    jobs = map(" ".join, zip(*texts, strict=True))
-    return "".join(f"{line}\n" for line in (*log.header.lines, *jobs)).encode()
+    return b"".join(_pieces(log))
 
 
-def _text(data: bytes, name: str) -> str:
-    if data.startswith(_GZIP):
-        try:
-            data = gzip.decompress(data)
-        except EOFError:
-            raise LogError(name, f"the gzip file ends too early ({len(data)} bytes); fetch or copy it again") from None
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise LogError(name, f"the gzip file is damaged ({error}); fetch or copy it again") from None
-    if not data.strip():
-        raise LogError(name, "is empty; a log has one line a job")
-    for magic, packing in _OTHER_PACKING.items():
-        if data.startswith(magic):
-            raise LogError(name, f"is packed with {packing}; unpack it first (plain text and gzip are read)")
-    if b"\0" in data:
-        raise LogError(name, "is not text (it has zero bytes); a log is plain text or gzip")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def _pieces(log: Log) -> Iterator[bytes]:
+    yield "".join(f"{line}\n" for line in log.header.lines).encode()
+    columns = log.columns().values()
+    for start in range(0, len(log), _ROWS):
+        texts = [_texts(column[start : start + _ROWS]) for column in columns]
+        yield "".join(f"{line}\n" for line in map(" ".join, zip(*texts, strict=True))).encode()
+
+
+def _texts(column: NDArray[Any]) -> Iterable[str]:
+    if is_unknown(column):
+        return repeat("-1", column.size)
+    if column.dtype.kind == "f":
+        whole = column.astype(np.int64)
+        if not np.array_equal(whole, column):
+            return map(_written, column.tolist())
+        column = whole
+    return map(str, column.tolist())
+
+
+def _opened(source: str | Path | BinaryIO) -> tuple[BinaryIO, str]:
+    """Return a stream, standard input for a dash, and how messages name it."""
+    if not isinstance(source, (str, Path)):
+        return source, _name_of(source)
+    if sys.stdin is None:
+        raise LogError("standard input", "is closed; name a file")
+    return sys.stdin.buffer, "standard input"
+
+
+class _Columns:
+    """The columns of a log while it grows; one that is unknown so far takes no memory."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._capacity = 0
+        self._known: dict[str, NDArray[Any]] = {}
+
+    def append(self, table: NDArray[np.float64]) -> None:
+        """Add jobs, one a row."""
+        start, self.length = self.length, self.length + len(table)
+        if self.length > self._capacity:
+            self._capacity = self.length + self.length // 8
+            for column in self._known.values():
+                column.resize(self._capacity, refcheck=False)  # large ones grow without being copied
+        for field in FIELDS:
+            values = table[:, field.number - 1]
+            if field.name not in self._known:
+                if (values == -1).all():
+                    continue
+                kind = np.float64 if field.kind == "measure" else np.int64
+                self._known[field.name] = np.full(self._capacity, -1, dtype=kind)
+            column = self._known[field.name]
+            if field.kind == "count" and column.dtype == np.int64 and (values != np.trunc(values)).any():
+                column = self._known[field.name] = column.astype(np.float64)
+            column[start : self.length] = values
+
+    def sort(self) -> list[str]:
+        """Put the jobs in the order of submission; return a warning if they were not."""
+        if "submit" not in self._known:
+            return []
+        # The simulated world has whole seconds; within one, the file's order stands.
+        second = np.trunc(self._known["submit"][: self.length])
+        backwards = np.flatnonzero(second[1:] < second[:-1])
+        if not backwards.size:
+            return []
+        job = self._known.get("job", np.full(self._capacity, -1))
+        at = int(backwards[0])
+        warning = (
+            f"not sorted by submission: job {job[at + 1]} stands below job {job[at]}, which was submitted later; "
+            "sorted, equal seconds in the file's order"
+        )
+        order = np.argsort(second, kind="stable")
+        for name, column in self._known.items():
+            self._known[name] = column[order]
+        return [warning]
+
+    def taken(self) -> dict[str, NDArray[Any]]:
+        """Return the columns by name, without those that are unknown."""
+        for column in self._known.values():
+            column.resize(self.length, refcheck=False)
+        return {"job": unknown(FIELDS[0], self.length), **self._known}
 
 
 def _table(lines: list[str]) -> NDArray[np.float64] | None:
@@ -167,23 +252,37 @@ def _table(lines: list[str]) -> NDArray[np.float64] | None:
     return table if usual else None
 
 
-def _read_lines(
-    numbered: list[tuple[int, str]], name: str, lenient: bool
-) -> tuple[NDArray[np.float64], Counter[str], LogError | None]:
-    """Return the lines as numbers; with `lenient` also what was left out, by reason, and the first complaint."""
+class _Complaints:
+    """What is wrong with lines: refused, or with `lenient` counted by reason, the first kept."""
+
+    def __init__(self, name: str, lenient: bool) -> None:
+        self.skipped: Counter[str] = Counter()
+        self._name = name
+        self._lenient = lenient
+        self._first: LogError | None = None
+
+    def add(self, number: int, problem: _MalformedError) -> None:
+        error = LogError(self._name, problem.text, line=number, at_field=problem.field)
+        if not self._lenient:
+            raise error
+        self._first = self._first or error
+        self.skipped[problem.reason] += 1
+
+    @property
+    def summary(self) -> list[str]:
+        """The warning that lines were left out, if any were."""
+        return [f"{self.skipped.total()} malformed lines left out; the first: {self._first}"] if self._first else []
+
+
+def _read_lines(numbered: Iterable[tuple[int, str]], complaints: _Complaints) -> NDArray[np.float64]:
+    """Return the well-formed lines as numbers."""
     rows: list[list[float]] = []
-    skipped: Counter[str] = Counter()
-    first = None
     for number, line in numbered:
         try:
             rows.append(_read_line(line))
         except _MalformedError as problem:
-            error = LogError(name, problem.text, line=number, at_field=problem.field)
-            if not lenient:
-                raise error from None
-            first = first or error
-            skipped[problem.reason] += 1
-    return np.array(rows, dtype=np.float64).reshape(-1, len(FIELDS)), skipped, first
+            complaints.add(number, problem)
+    return np.array(rows, dtype=np.float64).reshape(-1, len(FIELDS))
 
 
 class _MalformedError(Exception):
@@ -224,8 +323,8 @@ def _remarks(log: Log) -> list[str]:
     unknown_submit = int(np.count_nonzero(log.submit < 0))
     if unknown_submit:
         found.append(f"{unknown_submit} jobs have no submit time (negative)")
-    partial = int(np.count_nonzero(np.isin(log.status, _PARTIAL)))
-    repeated = len(log) - len(np.unique(log.job))
+    partial = 0 if is_unknown(log.status) else int(np.count_nonzero(np.isin(log.status, PARTIAL)))
+    repeated = _repeated(log.job)
     if partial:
         found.append(f"{partial} lines are partial executions (status 2, 3 or 4) of jobs that have a line of their own")
     elif repeated:
@@ -238,15 +337,15 @@ def _remarks(log: Log) -> list[str]:
     return found
 
 
+def _repeated(numbers: NDArray[np.int64]) -> int:
+    """Return how many numbers stand further up already."""
+    if not (numbers[1:] > numbers[:-1]).all():  # as in most logs
+        numbers = np.sort(numbers)
+    return int(np.count_nonzero(numbers[1:] == numbers[:-1]))
+
+
 def _written(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
-
-
-def _packed(data: bytes) -> bytes:
-    buffer = BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as packer:
-        packer.write(data)
-    return buffer.getvalue()
 
 
 def _shown(text: str) -> str:

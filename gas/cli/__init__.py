@@ -16,6 +16,11 @@ Its modules:
     machine         machine
     demo            demo
     fit             fit
+    workload        workload
+    generators      the models that workload knows, and what each can be told
+    simulate        simulate
+    audit           audit
+    traces          traces list, get
     logs            reading a log that the user named
     progress        a progress bar on standard error
     tables          tables and JSON on standard output, notes on standard error

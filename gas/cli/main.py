@@ -15,6 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from gas.cli.audit import audit_command
 from gas.cli.demo import demo_command
 from gas.cli.fit import fit
 from gas.cli.jobs import cancel_command, logs_command, reserve_command, status_command, wait_command
@@ -22,8 +23,11 @@ from gas.cli.machine import machine_command
 from gas.cli.plan import plan_command
 from gas.cli.schedulers import availability_command, endpoints_command
 from gas.cli.serve import serve_command
+from gas.cli.simulate import simulate_command
 from gas.cli.submit import submit_command
 from gas.cli.token import token_app
+from gas.cli.traces import traces_app
+from gas.cli.workload import workload_command
 from gas.errors import Missing, outcome_of
 from speedup_models.fields import nearest
 
@@ -108,6 +112,10 @@ app.command("serve")(serve_command)
 app.command("machine")(machine_command)
 app.add_typer(token_app, name="token")
 app.command("fit")(fit)
+app.command("simulate")(simulate_command)
+app.command("audit")(audit_command)
+app.command("workload")(workload_command)
+app.add_typer(traces_app, name="traces")
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -4,7 +4,17 @@
                worth showing, round time steps, and the least that is free in each column
     plan       a plan, or an availability list alone, as PNG, SVG or PDF (matplotlib)
     fit        measured execution times and the model fitted to them (matplotlib)
+    run_times  cumulative distributions of run times by size, logs and models side by side (matplotlib)
 
-Pictures only show: whatever they say comes from the plan, the list or the fit that they are given. matplotlib is
+and of simulations, all with matplotlib:
+
+    simulation       schedules of one log in one picture, made of the next three
+    schedule_gantt   a window of a schedule as a Gantt chart
+    machine_use      free processors, queue length and queued work over time
+    distributions    cumulative distributions of wait, response time and bounded slowdown
+    dates            axes of dates in a log's time zone
+    canvas           their style, colours, headings and feet, and how a figure becomes a file
+
+Pictures only show: whatever they say comes from the plan, list, fit or schedule that they are given. matplotlib is
 imported when a file is drawn, never before.
 """

@@ -2,7 +2,8 @@
 
 Its modules, from the bottom:
 
-    blocks     the profile in blocks: where a job can start earlier, found and changed fast
+    blocks     the profile in blocks: the same step function, found and changed fast
+    holes      where a job fits first, and whether it can start earlier by now
     placing    the kernels on a queue: place, promote
     entries    what the schedule holds: `Entry`, and promises that were `Broken`
     waiting    who waits, as objects and as arrays

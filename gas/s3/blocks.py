@@ -1,14 +1,18 @@
-"""The profile in blocks: what a promotion searches and changes thousands of times.
+"""The profile in blocks: the same step function, indexed for schedules that are searched and changed millions of times.
 
-In a profile's two arrays an insertion moves every later frame, and a search reads every frame. While a queue is
-promoted, the frames stand in blocks of some dozens instead, so that a change touches one or two blocks.
+In two flat arrays (`gas.profile`) an insertion moves every later frame and a search reads every frame. Here the frames
+stand in blocks of some dozens, so that a change touches a few blocks, and every block can say at a glance whether a
+search may pass it over: by its least and most free processors, and by the longest hole that crosses it
+(`gas.s3.holes`, which searches).
 
-Each frame knows when processors were last given back in it (a *stamp*, counted by `promote`): a job that fitted nowhere
-when it was last looked at can only fit into a hole in which some were given back since. Each block knows its newest
-stamp and, for each power of two of processors, the longest such hole, so that most of them say at a glance that there
-is nothing.
+Each frame has a *stamp*: the number of the change that last gave processors back in it.
 
-Neighbouring frames of different blocks may have the same number of free processors; `gather` joins them.
+    ask      level_of, block_at, frame_at
+    change   take, give_back, forget, clear
+    build    empty_blocks, blocks_of, profile_in, with_rows
+    verify   check
+
+Kernels here allocate nothing: compiled without reference counting, they are several times as fast.
 """
 
 from __future__ import annotations
@@ -18,324 +22,410 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
+from gas.compiled import lean_kernel
+from gas.profile import Profile, profile_of
+from gas.profile import check as check_profile
 
-__all__ = ["Blocks", "change", "earlier_start", "gather", "packed", "roomy", "spread"]
+__all__ = [
+    "Blocks",
+    "blocks_of",
+    "check",
+    "clear",
+    "empty_blocks",
+    "forget",
+    "give_back",
+    "level_of",
+    "profile_in",
+    "room_for",
+    "take",
+    "with_rows",
+]
 
 WIDTH = 32
 """The frames of a full block."""
 
-_FILL = 20  # the frames of a new block
-_UNKNOWN = 2**62  # longer than any hole: has to be measured
+RING = 1024
+"""The steps of the ring of stamps by time."""
 
-_STARTS, _FREE, _FREED = 0, 1, 2  # of a frame: its start, its free processors, its stamp
-_ROW, _LENGTH, _BEGIN, _NEWEST, _HOLES = 0, 1, 2, 3, 4  # of a block; from _HOLES on, one line for each power of two
-_USED, _ENOUGH = 0, 1
+UNKNOWN = 2**62
+"""The length of a hole that has to be measured: longer than any."""
+
+_FILL = 20  # the frames of a new block
+_A_DAY = 86_400
+
+# Of a frame, in `Blocks.frames`:
+START, FREE, STAMPED = 0, 1, 2
+# Of a block, in `Blocks.table`; from HOLES on, the longest new hole of each level, then the longest hole of each level:
+LENGTH, NEWEST, LEAST, MOST, MEASURED, HOLES = 0, 1, 2, 3, 4, 5
+# Of the whole, in `Blocks.numbers`:
+HEAD, USED, ROWS, FRAMES, BEGIN, ENOUGH, LEVELS, SHIFT, STAMP, GIVEN_MOST, GIVEN_UNTIL = range(11)
 
 
 class Blocks(NamedTuple):
-    """Frames of a profile, block after block; few arrays, because compiled calls count references to each.
+    """Free processors over time; few arrays, all int64.
 
     Attributes
     ----------
     frames
-        Start, free processors and stamp of frame ``[:, row, j]``.
+        Start, free processors and stamp of frame ``[row, :, j]``.
     table
-        Of the blocks in order of time: row, number of frames, start of the first, newest stamp, and for each level
-        the length of the longest hole of ``2**level`` processors in which some were given back (or more than that).
-    sizes
-        The number of blocks, and the longest walltime: no hole need be measured any further.
+        By row: number of frames, newest stamp, least and most free processors, the stamp at which holes were last
+        measured, then their lengths.
+    order
+        The rows in order of time, from ``numbers[HEAD]`` to ``numbers[USED]``.
+    numbers
+        Of the whole: rows given out, frames, the first instant, a length of holes that is seldom wanted, levels,
+        seconds of a step of the ring (as a power of two), the last stamp, and what was given back since somebody last
+        took note: the most free processors that a frame got by it, and the last instant.
+    given
+        Stamps by time, modulo the ring: the newest give-back at or around an instant.
+    spare
+        Room for all frames, used while they are packed.
     """
 
     frames: NDArray[np.int64]
     table: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    order: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    given: NDArray[np.int64]
+    spare: NDArray[np.int64]
 
 
-@kernel
-def spread(
-    starts: NDArray[np.int64], free: NDArray[np.int64], freed: NDArray[np.int64], levels: int, enough: int
-) -> Blocks:
-    """Return the frames in blocks, with rows for as many blocks more."""
-    count = len(starts)
-    used = (count + _FILL - 1) // _FILL
-    rows = 2 * used + 8
-    frames = np.empty((3, rows, WIDTH), np.int64)
-    table = np.empty((_HOLES + levels, rows), np.int64)
-    sizes = np.empty(2, np.int64)
-    sizes[_USED], sizes[_ENOUGH] = used, enough
-    blocks = Blocks(frames, table, sizes)
-    for k in range(used):
-        first = k * _FILL
-        length = min(_FILL, count - first)
-        for j in range(length):
-            frames[_STARTS, k, j] = starts[first + j]
-            frames[_FREE, k, j] = free[first + j]
-            frames[_FREED, k, j] = freed[first + j]
-        table[_ROW, k], table[_LENGTH, k], table[_BEGIN, k] = k, length, starts[first]
-        _look_over(blocks, k)
-    return blocks
+# ------------------------------------------------------------------------------------------------------------ ask
 
 
-@kernel
-def gather(blocks: Blocks, starts: NDArray[np.int64], free: NDArray[np.int64], freed: NDArray[np.int64]) -> int:
-    """Write the frames into arrays, neighbours of equal size as one, and return how many they are."""
-    frames, table = blocks.frames, blocks.table
-    count = 0
-    for k in range(blocks.sizes[_USED]):
-        row = table[_ROW, k]
-        for j in range(table[_LENGTH, k]):
-            if count > 0 and frames[_FREE, row, j] == free[count - 1]:
-                freed[count - 1] = max(freed[count - 1], frames[_FREED, row, j])
-            else:
-                starts[count] = frames[_STARTS, row, j]
-                free[count] = frames[_FREE, row, j]
-                freed[count] = frames[_FREED, row, j]
-                count += 1
-    return count
+@lean_kernel
+def level_of(processors: int) -> int:
+    """Return the level of a job: 2**level is the largest power of two not above its processors."""
+    level = 0
+    while processors >> (level + 1):
+        level += 1
+    return level
 
 
-@kernel
-def roomy(blocks: Blocks) -> bool:
-    """Return whether there are rows enough for two changes: each may split two blocks."""
-    return blocks.sizes[_USED] + 4 <= blocks.table.shape[1]  # type: ignore[no-any-return]
-
-
-@kernel
-def packed(blocks: Blocks) -> Blocks:
-    """Return the same frames in as few blocks as at first."""
-    table = blocks.table
-    most = 0
-    for k in range(blocks.sizes[_USED]):
-        most += table[_LENGTH, k]
-    starts, free, freed = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    count = gather(blocks, starts, free, freed)
-    levels = len(table) - _HOLES
-    return spread(starts[:count], free[:count], freed[:count], levels, blocks.sizes[_ENOUGH])
-
-
-# ---------------------------------------------------------------------------------------------------------- search
-
-
-@kernel
-def earlier_start(
-    blocks: Blocks, processors: int, level: int, walltime: int, first: int, start: int, since: int
-) -> int:
-    """Return the earliest start, from `first` on, of a job planned for `start`; `start` itself if none is earlier.
-
-    The job's own processors count as free for it: whoever comes up to `start` without a gap can go on there. Holes in
-    which nothing was given back after the stamp `since` are known to be too small and passed over; nobody who is asked
-    for later may have been looked at before that.
-
-    `level` is that of the processors: 2**level is the largest power of two not above them.
-    """
-    table = blocks.table
-    last = _block_at(table, blocks.sizes[_USED], start - 1)
-    holes = _HOLES + level
-    for k in range(_block_at(table, last + 1, first), last + 1):
-        if table[holes, k] < walltime or table[_NEWEST, k] <= since:
-            continue
-        if table[holes, k] == _UNKNOWN:
-            table[holes, k] = _longest_hole(blocks, k, level, since)
-            if table[holes, k] < walltime:
-                continue
-        found = _first_hole(blocks, k, processors, walltime, first, start, since)
-        if found < start:
-            return found
-        table[holes, k] = _longest_hole(blocks, k, level, since)  # as it is by now
-    j = _frame_at(blocks, last, start - 1)
-    if blocks.frames[_FREE, table[_ROW, last], j] < processors:
-        return start
-    return _hole_opens(blocks, processors, first, last, j)
-
-
-@kernel
-def _first_hole(blocks: Blocks, k: int, processors: int, walltime: int, first: int, start: int, since: int) -> int:
-    """Return what `earlier_start` does, of the holes in which block `k` has processors given back."""
-    frames, row = blocks.frames, blocks.table[_ROW, k]
-    looked = frames[_STARTS, row, 0]
-    for j in range(blocks.table[_LENGTH, k]):
-        frame = frames[_STARTS, row, j]
-        if frame >= start:
-            break
-        if frames[_FREED, row, j] > since and frames[_FREE, row, j] >= processors and frame >= looked:
-            opened = _hole_opens(blocks, processors, first, k, j)
-            wanted = min(start, opened + walltime)
-            looked = _hole_closes(blocks, processors, wanted, k, j)
-            if looked == wanted:
-                return opened
-    return start
-
-
-@kernel
-def _longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
-    """Return the length of the longest hole in which block `k` has processors given back, at most that of a job."""
-    frames, row = blocks.frames, blocks.table[_ROW, k]
-    processors, enough = 1 << level, blocks.sizes[_ENOUGH]
-    looked = frames[_STARTS, row, 0]
-    longest = 0
-    for j in range(blocks.table[_LENGTH, k]):
-        frame = frames[_STARTS, row, j]
-        if frames[_FREED, row, j] > since and frames[_FREE, row, j] >= processors and frame >= looked:
-            opened = _hole_opens(blocks, processors, frame - enough, k, j)
-            looked = _hole_closes(blocks, processors, opened + enough, k, j)
-            longest = max(longest, looked - opened)
-            if longest == enough:
-                break
-    return longest
-
-
-@kernel
-def _hole_opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
-    """Return from when on, but not before `first`, processors are free until the frame `j` of block `k`."""
-    frames, table = blocks.frames, blocks.table
-    row = table[_ROW, k]
-    opened = frames[_STARTS, row, j]
-    while opened > first:
-        if j == 0:
-            if k == 0:
-                break
-            k -= 1
-            row = table[_ROW, k]
-            j = table[_LENGTH, k]
-        j -= 1
-        if frames[_FREE, row, j] < processors:
-            break
-        opened = frames[_STARTS, row, j]
-    return max(opened, first)  # type: ignore[no-any-return]
-
-
-@kernel
-def _hole_closes(blocks: Blocks, processors: int, until: int, k: int, j: int) -> int:
-    """Return for how long, but no longer than `until`, processors are free from the frame `j` of block `k` on."""
-    frames, table = blocks.frames, blocks.table
-    row = table[_ROW, k]
-    while True:
-        j += 1
-        if j == table[_LENGTH, k]:
-            k += 1
-            if k == blocks.sizes[_USED]:
-                return until
-            row = table[_ROW, k]
-            j = 0
-        if frames[_STARTS, row, j] >= until:
-            return until
-        if frames[_FREE, row, j] < processors:
-            return frames[_STARTS, row, j]  # type: ignore[no-any-return]
-
-
-@kernel
-def _block_at(table: NDArray[np.int64], used: int, time: int) -> int:
+@lean_kernel
+def block_at(blocks: Blocks, time: int) -> int:
     """Return the block of an instant, the first one for instants before it."""
-    low, high = 0, used
+    low, high = blocks.numbers[HEAD], blocks.numbers[USED]
     while high - low > 1:
-        middle = (low + high) // 2
-        if table[_BEGIN, middle] <= time:
+        middle = (low + high) >> 1
+        if blocks.frames[blocks.order[middle], START, 0] <= time:
+            low = middle
+        else:
+            high = middle
+    return low  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def frame_at(blocks: Blocks, row: int, time: int) -> int:
+    """Return the frame of an instant in its block."""
+    low, high = 0, blocks.table[row, LENGTH]
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if blocks.frames[row, START, middle] <= time:
             low = middle
         else:
             high = middle
     return low
 
 
-@kernel
-def _frame_at(blocks: Blocks, k: int, time: int) -> int:
-    """Return the frame of an instant in its block."""
-    frames, row = blocks.frames, blocks.table[_ROW, k]
-    j = blocks.table[_LENGTH, k] - 1
-    while j > 0 and frames[_STARTS, row, j] > time:
-        j -= 1
-    return j  # type: ignore[no-any-return]
+@lean_kernel
+def room_for(blocks: Blocks, frames: int) -> bool:
+    """Return whether so many frames in all have room, however they come to be spread over the blocks."""
+    return 2 * frames <= _FILL * (len(blocks.order) - 4)
 
 
-# ---------------------------------------------------------------------------------------------------------- change
+# --------------------------------------------------------------------------------------------------------- change
 
 
-@kernel
-def change(blocks: Blocks, start: int, end: int, processors: int, stamp: int) -> None:
-    """Give processors back (or take them, where negative) in ``[start, end)``; what is given back gets the stamp."""
-    frames, table = blocks.frames, blocks.table
+@lean_kernel
+def take(blocks: Blocks, start: int, end: int, processors: int) -> None:
+    """Take processors out of ``[start, end)``. They must be free, and there must be room for two frames more."""
+    _change(blocks, max(start, blocks.numbers[BEGIN]), end, -processors)
+
+
+@lean_kernel
+def give_back(blocks: Blocks, start: int, end: int, processors: int) -> None:
+    """Put processors back into ``[start, end)``. Needs room for two frames more.
+
+    What lies before the profile's beginning is past and left out.
+    """
+    numbers = blocks.numbers
+    start = max(start, numbers[BEGIN])
+    if start >= end:
+        return
+    numbers[STAMP] += 1
+    most = _change(blocks, start, end, processors)
+    numbers[GIVEN_MOST] = max(numbers[GIVEN_MOST], most)
+    numbers[GIVEN_UNTIL] = max(numbers[GIVEN_UNTIL], end)
+    low, high = start >> numbers[SHIFT], (end - 1) >> numbers[SHIFT]
+    for step in range(low, min(high, low + RING - 1) + 1):
+        blocks.given[step & (RING - 1)] = numbers[STAMP]
+
+
+@lean_kernel
+def forget(blocks: Blocks, now: int) -> None:
+    """Drop what is past: the profile begins at `now`."""
+    numbers = blocks.numbers
+    numbers[BEGIN] = max(now, numbers[BEGIN])
+    while numbers[HEAD] + 1 < numbers[USED]:
+        row = blocks.order[numbers[HEAD] + 1]
+        if blocks.frames[row, START, 0] > now:
+            return
+        numbers[FRAMES] -= blocks.table[blocks.order[numbers[HEAD]], LENGTH]
+        numbers[HEAD] += 1
+
+
+@lean_kernel
+def clear(blocks: Blocks, now: int, processors: int) -> None:
+    """Make it the profile of an idle machine from `now` on."""
+    numbers = blocks.numbers
+    blocks.spare[START, 0], blocks.spare[FREE, 0], blocks.spare[STAMPED, 0] = now, processors, numbers[STAMP]
+    numbers[BEGIN] = now
+    _roll(blocks, blocks.spare, 1)
+
+
+@lean_kernel
+def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
+    """Give processors (negative: take) in ``[start, end)``; return the most that are free in a frame of it then."""
+    frames, table, order = blocks.frames, blocks.table, blocks.order
+    if start >= end:
+        return 0
+    if blocks.numbers[ROWS] + 2 > len(order):
+        _pack(blocks)
     _cut(blocks, end)
     first = _cut(blocks, start)
-    begin = _frame_at(blocks, first, start)
-    k, j, row = first, begin, table[_ROW, first]
-    while frames[_STARTS, row, j] < end:
-        frames[_FREE, row, j] += processors
+    row = order[first]
+    begin = frame_at(blocks, row, start)
+    stamp = blocks.numbers[STAMP]
+    k, j, most = first, begin, 0
+    while frames[row, START, j] < end:
+        frames[row, FREE, j] += processors
+        most = max(most, frames[row, FREE, j])
         if processors > 0:
-            frames[_FREED, row, j] = stamp
+            frames[row, STAMPED, j] = stamp
         j += 1
-        if j == table[_LENGTH, k]:
+        if j == table[row, LENGTH]:
             k += 1
-            row = table[_ROW, k]
+            row = order[k]
             j = 0
     _join(blocks, k, j)
     _join(blocks, first, begin)
     for touched in range(first, k + 1):
-        _look_over(blocks, touched)
+        _look_over(blocks, order[touched])
+        if processors > 0:
+            table[order[touched], NEWEST] = stamp
+    return most
 
 
-@kernel
+@lean_kernel
 def _cut(blocks: Blocks, time: int) -> int:
-    """Make a frame start at `time`, not before the first, and return its block."""
+    """Make a frame start at `time`, inside the profile, and return its block."""
     frames, table = blocks.frames, blocks.table
-    k = _block_at(table, blocks.sizes[_USED], time)
-    j = _frame_at(blocks, k, time)
-    if frames[_STARTS, table[_ROW, k], j] == time:
+    k = block_at(blocks, time)
+    row = blocks.order[k]
+    j = frame_at(blocks, row, time)
+    if frames[row, START, j] == time:
         return k
-    if table[_LENGTH, k] == WIDTH:
+    if table[row, LENGTH] == WIDTH:
         _split(blocks, k)
-        if j >= table[_LENGTH, k]:
-            j -= table[_LENGTH, k]
+        if j >= table[row, LENGTH]:
+            j -= table[row, LENGTH]
             k += 1
-    row = table[_ROW, k]
-    for i in range(table[_LENGTH, k], j + 1, -1):
-        for field in range(3):
-            frames[field, row, i] = frames[field, row, i - 1]
-    frames[_STARTS, row, j + 1] = time
-    frames[_FREE, row, j + 1] = frames[_FREE, row, j]
-    frames[_FREED, row, j + 1] = frames[_FREED, row, j]
-    table[_LENGTH, k] += 1
+            row = blocks.order[k]
+    for field in range(3):
+        for i in range(table[row, LENGTH], j + 1, -1):
+            frames[row, field, i] = frames[row, field, i - 1]
+    frames[row, START, j + 1] = time
+    frames[row, FREE, j + 1] = frames[row, FREE, j]
+    frames[row, STAMPED, j + 1] = frames[row, STAMPED, j]
+    table[row, LENGTH] += 1
+    blocks.numbers[FRAMES] += 1
     return k
 
 
-@kernel
+@lean_kernel
 def _split(blocks: Blocks, k: int) -> None:
     """Move the second half of a block into a new one after it."""
-    frames, table = blocks.frames, blocks.table
-    new = blocks.sizes[_USED]  # rows are given out in turn
-    for i in range(new, k + 1, -1):
-        for line in range(len(table)):
-            table[line, i] = table[line, i - 1]
-    blocks.sizes[_USED] += 1
-    row, half = table[_ROW, k], WIDTH // 2
-    for j in range(half):
-        for field in range(3):
-            frames[field, new, j] = frames[field, row, half + j]
-    table[_ROW, k + 1], table[_BEGIN, k + 1] = new, frames[_STARTS, new, 0]
-    table[_LENGTH, k], table[_LENGTH, k + 1] = half, half
-    _look_over(blocks, k)
-    _look_over(blocks, k + 1)
+    frames, table, order, numbers = blocks.frames, blocks.table, blocks.order, blocks.numbers
+    row, new = order[k], numbers[ROWS]
+    for i in range(numbers[USED], k + 1, -1):
+        order[i] = order[i - 1]
+    order[k + 1] = new
+    numbers[ROWS] += 1
+    numbers[USED] += 1
+    half = WIDTH // 2
+    for field in range(3):
+        for j in range(half):
+            frames[new, field, j] = frames[row, field, half + j]
+    for line in range(table.shape[1]):  # what crosses a half is no longer than what crossed the whole
+        table[new, line] = table[row, line]
+    table[row, LENGTH], table[new, LENGTH] = half, half
+    _look_over(blocks, row)
+    _look_over(blocks, new)
 
 
-@kernel
+@lean_kernel
 def _join(blocks: Blocks, k: int, j: int) -> None:
     """Remove a frame that does not differ from the one before it in its block."""
-    frames, row = blocks.frames, blocks.table[_ROW, k]
-    if j == 0 or frames[_FREE, row, j] != frames[_FREE, row, j - 1]:
+    frames, table, row = blocks.frames, blocks.table, blocks.order[k]
+    if j == 0 or frames[row, FREE, j] != frames[row, FREE, j - 1]:
         return
-    frames[_FREED, row, j - 1] = max(frames[_FREED, row, j - 1], frames[_FREED, row, j])
-    blocks.table[_LENGTH, k] -= 1
-    for i in range(j, blocks.table[_LENGTH, k]):
-        for field in range(3):
-            frames[field, row, i] = frames[field, row, i + 1]
+    frames[row, STAMPED, j - 1] = max(frames[row, STAMPED, j - 1], frames[row, STAMPED, j])
+    table[row, LENGTH] -= 1
+    blocks.numbers[FRAMES] -= 1
+    for field in range(3):
+        for i in range(j, table[row, LENGTH]):
+            frames[row, field, i] = frames[row, field, i + 1]
 
 
-@kernel
-def _look_over(blocks: Blocks, k: int) -> None:
-    """Note the newest stamp of a block that has changed; its holes are measured when somebody asks."""
-    frames, table, row = blocks.frames, blocks.table, blocks.table[_ROW, k]
-    newest = frames[_FREED, row, 0]
-    for j in range(1, table[_LENGTH, k]):
-        newest = max(newest, frames[_FREED, row, j])
-    table[_NEWEST, k] = newest
-    for line in range(_HOLES, len(table)):
-        table[line, k] = _UNKNOWN
+@lean_kernel
+def _look_over(blocks: Blocks, row: int) -> None:
+    """Note the least and the most free processors of a block that has changed."""
+    free = blocks.frames
+    least = free[row, FREE, 0]
+    most = least
+    for j in range(1, blocks.table[row, LENGTH]):
+        least = min(least, free[row, FREE, j])
+        most = max(most, free[row, FREE, j])
+    blocks.table[row, LEAST], blocks.table[row, MOST] = least, most
+
+
+@lean_kernel
+def _pack(blocks: Blocks) -> None:
+    """Put the frames into as few blocks as at first, neighbours of equal size as one."""
+    count = _unroll(blocks, blocks.spare)
+    _roll(blocks, blocks.spare, count)
+
+
+@lean_kernel
+def _unroll(blocks: Blocks, flat: NDArray[np.int64]) -> int:
+    """Write start, free processors and stamp of the frames into the rows of `flat`; return how many there are."""
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    count = 0
+    for k in range(numbers[HEAD], numbers[USED]):
+        row = blocks.order[k]
+        for j in range(table[row, LENGTH]):
+            if count > 0 and frames[row, START, j] <= numbers[BEGIN]:  # the one before is past
+                count = 0
+            if count > 0 and frames[row, FREE, j] == flat[FREE, count - 1]:
+                flat[STAMPED, count - 1] = max(flat[STAMPED, count - 1], frames[row, STAMPED, j])
+                continue
+            for field in range(3):
+                flat[field, count] = frames[row, field, j]
+            count += 1
+    flat[START, 0] = max(flat[START, 0], numbers[BEGIN])
+    return count
+
+
+@lean_kernel
+def _roll(blocks: Blocks, flat: NDArray[np.int64], count: int) -> None:
+    """Put frames into blocks, from the first row on."""
+    table, numbers = blocks.table, blocks.numbers
+    used = (count + _FILL - 1) // _FILL
+    numbers[HEAD], numbers[USED], numbers[ROWS], numbers[FRAMES] = 0, used, used, count
+    for k in range(used):
+        blocks.order[k] = k
+        length = min(_FILL, count - k * _FILL)
+        newest = 0
+        for j in range(length):
+            for field in range(3):
+                blocks.frames[k, field, j] = flat[field, k * _FILL + j]
+            newest = max(newest, flat[STAMPED, k * _FILL + j])
+        table[k, LENGTH], table[k, NEWEST], table[k, MEASURED] = length, newest, -1
+        _look_over(blocks, k)
+
+
+# ---------------------------------------------------------------------------------------------------------- build
+
+
+def empty_blocks(processors: int, now: int, *, walltime: int = _A_DAY, frames: int = 300) -> Blocks:
+    """Return the profile of an idle machine from `now` on; `blocks_of` says more."""
+    return blocks_of(np.array([now]), np.array([processors]), processors, walltime=walltime, frames=frames)
+
+
+def blocks_of(
+    starts: NDArray[np.int64],
+    free: NDArray[np.int64],
+    processors: int,
+    *,
+    walltime: int = _A_DAY,
+    frames: int = 0,
+) -> Blocks:
+    """Return a profile of the given frames in blocks; all stamps are 0.
+
+    Parameters
+    ----------
+    processors
+        Of the machine.
+    walltime
+        Seconds that few jobs exceed. Nothing depends on it but how fast searches are.
+    frames
+        How many have room, at least.
+    """
+    count = len(starts)
+    rows = 2 * max(count, frames) // _FILL + 8
+    levels = int(processors).bit_length()
+    blocks = Blocks(
+        np.zeros((rows, 3, WIDTH), np.int64),
+        np.zeros((rows, HOLES + 2 * levels), np.int64),
+        np.zeros(rows, np.int64),
+        np.zeros(len(range(11)), np.int64),
+        np.zeros(RING, np.int64),
+        np.zeros((3, rows * WIDTH), np.int64),
+    )
+    blocks.numbers[[BEGIN, ENOUGH, LEVELS]] = starts[0], walltime, levels
+    blocks.numbers[SHIFT] = max(0, int(walltime).bit_length() - 6)
+    blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]] = processors, UNKNOWN  # nobody has taken note of anything yet
+    blocks.spare[START, :count], blocks.spare[FREE, :count], blocks.spare[STAMPED, :count] = starts, free, 0
+    _roll(blocks, blocks.spare, count)
+    return blocks
+
+
+def with_rows(blocks: Blocks, frames: int) -> Blocks:
+    """Return the blocks themselves, packed if need be, if so many frames more have room, else a larger copy."""
+    if not room_for(blocks, blocks.numbers[FRAMES] + frames):
+        _pack(blocks)
+    if room_for(blocks, blocks.numbers[FRAMES] + frames):
+        return blocks
+    rows = 2 * len(blocks.order) + 2 * frames // _FILL
+    table = np.zeros((rows, blocks.table.shape[1]), np.int64)
+    table[: len(blocks.table)] = blocks.table
+    grown = Blocks(
+        np.zeros((rows, 3, WIDTH), np.int64),
+        table,
+        np.zeros(rows, np.int64),
+        blocks.numbers,
+        blocks.given,
+        np.zeros((3, rows * WIDTH), np.int64),
+    )
+    grown.frames[: len(blocks.frames)] = blocks.frames
+    grown.order[: len(blocks.order)] = blocks.order
+    return grown
+
+
+def profile_in(blocks: Blocks, room: int = 0) -> Profile:
+    """Return the frames in two arrays, with room for at least `room` in all."""
+    flat = np.empty((3, int(blocks.numbers[FRAMES])), np.int64)
+    count = _unroll(blocks, flat)
+    return profile_of(flat[START, :count], flat[FREE, :count], room)
+
+
+# --------------------------------------------------------------------------------------------------------- verify
+
+
+def check(blocks: Blocks, processors: int) -> None:
+    """Raise `AssertionError` if the index contradicts the frames, or these are no profile."""
+    numbers, table = blocks.numbers, blocks.table
+    rows = blocks.order[numbers[HEAD] : numbers[USED]].tolist()
+    assert len(set(rows)) == len(rows) > 0, "a row stands in the order twice"
+    assert max(rows) < numbers[ROWS], "a row was never given out"
+    starts = np.concatenate([blocks.frames[row, START, : table[row, LENGTH]] for row in rows])
+    assert len(starts) == numbers[FRAMES], f"{len(starts)} frames, counted as {numbers[FRAMES]}"
+    assert (np.diff(starts) > 0).all(), "starts do not ascend"
+    for row in rows:
+        free = blocks.frames[row, FREE, : table[row, LENGTH]]
+        stamps = blocks.frames[row, STAMPED, : table[row, LENGTH]]
+        assert (table[row, LEAST], table[row, MOST]) == (free.min(), free.max()), "least or most are others"
+        assert stamps.max() <= table[row, NEWEST] <= numbers[STAMP], "a stamp is newer than its block knows"
+    check_profile(profile_in(blocks), processors)

@@ -14,7 +14,7 @@ job that cannot be killed or a start that an outage missed, can break one; the s
 promise that can be kept and lists the others in `broken`.
 
 Between any two operations nobody who waits could start earlier where it stands. So after processors were given back,
-only the holes that grew need to be looked at (`gas.s3.blocks`).
+only the holes that grew need to be looked at (`gas.s3.holes`).
 """
 
 from __future__ import annotations
@@ -22,31 +22,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-import numpy as np
-
 from gas.availability import AvailabilityList
 from gas.compiled import compiled
 from gas.errors import BadInput, Conflict, NotFound, StalePlan
-from gas.profile import (
-    NEVER,
-    Profile,
-    earliest_fit,
-    empty_profile,
+from gas.profile import NEVER, Profile
+from gas.profile import forget as forget_past
+from gas.s3.blocks import (
+    STAMP,
+    Blocks,
+    blocks_of,
+    empty_blocks,
     forget,
     give_back,
-    with_room,
+    profile_in,
+    take,
+    with_rows,
 )
+from gas.s3.blocks import check as check_blocks
 from gas.s3.entries import Broken, Entry, Resized, State, profile_left_by
+from gas.s3.holes import first_fit
 from gas.s3.invariants import check_schedule
-from gas.s3.placing import place, promote
+from gas.s3.placing import UNTIL_NOTHING_MOVES, place, promote
 from gas.s3.repair import repair
 from gas.s3.running import Running
 from gas.s3.waiting import Waiting
 from gas.times import LATEST, LONGEST, duration_text, iso_time
 
 __all__ = ["S3", "warm_up"]
-
-_FOR_EVER = 2**62  # after the end of whatever is planned
 
 
 class S3:
@@ -74,16 +76,16 @@ class S3:
         self.entries: dict[int, Entry] = {}
         self.broken: list[Broken] = []
         self._changed: set[int] = set()
-        self._profile: Profile = empty_profile(processors, now)
+        self._profile: Blocks = empty_blocks(processors, now)
         self._waiting = Waiting()
         self._running = Running()
         self._most_in_use = processors  # more than the machine has, as long as it was larger when things started
-        self._settled = now  # nobody can start earlier, from this instant on
         self._last_id = 0
         self._machine_code = machine_code
-        self._earliest_fit = compiled(earliest_fit) if machine_code else earliest_fit
+        self._first_fit = compiled(first_fit) if machine_code else first_fit
         self._place = compiled(place) if machine_code else place
         self._promote = compiled(promote) if machine_code else promote
+        self._take = compiled(take) if machine_code else take
         self._give_back = compiled(give_back) if machine_code else give_back
         self._forget = compiled(forget) if machine_code else forget
 
@@ -142,12 +144,12 @@ class S3:
     def anchor(self, processors: int, walltime: int, not_before: int | None = None) -> int:
         """Return the start that a request of this size would be promised now; `NEVER` if it fits nowhere."""
         first = self.soonest if not_before is None else max(self.soonest, not_before)
-        return int(self._earliest_fit(self._profile, processors, walltime, first))
+        return int(self._first_fit(self._profile, processors, walltime, first))
 
     def availability(self, scheduler: str = "s3") -> AvailabilityList:
         """Return the availability list: what the profile leaves free, from the soonest possible start on."""
-        profile = Profile(*(array.copy() for array in self._profile))
-        self._forget(profile, self.soonest)
+        profile = profile_in(self._profile)
+        forget_past(profile, self.soonest)
         count = int(profile.used[0])
         return AvailabilityList(
             scheduler=scheduler,
@@ -178,7 +180,7 @@ class S3:
         self._verify_start("not_before", earliest)
         if start_by is not None and not_before is not None and start_by < not_before:
             raise BadInput(f"start_by {start_by}: is before not_before {not_before}")
-        self._profile = with_room(self._profile, 2)
+        self._profile = with_rows(self._profile, 2)
         if start_by is not None:
             anchor = self.anchor(processors, walltime, earliest)
             if anchor > start_by:
@@ -189,7 +191,7 @@ class S3:
         start = int(self._place(self._profile, processors, walltime, earliest))
         assert start != NEVER, "the last frame of the profile is the whole machine"
         entry = self._new(processors, walltime, start, "queued", earliest)
-        self._waiting.add(entry)
+        self._waiting.add(entry, int(self._profile.numbers[STAMP]))
         return entry
 
     def reserve(self, processors: int, start: int, walltime: int, *, start_by: int | None = None) -> Entry:
@@ -209,14 +211,14 @@ class S3:
         latest = start if start_by is None else start_by
         if latest < start:
             raise BadInput(f"start_by {latest}: is before the reservation's start {start}")
-        self._profile = with_room(self._profile, 2)
+        self._profile = with_rows(self._profile, 2)
         anchor = self.anchor(processors, walltime, start)
         if anchor > latest:
             raise StalePlan(
                 f"{processors} processors are not free for {walltime} s from {iso_time(start)}; the first such slot "
                 f"starts {duration_text(anchor - start)} later, at {iso_time(anchor)}; nothing was reserved"
             )
-        self._give_back(self._profile, anchor, anchor + walltime, -processors)
+        self._take(self._profile, anchor, anchor + walltime, processors)
         entry = self._new(processors, walltime, anchor, "reserved", start)
         self._waiting.add(entry)
         return entry
@@ -236,7 +238,7 @@ class S3:
             raise Conflict(f"job {id} is running; it leaves the schedule when its processors are free")
         self._withdraw([entry])
         self._release(entry.start, entry.end, entry.processors)
-        self._promote_queue([(entry.start, entry.end)])
+        self._promote_queue()
         return entry
 
     def step(self, now: int, ended: Iterable[int] = ()) -> list[Entry]:
@@ -264,7 +266,7 @@ class S3:
             else:
                 for entry in early:
                     self._release(now, entry.end, entry.processors)
-            self._promote_queue([(now, entry.end) for entry in early])
+            self._promote_queue()
         return self._start_due()
 
     def resize(self, processors: int) -> Resized:
@@ -310,11 +312,12 @@ class S3:
             else:
                 self._waiting.add(entry)
         self._most_in_use = max(self.processors, self.in_use)
-        self._settled = LATEST  # nobody knows whether it was
         evicted = self._evict()
-        self._profile = profile_left_by(self.entries.values(), self.processors, self.now)
-        if evicted or self._impossible() or bool((self._profile.free < 0).any()):
+        profile = profile_left_by(self.entries.values(), self.processors, self.now)
+        if evicted or self._impossible() or bool((profile.free < 0).any()):
             self._repair(after_outage=True)
+        else:
+            self._profile = self._indexed(profile)
         return evicted
 
     def take_changed(self) -> list[Entry]:
@@ -329,18 +332,19 @@ class S3:
         other.version, other._last_id = self.version, self._last_id
         other.entries = {id: replace(entry) for id, entry in self.entries.items()}
         other.broken = list(self.broken)
-        other._profile = Profile(*(array.copy() for array in self._profile))
+        other._profile = Blocks(*(array.copy() for array in self._profile))
         other._waiting = self._waiting.copy(other.entries)
         other._running = self._running.copy(other.entries)
-        other._most_in_use, other._settled = self._most_in_use, self._settled
+        other._most_in_use = self._most_in_use
         return other
 
     # ---------------------------------------------------------------------------------------------- verify
 
     def check(self) -> None:
         """Raise `AssertionError` if the schedule contradicts itself."""
+        check_blocks(self._profile, self.processors)
         check_schedule(
-            self._profile,
+            profile_in(self._profile),
             self._waiting,
             self._running,
             self.entries,
@@ -386,24 +390,26 @@ class S3:
         return evicted
 
     def _release(self, start: int, end: int, processors: int) -> None:
-        self._profile = with_room(self._profile, 2)
+        self._profile = with_rows(self._profile, 2)
         self._give_back(self._profile, start, end, processors)
         self.version += 1
 
+    def _indexed(self, profile: Profile) -> Blocks:
+        """Return a profile that was made anew; nobody who waits is known to start as early as it can."""
+        self._waiting.look_again()
+        count = int(profile.used[0])
+        return blocks_of(profile.starts[:count], profile.free[:count], self.processors)
+
     def _rebuild(self) -> None:
-        self._profile = profile_left_by(self.entries.values(), self.processors, self.now)
+        self._profile = self._indexed(profile_left_by(self.entries.values(), self.processors, self.now))
         self.version += 1
 
-    def _promote_queue(self, freed: list[tuple[int, int]] | None = None) -> None:
-        """Promote, where `freed` are the spans in which processors were given back; None if that is not known."""
-        if freed is None or self.soonest < self._settled:
-            freed = [(self.now, _FOR_EVER)]
-        self._settled = self.soonest
+    def _promote_queue(self) -> None:
         waiting = self._waiting
         # A job that is taken out may show two ends of others that its own had hidden, and adds two where it is put.
-        self._profile = with_room(self._profile, 4 * len(waiting.jobs) + 4)
+        self._profile = with_rows(self._profile, 4 * len(waiting.jobs) + 4)
         before = waiting.starts.copy()
-        if self._promote(self._profile, waiting.queue, self.soonest, np.array(freed, np.int64)):
+        if self._promote(self._profile, waiting.queue, self.soonest, UNTIL_NOTHING_MOVES):
             for entry in waiting.read_starts(before):
                 entry.promise = min(entry.promise, entry.start)
                 self._changed.add(entry.id)
@@ -432,7 +438,7 @@ class S3:
         self._changed |= self._running.outlast(self.now)
         waiting = self._waiting.entries
         promised = {e.id: e.promise for e in waiting}
-        self._profile, moved = repair(
+        profile, moved = repair(
             self._running.entries.values(),
             waiting,
             self.processors,
@@ -443,6 +449,7 @@ class S3:
         )
         self._changed |= {e.id for e in moved}
         self._waiting.write_starts()
+        self._profile = self._indexed(profile)
         self.version += 1
         self._promote_queue()
         for e in moved:

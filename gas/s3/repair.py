@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import compiled, kernel
-from gas.profile import Profile, fits, take, with_room
+from gas.profile import Profile, earliest_fit, fits, take, with_room
 from gas.s3.entries import Entry, profile_left_by
-from gas.s3.placing import place
 
 __all__ = ["keep_starts", "place_in_turn", "repair"]
 
@@ -90,4 +89,5 @@ def place_in_turn(
 ) -> None:
     """Put one after the other into its first slot from `starts` on, and note there where that is."""
     for i in range(len(starts)):
-        starts[i] = place(profile, processors[i], walltimes[i], starts[i])
+        starts[i] = earliest_fit(profile, processors[i], walltimes[i], starts[i])
+        take(profile, starts[i], starts[i] + walltimes[i], processors[i])

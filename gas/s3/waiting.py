@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.s3.entries import Entry
-from gas.s3.placing import Queue, empty_queue, with_queue_room
+from gas.s3.placing import NOT_LOOKED_AT, Queue, empty_queue, with_queue_room
 
 __all__ = ["Waiting"]
 
@@ -81,8 +81,11 @@ class Waiting:
 
     # ---------------------------------------------------------------------------------------------- change
 
-    def add(self, entry: Entry) -> None:
-        """Add an entry that was submitted after all the others."""
+    def add(self, entry: Entry, seen: int = NOT_LOOKED_AT) -> None:
+        """Add an entry that was submitted after all the others.
+
+        `seen` is the stamp of the profile at which it starts as early as it can.
+        """
         if self._first is not None:
             self._first = min(self._first, entry.start)
         if entry.state == "reserved":
@@ -92,6 +95,7 @@ class Waiting:
         i = len(self.jobs)
         queue.processors[i], queue.walltime[i] = entry.processors, entry.walltime
         queue.earliest[i], queue.start[i] = entry.earliest, entry.start
+        queue.seen[i], queue.level[i], queue.job[i] = seen, entry.processors.bit_length() - 1, entry.id
         queue.used[0] += 1
         self.jobs.append(entry)
 
@@ -109,7 +113,7 @@ class Waiting:
             first, count = min(gone), len(self.jobs)
             left = np.ones(count - first, np.bool_)
             left[np.array(gone) - first] = False
-            for column in self.queue[:4]:
+            for column in self.queue[:-1]:
                 column[first : count - len(gone)] = column[first:count][left]
             self.queue.used[0] = count - len(gone)
             for i in sorted(gone, reverse=True):
@@ -131,6 +135,10 @@ class Waiting:
         """Bring the arrays up to date with the starts of the jobs."""
         self.queue.start[: len(self.jobs)] = [e.start for e in self.jobs]
         self._first = None
+
+    def look_again(self) -> None:
+        """Let nobody be known to start as early as it can."""
+        self.queue.seen[:] = NOT_LOOKED_AT
 
     def copy(self, entries: dict[int, Entry]) -> Waiting:
         """Return an independent copy that holds the entries given by id."""

@@ -1,159 +1,418 @@
-"""Frames in blocks, beside the same profile in its two arrays."""
+"""The profile in blocks, beside the same profile in two arrays."""
+
+import functools
 
 import numpy as np
 import pytest
+from blocks_and_arrays import FORMS, Both, make_blocks_small
+from hypothesis import assume, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from strategies import TODAY, frames
 
-from gas.compiled import compiled
-from gas.profile import Profile, earliest_fit, empty_profile, fits, give_back, take
-from gas.s3.blocks import WIDTH, change, earlier_start, gather, packed, roomy, spread
+from gas.profile import earliest_fit, free_at, profile_of
+from gas.s3 import blocks as module
+from gas.s3.blocks import (
+    BEGIN,
+    FRAMES,
+    FREE,
+    GIVEN_MOST,
+    GIVEN_UNTIL,
+    HEAD,
+    LEAST,
+    LENGTH,
+    MOST,
+    NEWEST,
+    ROWS,
+    STAMP,
+    STAMPED,
+    START,
+    UNKNOWN,
+    USED,
+    WIDTH,
+    block_at,
+    blocks_of,
+    check,
+    empty_blocks,
+    forget,
+    frame_at,
+    give_back,
+    level_of,
+    profile_in,
+    room_for,
+    take,
+    with_rows,
+)
+from gas.s3.holes import given_since
 
 MACHINE = 20
-LONGEST = 60
+SPAN = 4000
+
+forms = pytest.mark.parametrize("form", FORMS)
 
 
-class Both:
-    """A profile with some jobs in it, once as arrays and once in blocks; stamp 1 is on all of it, 2 is the next."""
-
-    def __init__(self, seed, span, form=lambda kernel: kernel):
-        self.random = random = np.random.default_rng(seed)
-        self.form = form
-        self.profile = empty_profile(MACHINE, 0, room=5000)
-        self.held = []
-        for _ in range(6 * span // LONGEST):
-            self.hold(int(random.integers(0, span)), int(random.integers(1, LONGEST)), int(random.integers(1, 9)))
-        count = int(self.profile.used[0])
-        stamps = np.ones(count, np.int64)
-        frames = self.profile.starts[:count], self.profile.free[:count]
-        self.blocks = form(spread)(*frames, stamps, MACHINE.bit_length(), LONGEST)
-        self.stamp = 1
-        self.packed = 0
-
-    def hold(self, start, walltime, processors):
-        possible = fits(self.profile, start, walltime, processors)
-        if possible:
-            take(self.profile, start, start + walltime, processors)
-            self.held.append((start, walltime, processors))
-        return possible
-
-    def change(self, start, end, processors):
-        if not self.form(roomy)(self.blocks):
-            self.blocks = self.form(packed)(self.blocks)
-            self.packed += 1
-        self.stamp += processors > 0
-        self.form(change)(self.blocks, start, end, processors, self.stamp)
-
-    def place_somebody(self, span):
-        job = [int(x) for x in self.random.integers([1, 1, 1], [span, LONGEST, 9])]
-        if self.hold(*job):
-            self.change(job[0], job[0] + job[1], -job[2])
-
-    def remove_somebody(self):
-        start, walltime, processors = self.held.pop(int(self.random.integers(len(self.held))))
-        give_back(self.profile, start, start + walltime, processors)
-        self.change(start, start + walltime, processors)
-
-    def frames(self):
-        found = np.zeros((3, 5000), np.int64)
-        count = self.form(gather)(self.blocks, *found)
-        return found[0, :count].tolist(), found[1, :count].tolist()
-
-    def expected_frames(self):
-        count = int(self.profile.used[0])
-        return self.profile.starts[:count].tolist(), self.profile.free[:count].tolist()
-
-    def earliest(self, job, first):
-        """Return where a job would start if it were taken out and put back."""
-        start, walltime, processors = job
-        without = Profile(*(array.copy() for array in self.profile))
-        give_back(without, start, start + walltime, processors)
-        return earliest_fit(without, processors, walltime, first)
-
-    def earlier(self, job, first, since):
-        start, walltime, processors = job
-        level = processors.bit_length() - 1
-        return self.form(earlier_start)(self.blocks, processors, level, walltime, first, start, since)
+@pytest.fixture
+def small(monkeypatch):
+    make_blocks_small(monkeypatch)
 
 
-@pytest.mark.parametrize("span", [30, 300, 3000])
-def test_spread_and_gathered_frames_are_what_they_were(span):
-    both = Both(1, span)
-    assert both.frames() == both.expected_frames()
+def crowded(seed, form="plain", span=SPAN, jobs=1500, **options):
+    """Return a profile with many small jobs held in it: some hundred frames."""
+    both = Both(MACHINE, 0, form=form, **options)
+    random = np.random.default_rng(seed)
+    for start, lasts, processors in random.integers([0, 1, 1], [span, 60, 9], (jobs, 3)).tolist():
+        both.hold(start, start + lasts, processors)
+    return both, random
 
 
-@pytest.mark.parametrize("form", [lambda kernel: kernel, compiled], ids=["plain", "compiled"])
-@pytest.mark.parametrize("span", [150, 2000])
-def test_what_is_taken_and_given_back_in_blocks_is_as_in_arrays(form, span):
-    both = Both(2, span, form)
+def blocks_in(both):
+    return int(both.blocks.numbers[USED] - both.blocks.numbers[HEAD])
+
+
+# -------------------------------------------------------------------------------------------------------------- build
+
+
+@pytest.mark.parametrize("count", [1, 2, 19, 20, 21, 400, 5000])
+def test_frames_put_into_blocks_and_taken_out_are_what_they_were(count):
+    starts, free = -300 + 7 * np.arange(count), np.arange(count) % 5
+    blocks = blocks_of(starts, free, 4)
+    check(blocks, 4)
+    found = profile_in(blocks, room=17)
+    assert (found.starts[:count].tolist(), found.free[:count].tolist()) == (starts.tolist(), free.tolist())
+    assert found.used[0] == count
+    assert len(found.starts) == max(count, 17)
+
+
+@pytest.mark.parametrize("now", [0, -5, TODAY])
+def test_an_idle_machine_is_one_frame(now):
+    found = profile_in(empty_blocks(8, now))
+    assert (found.starts.tolist(), found.free.tolist()) == ([now], [8])
+
+
+def test_a_profile_taken_out_of_blocks_is_a_copy():
+    blocks = empty_blocks(8, 0)
+    found = profile_in(blocks)
+    found.free[0] = 3
+    assert profile_in(blocks).free[0] == 8
+
+
+@pytest.mark.parametrize(("processors", "level"), [(1, 0), (2, 1), (3, 1), (4, 2), (7, 2), (8, 3), (1000, 9)])
+def test_the_level_of_a_job_is_the_power_of_two_not_above_it(processors, level):
+    assert level_of(processors) == level
+
+
+# -------------------------------------------------------------------------------------------------------------- change
+
+
+@forms
+@pytest.mark.parametrize(("span", "steps"), [(30, 300), (400, 300), (20_000, 900)])
+def test_whatever_is_taken_given_back_and_forgotten_is_so_in_arrays_too(form, span, steps):
+    for seed in range(3 if steps < 500 else 1):
+        random = np.random.default_rng(seed)
+        both = Both(MACHINE, int(random.choice([0, -100, TODAY])), form=form, walltime=int(random.choice([1, 60, 9000])))
+        blocks = 0
+        for _ in range(steps):
+            what = random.random()
+            if what < 0.65 or not both.held:
+                start, lasts, processors = random.integers([0, 1, 1], [span, 60, 9]).tolist()
+                both.hold(both.begin + start, both.begin + start + lasts, processors)
+            elif what < 0.95:
+                span_held = both.held[int(random.integers(len(both.held)))]
+                both.let_go(span_held, both.begin + 10 if random.random() < 0.2 else None)
+            else:
+                both.forget(both.begin + int(random.integers(0, 9)))
+            both.assert_same()
+            blocks = max(blocks, blocks_in(both))
+        assert blocks >= {30: 1, 400: 2, 20_000: 25}[span]
+
+
+@forms
+def test_hundreds_of_blocks_split_and_are_packed_and_grow(form):
+    both = Both(MACHINE, 0, form=form, room=20_000)
+    rows = len(both.blocks.order)
+    random = np.random.default_rng(1)
     most = 0
-    for step in range(400):
-        if both.random.random() < 0.55:
-            both.place_somebody(span)
-        elif both.held:
-            both.remove_somebody()
-        most = max(most, int(both.blocks.sizes[0]))
-        if step % 5 == 0:
-            assert both.frames() == both.expected_frames()
-    assert most > 1
+    for step, start in enumerate(random.permutation(2500).tolist()):
+        both.hold(5 * start, 5 * start + 3, 1 + start % 7)
+        if step % 100 == 0:
+            both.assert_same()
+            most = max(most, blocks_in(both))
+    assert most > 5000 / WIDTH
+    assert len(both.blocks.order) > 4 * rows
+    for step in range(len(both.held)):
+        both.let_go(both.held[-1 - step // 7 % len(both.held)])
+        if step % 100 == 0:
+            both.forget(both.begin + 300)
+            both.held = [span for span in both.held if span[0] >= both.begin]
+            both.assert_same()
+        if not both.held:
+            break
+    assert both.frames_in_blocks()[1][-1] == MACHINE
 
 
-def test_blocks_that_are_full_split_and_are_packed_when_their_rows_run_out():
-    both = Both(3, 100)
-    assert both.blocks.sizes[0] < 6
-    for start in range(200, 4400, 4):
-        both.hold(start, 2, 1)
-        both.change(start, start + 2, -1)
-    assert both.packed > 1
-    assert both.blocks.sizes[0] > 2000 // WIDTH
-    assert both.frames() == both.expected_frames()
+def test_what_lies_before_the_beginning_is_left_out():
+    both = Both(4, 100)
+    both.hold(100, 120, 4)
+    both.forget(110)
+    both.give_back(90, 115, 2)
+    both.assert_same()
+    assert both.frames_in_blocks() == ([110, 115, 120], [2, 0, 4])
+    both.give_back(90, 110, 2)  # all of it is past
+    both.assert_same()
+    assert both.blocks.numbers[STAMP] == 1
 
 
-@pytest.mark.parametrize("form", [lambda kernel: kernel, compiled], ids=["plain", "compiled"])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_job_starts_earlier_where_it_would_be_put_if_it_were_taken_out(form, seed):
-    both = Both(seed, 1500, form)
-    earlier = 0
-    for job in list(both.held):
-        for first in {0, job[0] // 2, max(0, job[0] - 7)} - {job[0]}:
-            expected = both.earliest(job, first)
-            assert both.earlier(job, first, 0) == expected
-            earlier += expected < job[0]
-    assert earlier > 20
+def test_an_empty_span_changes_nothing():
+    both = Both(4, 0)
+    both.hold(5, 10, 2)
+    both.take(7, 7, 2)
+    both.give_back(8, 8, 2)
+    both.give_back(9, 6, 2)
+    both.assert_same()
+    assert both.blocks.numbers[STAMP] == 0
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_who_fitted_nowhere_is_only_looked_for_where_processors_were_given_back_since(seed):
-    both = Both(seed, 1500)
-    # All are seen in turn, as a promotion does, with a removal now and then: what each saw last is its stamp.
-    seen = {}
-    for _ in range(6):
-        for job in sorted(both.held):
-            since = seen.get(job, 0)
-            expected = both.earliest(job, 0)
-            if job[0] > 0:
-                assert both.earlier(job, 0, since) == expected
-            if expected < job[0]:
-                both.held.remove(job)
-                give_back(both.profile, job[0], job[0] + job[1], job[2])
-                both.change(job[0], job[0] + job[1], job[2])
-                assert both.hold(expected, job[1], job[2])
-                both.change(expected, expected + job[1], -job[2])
-                seen.pop(job, None)
-                job = (expected, *job[1:])
-            seen[job] = both.stamp
-        both.remove_somebody()
-        both.remove_somebody()
-    assert both.stamp > 50
+def test_a_profile_that_is_forgotten_beyond_all_its_frames_is_its_last_one():
+    both, _ = crowded(1)
+    assert blocks_in(both) > 10
+    both.forget(SPAN + 1000)
+    both.assert_same()
+    assert both.frames_in_blocks() == ([SPAN + 1000], [MACHINE])
+    assert blocks_in(both) == 1
 
 
-def test_holes_in_which_nothing_was_given_back_are_passed_over():
-    both = Both(4, 0)  # idle
-    for start, walltime, processors in [(500, 400, MACHINE - 1), (1990, 10, MACHINE), (2000, 50, 2)]:
-        assert both.hold(start, walltime, processors)
-        both.change(start, start + walltime, -processors)
-    job = (2000, 50, 2)
-    assert both.earlier(job, 0, since=0) == 0
-    assert both.earlier(job, 0, since=1) == 2000
-    both.change(600, 700, 1)
-    assert both.earlier(job, 0, since=1) == 600
-    assert both.earlier(job, 650, since=1) == 650
-    assert both.earlier(job, 0, since=2) == 2000
+def test_time_does_not_go_back():
+    both, _ = crowded(2, jobs=50)
+    both.forget(300)
+    before = both.frames_in_blocks()
+    both.forget(200)
+    assert both.frames_in_blocks() == before
+    assert both.blocks.numbers[BEGIN] == 300
+
+
+def test_many_frames_forgotten_and_made_in_turn_need_no_more_room():
+    both = Both(MACHINE, 0, room=300)
+    rows = len(both.blocks.order)
+    for now in range(0, 30_000, 10):
+        both.hold(now + 50, now + 53, 1 + now // 10 % 3)
+        both.forget(now)
+    both.assert_same()
+    assert len(both.blocks.order) == rows
+
+
+# ---------------------------------------------------------------------------------------------------------------- room
+
+
+@pytest.mark.parametrize("frames", [1, 2, 50, 5000])
+def test_blocks_with_room_for_so_many_frames_more_hold_them(frames):
+    # In the worst order: the frames come one after the other into the same block, and each block splits at once.
+    both = Both(1, 0)
+    for start in range(100, 140, 4):
+        both.hold(start, start + 2, 1)
+    before = both.frames_in_blocks()
+    both.blocks = with_rows(both.blocks, frames)
+    assert both.frames_in_blocks() == before
+    rows = len(both.blocks.order)
+    for i in range(frames // 2):
+        take(both.blocks, 200_000 - 4 * i, 200_002 - 4 * i, 1)
+    check(both.blocks, 1)
+    assert len(both.blocks.order) == rows
+    assert both.blocks.numbers[FRAMES] == len(before[0]) + frames // 2 * 2
+
+
+def test_blocks_that_have_room_stay_as_they_are():
+    blocks = empty_blocks(4, 0, frames=100)
+    assert room_for(blocks, 101)
+    assert with_rows(blocks, 100) is blocks
+    assert not room_for(blocks, 10_000)
+    assert len(with_rows(blocks, 10_000).order) > len(blocks.order)
+
+
+def test_larger_blocks_know_the_stamps_and_the_holes_that_the_smaller_ones_knew():
+    both, _ = crowded(3)
+    for held in both.held[::9]:
+        both.let_go(held)
+    smaller = both.blocks
+    larger = with_rows(smaller, 50_000)
+    assert larger is not smaller
+    check(larger, MACHINE)
+    used = int(smaller.numbers[ROWS])
+    assert (larger.table[:used] == smaller.table[:used]).all()
+    assert (larger.frames[:used] == smaller.frames[:used]).all()
+    assert (larger.numbers == smaller.numbers).all()
+
+
+# -------------------------------------------------------------------------------------------------------------- stamps
+
+
+def test_the_stamp_of_an_instant_is_at_least_that_of_the_last_change_that_gave_back_there():
+    for seed in range(5):
+        both, random = crowded(seed, span=600, jobs=200)
+        stamps = np.zeros(2000, np.int64)
+        for _ in range(150):
+            if random.random() < 0.5 and both.held:
+                start, end, processors = both.held[int(random.integers(len(both.held)))]
+                both.let_go((start, end, processors))
+                stamps[max(start, both.begin) : end] = both.blocks.numbers[STAMP]
+            else:
+                start, lasts, processors = random.integers([0, 1, 1], [600, 60, 9]).tolist()
+                both.hold(start, start + lasts, processors)
+            if random.random() < 0.05:
+                both.forget(both.begin + 5)
+            blocks = both.blocks
+            for instant in random.integers(both.begin, 700, 20).tolist():
+                row = blocks.order[block_at(blocks, instant)]
+                stamp = blocks.frames[row, STAMPED, frame_at(blocks, row, instant)]
+                assert stamps[instant] <= stamp <= blocks.table[row, NEWEST] <= blocks.numbers[STAMP]
+                # ... and by time, where nothing that was given back is missed.
+                assert stamps[instant] == 0 or given_since(blocks, instant, stamps[instant] - 1)
+                assert not given_since(blocks, instant, blocks.numbers[STAMP])
+
+
+@pytest.mark.parametrize("walltime", [1, 50, 80_000])
+@pytest.mark.parametrize(("start", "lasts"), [(-3000, 5), (0, 1023), (5, 1024), (7, 1025), (-50, 100_000)])
+def test_whoever_asks_learns_of_every_instant_at_which_processors_were_given_back(walltime, start, lasts):
+    # Also of spans longer than the ring of stamps.
+    blocks = empty_blocks(4, -5000, walltime=walltime)
+    take(blocks, start, start + lasts, 2)
+    assert not any(given_since(blocks, instant, 0) for instant in range(start, start + 100))
+    give_back(blocks, start, start + lasts, 2)
+    for instant in {start, start + lasts // 2, start + lasts - 1}:
+        assert given_since(blocks, instant, 0)
+        assert not given_since(blocks, instant, 1)
+    if walltime == 1 and lasts < 1000:  # the ring is no coarser than needed: steps of a second
+        assert not given_since(blocks, start + lasts, 0)
+
+
+def test_nobody_took_note_yet_of_what_may_have_been_given_back_before_the_beginning():
+    blocks = empty_blocks(7, 0)
+    assert blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]].tolist() == [7, UNKNOWN]
+
+
+def test_what_was_given_back_since_is_summed_up_by_its_most_free_processors_and_its_end():
+    blocks = empty_blocks(9, 0)
+    take(blocks, 0, 50, 8)
+    take(blocks, 30, 60, 1)
+    blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]] = 0, 0
+    take(blocks, 100, 200, 1)
+    assert blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]].tolist() == [0, 0]
+    give_back(blocks, 10, 40, 2)
+    assert blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]].tolist() == [3, 40]
+    give_back(blocks, 5, 12, 1)
+    assert blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]].tolist() == [4, 40]
+
+
+# --------------------------------------------------------------------------------------------------------------- verify
+
+
+def damaged(damage):
+    """Return blocks of some rows, `damage` done to them: it is told a row in the middle."""
+    both, _ = crowded(5, jobs=400)
+    for held in both.held[::5]:
+        both.let_go(held)
+    check(both.blocks, MACHINE)
+    row = int(both.blocks.order[blocks_in(both) // 2])
+    damage(both.blocks, row)
+    return both.blocks
+
+
+def set_in(array, *index, by):
+    array[index] += by
+
+
+DAMAGES = {
+    "a row stands in the order twice": lambda b, row: b.order.__setitem__(1, b.order[0]),
+    "a row was never given out": lambda b, row: b.order.__setitem__(1, b.numbers[ROWS]),
+    "frames, counted as": lambda b, row: set_in(b.numbers, FRAMES, by=1),
+    "starts do not ascend": lambda b, row: b.frames.__setitem__((row, START, 3), b.frames[row, START, 2]),
+    "least or most are others": lambda b, row: set_in(b.table, row, MOST, by=1),
+    "least or most are other": lambda b, row: set_in(b.table, row, LEAST, by=-1),
+    "a stamp is newer than its block knows": lambda b, row: b.frames.__setitem__(
+        (row, STAMPED, 1), b.table[row, NEWEST] + 1
+    ),
+    "a stamp is newer": lambda b, row: b.table.__setitem__((row, NEWEST), b.numbers[STAMP] + 1),
+}
+
+
+@pytest.mark.parametrize("found", DAMAGES)
+def test_check_finds_blocks_that_contradict_themselves(found):
+    with pytest.raises(AssertionError, match=found):
+        check(damaged(DAMAGES[found]), MACHINE)
+
+
+def test_check_finds_rows_out_of_order_and_frames_that_are_missing():
+    def swap(blocks, row):
+        blocks.order[[0, 1]] = blocks.order[[1, 0]]
+
+    def lose(blocks, row):
+        blocks.table[row, LENGTH] -= 1
+
+    with pytest.raises(AssertionError, match="starts do not ascend"):
+        check(damaged(swap), MACHINE)
+    with pytest.raises(AssertionError, match="frames, counted as"):
+        check(damaged(lose), MACHINE)
+
+
+@pytest.mark.parametrize(("by", "found"), [(MACHINE + 1, "more free than the machine's 20"), (-MACHINE - 1, "negative")])
+def test_check_finds_what_is_no_profile_though_the_index_agrees(by, found):
+    def damage(blocks, row):
+        blocks.frames[row, FREE, : blocks.table[row, LENGTH]] += by
+        blocks.table[row, [LEAST, MOST]] += by
+
+    with pytest.raises(AssertionError, match=found):
+        check(damaged(damage), MACHINE)
+
+
+def test_check_finds_no_block_at_all():
+    blocks = empty_blocks(3, 0)
+    blocks.numbers[USED] = 0
+    with pytest.raises(AssertionError, match="twice"):
+        check(blocks, 3)
+
+
+# ------------------------------------------------------------------------------------------------------- state machine
+
+
+class Blocks(RuleBasedStateMachine):
+    """Anything that can be done to a profile in blocks of four frames, in any order, beside arrays."""
+
+    @initialize(profile=frames(most_frames=12))
+    def begin(self, profile):
+        self.patch = pytest.MonkeyPatch()
+        make_blocks_small(self.patch)
+        self.both = Both(8, profile[0][0], starts=profile[0], free=profile[1])
+
+    def teardown(self):
+        if hasattr(self, "patch"):
+            self.patch.undo()
+
+    @rule(after=st.integers(0, 60), lasts=st.integers(1, 25), share=st.floats(0, 1))
+    def hold(self, after, lasts, share):
+        start = self.both.begin + after
+        free = min(int(free_at(self.both.flat, t)) for t in range(start, start + lasts))
+        if free:
+            assert self.both.hold(start, start + lasts, 1 + round(share * (free - 1)))
+
+    @precondition(lambda self: self.both.held)
+    @rule(which=st.integers(0), kept=st.integers(0, 5))
+    def let_go(self, which, kept):
+        span = self.both.held[which % len(self.both.held)]
+        assume(span[0] + kept < span[1])
+        self.both.let_go(span, span[0] + kept)
+
+    @rule(seconds=st.integers(0, 15))
+    def time_moves_on(self, seconds):
+        self.both.forget(self.both.begin + seconds)
+
+    @rule(frames=st.integers(1, 60))
+    def make_room(self, frames):
+        self.both.blocks = with_rows(self.both.blocks, frames)
+        assert room_for(self.both.blocks, self.both.blocks.numbers[FRAMES] + frames)
+
+    @invariant()
+    def are_the_same(self):
+        self.both.assert_same()
+
+
+TestBlocks = Blocks.TestCase
+TestBlocks.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -1,30 +1,78 @@
-"""Placing and promoting on arrays: against free processors second by second, and against the plain passes."""
+"""Placing and promoting in blocks: against free processors second by second, and against the plain passes on arrays."""
 
 import numpy as np
 import pytest
+from blocks_and_arrays import FORMS, Both, make_blocks_small
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import Seconds
+from strategies import TODAY, Seconds
 
-from gas.compiled import compiled, kernel
-from gas.profile import NEVER, check, empty_profile, give_back, profile_of, take
-from gas.s3.placing import empty_queue, place, promote, with_queue_room
+from gas.compiled import kernel
+from gas.profile import NEVER, earliest_fit
+from gas.profile import give_back as give_back_in_arrays
+from gas.profile import take as take_in_arrays
+from gas.s3 import holes
+from gas.s3.blocks import STAMP, USED, blocks_of, check, empty_blocks, profile_in, with_rows
+from gas.s3.blocks import give_back as give_back_in_blocks
+from gas.s3.placing import (
+    AGAIN_FROM_THE_HEAD,
+    NOT_LOOKED_AT,
+    ONCE,
+    UNTIL_NOTHING_MOVES,
+    Queue,
+    append,
+    empty_queue,
+    place,
+    promote,
+    with_queue_room,
+)
 
 MACHINE = 6
 LATE = 400
-ANYWHERE = np.array([[0, LATE]])  # processors were given back
+WALKS = {"once": ONCE, "until-nothing-moves": UNTIL_NOTHING_MOVES, "again-from-the-head": AGAIN_FROM_THE_HEAD}
+
+walks = pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS.keys())
+
+
+@kernel
+def plainly_promoted(profile, queue, now, walk):
+    """What promotion is: who is not yet due is taken out and put back, in turn, and again as `walk` says."""
+    moves = 0
+    again = True
+    while again:
+        again = False
+        for i in range(queue.used[0]):
+            before, processors, walltime = queue.start[i], queue.processors[i], queue.walltime[i]
+            if before > now:
+                give_back_in_arrays(profile, before, before + walltime, processors)
+                start = earliest_fit(profile, processors, walltime, max(now, queue.earliest[i]))
+                take_in_arrays(profile, start, start + walltime, processors)
+                queue.start[i] = start
+                if start != before:
+                    moves += 1
+                    again = walk != ONCE
+                    if walk == AGAIN_FROM_THE_HEAD:
+                        break
+    return moves
+
+
+def starts(queue):
+    return queue.start[: queue.used[0]].tolist()
+
+
+# ------------------------------------------------------------------------------------------------- second by second
 
 jobs = st.tuples(st.integers(1, MACHINE), st.integers(1, 9), st.integers(0, 40), st.booleans())
 
 
 def make(queued, now):
-    """Return profile and queue of jobs (processors, walltime, earliest, start)."""
-    profile, queue = empty_profile(MACHINE, now, room=200), empty_queue(40)
-    for i, job in enumerate(queued):
-        queue.processors[i], queue.walltime[i], queue.earliest[i], queue.start[i] = job
-        take(profile, job[3], job[3] + job[1], job[0])
-    queue.used[0] = len(queued)
-    return profile, queue
+    """Return the profile, and the queue of jobs (processors, walltime, earliest, start) that nobody has looked at."""
+    both, queue = Both(MACHINE, now), empty_queue(40)
+    for i, (processors, walltime, earliest, start) in enumerate(queued):
+        both.take(start, start + walltime, processors)
+        append(queue, both.blocks, i, processors, walltime, earliest, start)
+    queue.seen[:] = NOT_LOOKED_AT
+    return with_rows(both.blocks, 4 * len(queued)), queue
 
 
 def oracle(queued, now):
@@ -44,7 +92,7 @@ def schedules(draw):
     return queued, draw(st.integers(0, min((job[3] for job in queued), default=0)))
 
 
-def revised(queued, now):
+def revised(queued, now, stop_at_a_move=False):
     """One pass: every job not yet due is taken out and put back at its first second."""
     queued = list(queued)
     for i, (processors, walltime, earliest, start) in enumerate(queued):
@@ -52,191 +100,324 @@ def revised(queued, now):
             others = oracle(queued[:i] + queued[i + 1 :], now)
             first = others.first_fit(processors, walltime, max(now, earliest))
             queued[i] = (processors, walltime, earliest, first)
+            if stop_at_a_move and first != start:
+                break
     return queued
 
 
-def promoted(queued, now):
-    while (again := revised(queued, now)) != queued:
+def promoted(queued, now, walk):
+    if walk == ONCE:
+        return revised(queued, now)
+    while (again := revised(queued, now, walk == AGAIN_FROM_THE_HEAD)) != queued:
         queued = again
     return queued
 
 
-@kernel
-def plainly_promoted(profile, queue, now):
-    """What promotion is: passes, in which every job not yet due is taken out and put back, until nothing moves."""
-    moves, again = 0, True
-    while again:
-        again = False
-        for i in range(queue.used[0]):
-            before, processors, walltime = int(queue.start[i]), int(queue.processors[i]), int(queue.walltime[i])
-            if before > now:
-                give_back(profile, before, before + walltime, processors)
-                queue.start[i] = place(profile, processors, walltime, max(now, int(queue.earliest[i])))
-                if queue.start[i] != before:
-                    moves, again = moves + 1, True
-    return moves
+def assert_holds(blocks, queued, now):
+    found = profile_in(blocks)
+    assert list(zip(found.starts.tolist(), found.free.tolist(), strict=True)) == oracle(queued, now).steps()
 
 
-def copies(*tuples):
-    return [type(given)(*(array.copy() for array in given)) for given in tuples]
-
-
-def assert_same(profile, queue, other_profile, other_queue):
-    assert starts(queue) == starts(other_queue)
-    count = int(profile.used[0])
-    assert count == other_profile.used[0]
-    assert profile.starts[:count].tolist() == other_profile.starts[:count].tolist()
-    assert profile.free[:count].tolist() == other_profile.free[:count].tolist()
-
-
-def starts(queue):
-    return queue.start[: queue.used[0]].tolist()
-
-
-def assert_holds(profile, queued, now):
-    check(profile, MACHINE)
-    count = int(profile.used[0])
-    frames = list(zip(profile.starts[:count].tolist(), profile.free[:count].tolist(), strict=True))
-    assert frames == oracle(queued, now).steps()
-
-
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(schedules(), st.integers(1, MACHINE), st.integers(1, 9), st.integers(0, 30))
 def test_a_job_is_placed_in_the_first_slot_that_it_fits(schedule, processors, walltime, not_before):
     queued, _ = schedule
-    profile, _ = make(queued, 0)
-    start = place(profile, processors, walltime, not_before)
+    blocks, _ = make(queued, 0)
+    start = place(blocks, processors, walltime, not_before)
     assert start == oracle(queued, 0).first_fit(processors, walltime, not_before)
-    assert_holds(profile, [*queued, (processors, walltime, 0, start)], 0)
+    assert_holds(blocks, [*queued, (processors, walltime, 0, start)], 0)
 
 
 def test_what_fits_nowhere_takes_nothing():
-    profile = profile_of([0, 10], [4, 2], room=8)
-    assert place(profile, 3, 11, 0) == NEVER
-    assert (profile.starts[:2].tolist(), profile.free[:2].tolist(), profile.used[0]) == ([0, 10], [4, 2], 2)
+    blocks = blocks_of(np.array([0, 10]), np.array([4, 2]), 4)
+    assert place(blocks, 3, 11, 0) == NEVER
+    found = profile_in(blocks)
+    assert (found.starts.tolist(), found.free.tolist()) == ([0, 10], [4, 2])
 
 
-@settings(max_examples=300, deadline=None)
+@walks
+@settings(max_examples=150, deadline=None)
 @given(schedules())
-def test_promotion_goes_on_until_nothing_moves_and_makes_nobody_later(schedule):
+def test_promotion_is_the_passes_that_its_walk_says_and_makes_nobody_later(walk, schedule):
     queued, now = schedule
-    profile, queue = make(queued, now)
-    plain = copies(profile, queue)
-    moves = promote(profile, queue, now, ANYWHERE)
-    expected = promoted(queued, now)
-    assert moves == plainly_promoted(*plain, now)
+    blocks, queue = make(queued, now)
+    moves = promote(blocks, queue, now, walk)
+    expected = promoted(queued, now, walk)
     assert starts(queue) == [job[3] for job in expected]
     assert all(after[3] <= before[3] for before, after in zip(queued, expected, strict=True))
     assert (moves == 0) == (expected == queued)
-    assert_holds(profile, expected, now)
-    assert promote(profile, queue, now, ANYWHERE) == 0
+    assert_holds(blocks, expected, now)
+    if walk != ONCE:
+        assert promote(blocks, queue, now, walk) == 0
 
 
-def test_one_revision_is_not_always_enough():
-    def some_queue(seed):
+def test_the_walks_differ():
+    # One pass is not always enough, and who begins again at the head gives the first of the queue the first choice.
+    differing = set()
+    for seed in range(400):
         random = np.random.default_rng(seed)
         queued = []
         for _ in range(5):
             processors, walltime, later = (int(x) for x in random.integers([1, 1, 0], [7, 9, 30]))
             queued.append((processors, walltime, 0, oracle(queued, 0).first_fit(processors, walltime, later)))
-        return queued
-
-    queued = next(queue for queue in map(some_queue, range(1000)) if promoted(queue, 0) != revised(queue, 0))
-    profile, queue = make(queued, 0)
-    promote(profile, queue, 0, ANYWHERE)
-    assert starts(queue) != [job[3] for job in revised(queued, 0)]
+        found = []
+        for walk in WALKS.values():
+            blocks, queue = make(queued, 0)
+            promote(blocks, queue, 0, walk)
+            assert starts(queue) == [job[3] for job in promoted(queued, 0, walk)]
+            found.append(starts(queue))
+        differing |= {(i, j) for i in range(3) for j in range(i) if found[i] != found[j]}
+    assert len(differing) == 3
 
 
 def test_what_is_due_stays():
-    profile, queue = make([(6, 5, 0, 3), (6, 5, 0, 8)], 3)
-    assert promote(profile, queue, 3, ANYWHERE) == 0
-    profile, queue = make([(6, 5, 0, 3), (6, 5, 0, 8)], 2)
-    assert promote(profile, queue, 2, ANYWHERE) == 2
+    blocks, queue = make([(6, 5, 0, 3), (6, 5, 0, 8)], 3)
+    assert promote(blocks, queue, 3, UNTIL_NOTHING_MOVES) == 0
+    blocks, queue = make([(6, 5, 0, 3), (6, 5, 0, 8)], 2)
+    assert promote(blocks, queue, 2, UNTIL_NOTHING_MOVES) == 2
     assert starts(queue) == [2, 7]
 
 
-def waiting(random, count, processors=64, longest=400, held=(0, 0)):
-    """Return a profile and a queue of jobs that came one after the other, some of them for later.
+def test_who_was_just_placed_is_not_looked_at_until_processors_are_given_back():
+    blocks, queue = empty_blocks(MACHINE, 0), empty_queue()
+    for job in (1, 2):
+        append(queue, blocks, job, 4, 10, 0, place(blocks, 4, 10, 0))
+    assert (queue.job[:2].tolist(), queue.level[:2].tolist()) == ([1, 2], [2, 2])
+    assert queue.seen[:2].tolist() == [blocks.numbers[STAMP]] * 2
+    assert promote(blocks, queue, 0, UNTIL_NOTHING_MOVES) == 0
+    give_back_in_blocks(blocks, 4, 10, 4)  # the first ends early
+    assert promote(blocks, queue, 4, UNTIL_NOTHING_MOVES) == 1
+    assert starts(queue) == [0, 4]
 
-    ``held`` is (end, processors) of a job that runs.
+
+# ------------------------------------------------------------------------------------------------------ round by round
+
+
+class History:
+    """A machine and its queue over some rounds, kept in blocks and, by the plain passes, in arrays.
+
+    In each round time moves on, jobs start, end early and are withdrawn, others arrive, and the queue is promoted.
+    What a queue remembers from one promotion to the next is thus put to the test.
     """
-    profile, queue = empty_profile(processors, 0, room=8 * count + 50), empty_queue(count)
-    take(profile, 0, *held)
-    for i in range(count):
-        size = int(random.choice([1, 2, 4, 8, 16, 32, 64, int(random.integers(1, processors + 1))]))
-        walltime = int(random.integers(1, longest))
-        later = int(random.integers(0, 2000)) if random.random() < 0.1 else 0
-        queue.processors[i], queue.walltime[i], queue.earliest[i] = size, walltime, later
-        queue.start[i] = place(profile, size, walltime, later)
-        queue.used[0] += 1
-    return profile, queue
+
+    def __init__(self, seed, walk, *, form="plain", processors=9, longest=30, ahead=40, hint=50, now=0, room=500):
+        self.random = np.random.default_rng(seed)
+        self.walk, self.form = walk, FORMS[form]
+        self.longest, self.ahead = longest, ahead
+        self.both = Both(processors, now, form=form, walltime=hint, room=8 * room + 50)
+        self.queue, self.plain = empty_queue(room), empty_queue(room)
+        self.now = now
+        self.running = []  # (end, processors)
+        self.started = set()
+        self.jobs = 0
+        self.moves = 0
+
+    def whole(self, *bounds):
+        return int(self.random.integers(*bounds))
+
+    def size(self):
+        machine = self.both.processors
+        return min(machine, 1 << self.whole(machine.bit_length())) if self.random.random() < 0.5 else self.whole(
+            1, machine + 1
+        )
+
+    def arrive(self):
+        both, processors = self.both, self.size()
+        walltime = self.whole(1, self.longest * (20 if self.random.random() < 0.05 else 1) + 1)
+        later = self.now + (self.whole(self.ahead) if self.random.random() < 0.2 else 0)
+        both.blocks = with_rows(both.blocks, 2)
+        start = self.form(place)(both.blocks, processors, walltime, later)
+        assert start == self.form(earliest_fit)(both.flat, processors, walltime, later)
+        self.form(take_in_arrays)(both.flat, start, start + walltime, processors)
+        self.jobs += 1
+        for queue in (self.queue, self.plain):
+            self.form(append)(queue, both.blocks, self.jobs, processors, walltime, later, start)
+
+    def waiting(self):
+        return np.flatnonzero(self.queue.start[: self.queue.used[0]] > self.now).tolist()
+
+    def remove(self, places):
+        count = int(self.queue.used[0])
+        for queue in (self.queue, self.plain):
+            for column in queue[:-1]:
+                column[: count - len(places)] = np.delete(column[:count], places)
+            queue.used[0] = count - len(places)
+
+    def start_due(self):
+        gone = []
+        for i in np.flatnonzero(self.queue.start[: self.queue.used[0]] <= self.now).tolist():
+            if int(self.queue.job[i]) not in self.started:
+                self.started.add(int(self.queue.job[i]))
+                self.running.append((int(self.queue.start[i] + self.queue.walltime[i]), int(self.queue.processors[i])))
+            if self.random.random() < 0.3:  # the others stay for a while, with a start that is past
+                gone.append(i)
+        self.remove(gone)
+
+    def end_somebody(self):
+        end, processors = self.running.pop(self.whole(len(self.running)))
+        if end > self.now:
+            self.both.give_back(self.now, end, processors)
+
+    def withdraw_somebody(self):
+        i = int(self.random.choice(self.waiting()))
+        start, walltime, processors = (int(self.queue[column][i]) for column in (3, 1, 0))
+        self.both.give_back(start, start + walltime, processors)
+        self.remove([i])
+
+    def promote(self):
+        both, jobs = self.both, int(self.queue.used[0])
+        both.blocks = with_rows(both.blocks, 4 * jobs + 4)
+        moves = self.form(promote)(both.blocks, self.queue, self.now, self.walk)
+        assert moves == self.form(plainly_promoted)(both.flat, self.plain, self.now, self.walk)
+        assert starts(self.queue) == starts(self.plain)
+        self.moves += moves
+
+    def round(self, arrivals=4, longest_pause=6):
+        self.now += self.whole(longest_pause)
+        self.both.forget(self.now)
+        self.start_due()
+        for _ in range(self.whole(3)):
+            if self.running:
+                self.end_somebody()
+        for _ in range(self.whole(3)):
+            if self.waiting():
+                self.withdraw_somebody()
+        for _ in range(self.whole(arrivals)):
+            self.arrive()
+        if self.random.random() < 0.8:
+            self.promote()
+        self.both.assert_same()
 
 
-def some_leave(random, profile, queue, now):
-    """Take a few jobs that have not begun out of the queue, and return the spans that this leaves free."""
-    count, freed = int(queue.used[0]), []
-    gone = random.choice(np.flatnonzero(queue.start[:count] > now), int(random.integers(1, 4)), replace=False)
-    for i in gone.tolist():
-        start, end = int(queue.start[i]), int(queue.start[i] + queue.walltime[i])
-        give_back(profile, start, end, int(queue.processors[i]))
-        freed.append([start, end])
-    for column in queue[:4]:
-        column[: count - len(gone)] = np.delete(column[:count], gone)
-    queue.used[0] = count - len(gone)
-    return np.array(freed)
+@pytest.fixture(params=["whole-blocks", "records-always-asked", "small-blocks", "small-blocks-read"])
+def size(request, monkeypatch):
+    """How many frames a block holds, and whether few blocks are read rather than asked for their holes."""
+    if request.param == "records-always-asked":
+        monkeypatch.setattr(holes, "_FEW", 0)
+    elif request.param != "whole-blocks":
+        make_blocks_small(monkeypatch, few=0 if request.param == "small-blocks" else 3)
+    return request.param
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_looking_only_where_processors_were_given_back_leads_to_the_same_starts(seed):
-    random = np.random.default_rng(seed)
-    profile, queue = waiting(random, 120)
-    plain_profile, plain_queue = copies(profile, queue)
-    now, moved = 0, 0
-    while queue.used[0] > 60:
-        state = random.bit_generator.state
-        freed = some_leave(random, profile, queue, now)
-        random.bit_generator.state = state
-        some_leave(random, plain_profile, plain_queue, now)
-        moves = promote(profile, queue, now, freed)
-        assert moves == plainly_promoted(plain_profile, plain_queue, now)
-        assert_same(profile, queue, plain_profile, plain_queue)
-        moved += moves
-        now += int(random.integers(0, 30))  # who is due by then stays where it is, for good
-    assert moved > 50
+# Of each: the machine, the longest usual walltime (some are twenty times as long), how far ahead users ask for a start,
+# and the walltime that few exceed, as the blocks are told: sometimes far too little. Spans get longer than the ring.
+SURROUNDINGS = [
+    {"processors": 9, "longest": 30, "ahead": 40, "hint": 50},
+    {"processors": 1, "longest": 5, "ahead": 100, "hint": 1, "now": -1_000_000},
+    {"processors": 3, "longest": 30, "ahead": 10, "hint": 1},
+    {"processors": 17, "longest": 300, "ahead": 1000, "hint": 2, "now": TODAY},
+    {"processors": 9, "longest": 4, "ahead": 30, "hint": 1000},
+]
 
 
-@pytest.mark.parametrize("form", [lambda kernel: kernel, compiled], ids=["plain", "compiled"])
-def test_nearly_everybody_moves_when_a_large_job_ends_early(form):
-    count = 120 if form is not compiled else 2000
+@walks
+@pytest.mark.parametrize("surroundings", SURROUNDINGS, ids=lambda s: f"{s['processors']}-processors")
+def test_round_after_round_promotion_is_the_passes_that_its_walk_says(size, walk, surroundings):
+    moves = 0
+    for seed in range(6):
+        history = History(seed, walk, **surroundings)
+        for _ in range(5 + 3 * seed):
+            history.arrive()
+        for i in range(20):
+            history.round(arrivals=[3, 6, 10][seed % 3], longest_pause=60 if i % 7 == 6 else [2, 6, 20][i % 3])
+        moves += history.moves
+    assert moves > 100
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(list(WALKS.values())),
+    st.sampled_from([1, 2, 5, 8]),
+    st.sampled_from([1, 20, 300]),
+    st.sampled_from([3, 12, 60]),
+    st.lists(st.sampled_from([2, 4, 9, 40]), min_size=1, max_size=15),
+)
+def test_promotion_is_the_passes_that_its_walk_says_whatever_happened_before(
+    seed, walk, processors, hint, longest, pauses
+):
+    with pytest.MonkeyPatch.context() as patch:
+        make_blocks_small(patch)
+        history = History(seed, walk, processors=processors, hint=hint, longest=longest, ahead=2 * longest)
+        for pause in pauses:
+            history.round(arrivals=9, longest_pause=pause)
+
+
+@walks
+@pytest.mark.parametrize("hint", [100, 10_000])
+def test_long_queues_too(walk, hint):
+    history = History(hint, walk, form="compiled", processors=65, longest=400, ahead=5000, hint=hint, room=4000)
+    for _ in range(300 if walk == AGAIN_FROM_THE_HEAD else 1500):
+        history.arrive()
+    assert history.both.blocks.numbers[USED] > 10
+    for _ in range(25):
+        history.round(arrivals=30, longest_pause=50)
+    assert history.moves > 300
+
+
+@walks
+@pytest.mark.parametrize("form", FORMS)
+def test_nearly_everybody_moves_when_a_large_job_ends_early(form, walk):
+    count = 120 if form == "plain" or walk == AGAIN_FROM_THE_HEAD else 2000
     for seed, processors, longest in [(0, 64, 400), (1, 64, 30_000), (2, 1000, 50), (3, 65, 7)]:
-        random = np.random.default_rng(seed)
+        history = History(seed, walk, form=form, processors=processors, longest=longest, room=count)
         end = longest * count // 10
-        profile, queue = waiting(random, count, processors, longest, (end, processors // 2))
-        give_back(profile, 1, end, processors // 2)
-        plain_profile, plain_queue = copies(profile, queue)
-        moves = form(promote)(profile, queue, 1, np.array([[1, end]]))
-        assert moves == compiled(plainly_promoted)(plain_profile, plain_queue, 1) > count // 3
-        assert_same(profile, queue, plain_profile, plain_queue)
-        check(profile, processors)
+        history.both.take(0, end, processors // 2)
+        for _ in range(count):
+            history.arrive()
+        history.now = 1
+        history.both.forget(1)
+        history.both.give_back(1, end, processors // 2)
+        history.promote()
+        assert history.moves > count // 3
+        history.both.assert_same()
+
+
+def test_whoever_is_behind_a_move_is_still_looked_at_wherever_processors_were_given_back_before_it():
+    # The first of the queue asks for what the second gave back; the third, for what was given back before that too.
+    both, queue = Both(3, 0), empty_queue()
+    both.take(0, 200, 3)
+    both.take(210, 250, 2)
+    for start in range(1000, 1600, 4):  # so many frames that blocks are asked for their holes
+        both.take(start, start + 2, 1)
+    both.blocks = with_rows(both.blocks, 20)
+    for job, (processors, walltime) in enumerate([(1, 50), (2, 10), (1, 20)]):
+        append(queue, both.blocks, job, processors, walltime, 0, place(both.blocks, processors, walltime, 0))
+    assert starts(queue) == [200, 200, 250]
+    give_back_in_blocks(both.blocks, 10, 30, 1)
+    give_back_in_blocks(both.blocks, 40, 50, 2)
+    assert promote(both.blocks, queue, 0, AGAIN_FROM_THE_HEAD) == 2
+    assert starts(queue) == [200, 40, 10]
+
+
+# ---------------------------------------------------------------------------------------------------------------- room
+
+
+@walks
+@settings(max_examples=100, deadline=None)
+@given(schedules())
+def test_promotion_never_needs_more_room_than_four_frames_a_job(walk, schedule):
+    # What S3 makes room for before it promotes.
+    queued, now = schedule
+    with pytest.MonkeyPatch.context() as patch:
+        make_blocks_small(patch)
+        blocks, queue = make(queued, now)
+        found = profile_in(blocks)
+        tight = blocks_of(found.starts, found.free, MACHINE, frames=len(found.starts) + 4 * len(queued))
+        promote(tight, queue, now, walk)
+        check(tight, MACHINE)
+        assert_holds(tight, promoted(queued, now, walk), now)
 
 
 def test_a_full_queue_grows_and_keeps_its_jobs():
-    queue = empty_queue(2)
-    queue.processors[:] = 7, 8
-    queue.used[0] = 1
+    queue, blocks = empty_queue(2), empty_blocks(8, 0)
+    append(queue, blocks, 5, 7, 10, 3, 30)
     assert with_queue_room(queue) is queue
-    queue.used[0] = 2
+    append(queue, blocks, 6, 8, 20, 4, 40)
     larger = with_queue_room(queue)
-    assert (larger.processors[:2].tolist(), larger.used[0], len(larger.start)) == ([7, 8], 2, 4)
-
-
-@settings(max_examples=200, deadline=None)
-@given(schedules())
-def test_promotion_never_needs_more_room_than_four_frames_a_job(schedule):
-    # What S3 makes room for before it promotes.
-    queued, now = schedule
-    profile, queue = make(queued, now)
-    count = int(profile.used[0])
-    tight = profile_of(profile.starts[:count], profile.free[:count], count + 4 * len(queued))
-    promote(tight, queue, now, ANYWHERE)
-    assert_holds(tight, promoted(queued, now), now)
+    assert [len(column) for column in larger[:-1]] == [4] * 7
+    assert larger.used[0] == 2
+    for before, after in zip(queue[:-1], larger[:-1], strict=True):
+        assert after[:2].tolist() == before.tolist()
+    append(larger, blocks, 7, 1, 1, 1, 1)
+    assert larger.job[:3].tolist() == [5, 6, 7]

@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from strategies import TODAY, Seconds
 
 from gas.errors import BadInput, StalePlan
-from gas.profile import give_back
 from gas.s3 import S3
+from gas.s3.blocks import give_back
 from gas.s3.placing import place
 
 sizes = st.integers(1, 8)
@@ -322,7 +322,7 @@ TestDisorderly = Disorderly.TestCase
 TestDisorderly.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
 
 
-def plain_passes(profile, queue, now, freed):
+def plain_passes(profile, queue, now, walk):
     """Promotion without any knowledge of where processors were given back: everybody is taken out and put back."""
     moves, again = 0, True
     while again:

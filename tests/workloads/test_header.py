@@ -76,6 +76,25 @@ def test_replacing_a_value_of_several_lines_or_places_leaves_one():
     assert len(changed.lines) == len(WRITTEN) - 2
 
 
+def test_limits_and_names_of_queues_and_partitions_are_understood():
+    header = Header(
+        (
+            "; MaxRuntime: 64800", "; MaxMemory: 1024", "; AllowOveruse: No", "; Preemption: No",
+            "; MaxQueues: 3", "; Queues: these are classes",
+            "; Queue:  0  interactive    ", "; Queue: 2 long jobs", "; Queue: none", "; Partition: 1 batch",
+        )
+    )  # fmt: skip
+    assert (header.max_runtime, header.max_memory, header.allow_overuse, header.preemption) == (
+        64800,
+        1024,
+        False,
+        "No",
+    )
+    assert header.queues == {0: "interactive", 2: "long jobs"}
+    assert header.partitions == {1: "batch"}
+    assert (Header().max_runtime, Header().allow_overuse, Header().queues) == (None, None, {})
+
+
 def test_a_note_of_several_lines_reads_back_as_it_was_given():
     assert Header(WRITTEN).with_note("first\nsecond").notes[-1] == "first\nsecond"
 

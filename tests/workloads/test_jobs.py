@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads import Header, Log, LogError, apply_overrun, machine_size, rigid_jobs
+from workloads import Header, Log, LogError, apply_overrun, machine_size, read_swf, rigid_jobs
 
 
 def log_of(header=("; MaxProcs: 64",), **columns):
@@ -108,6 +108,41 @@ def test_jobs_that_cannot_be_scheduled_cannot_be_made(change, said):
     jobs = rigid_jobs(log_of(job=[1, 2]))
     with pytest.raises(ValueError, match=said):
         replace(jobs, **{name: np.array(values) for name, values in change.items()})
+
+
+def test_partial_executions_are_left_out_where_the_line_of_the_whole_job_is_there():
+    """Jobs 1 and 3 have a line for the whole and lines of parts; of job 2 there are parts only."""
+    log = log_of(
+        job=[1, 1, 1, 2, 2, 3, 3, 4],
+        status=[1, 2, 3, 2, 4, 0, 4, 1],
+        run_time=[30, 10, 20, 5, 6, -1, 9, 7],
+    )
+    jobs = rigid_jobs(log)
+    assert list(zip(jobs.id.tolist(), jobs.run_time.tolist(), strict=True)) == [(1, 30), (2, 5), (2, 6), (4, 7)]
+    assert jobs.skipped == {"part of a job with its own line": 3, "negative run time": 1}
+
+
+def test_no_job_of_the_real_logs_is_a_part(traces):
+    for path in sorted(traces.glob("*.swf.gz")):
+        log = read_swf(path)
+        assert "part of a job with its own line" not in rigid_jobs(log).skipped, path.name
+        assert not np.isin(log.status, [2, 3, 4]).any(), path.name
+
+
+def test_what_a_scheduler_reads_lies_in_memory_in_a_row_whatever_the_log_knows():
+    for extra in ({}, {"user": [1, 2, 3], "requested_time": [4, 5, 6]}):
+        jobs = rigid_jobs(log_of(job=[1, 2, 3], submit=[2, 0, 1], **extra))
+        for column in (jobs.id, jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, jobs.row):
+            assert column.flags.c_contiguous
+            assert column.flags.writeable
+            assert column.strides == (8,)
+
+
+def test_identities_that_no_job_knows_take_no_memory():
+    jobs = rigid_jobs(log_of(job=[1, 2, 3], user=[7, 8, 9], run_time=[1, -1, 1]))
+    assert jobs.user.tolist() == [7, 9]
+    assert jobs.group.tolist() == jobs.executable.tolist() == [-1, -1]
+    assert jobs.group.strides == (0,)
 
 
 value = st.one_of(st.integers(-2, 70), st.floats(-2, 70))

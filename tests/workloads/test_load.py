@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from workloads import Header, Log, offered_load, read_swf, rigid_jobs, scale_interarrivals, scale_to_load
+from workloads.load import submit_at_load
 
 
 def jobs_of(submit, run_time, processors, machine):
@@ -71,3 +72,18 @@ def test_the_load_of_real_logs_is_the_measured_one(traces, name, load):
     if not path.exists():
         pytest.skip(f"{path.name} is not in GAS_TRACES")
     assert offered_load(rigid_jobs(read_swf(path))) == pytest.approx(load, abs=5e-5)
+
+
+@given(
+    st.lists(st.floats(0, 10**7), min_size=2, max_size=50).map(sorted),
+    st.floats(0.01, 2),
+)
+def test_fractions_of_seconds_are_scaled_before_they_are_cut_off(submit, load):
+    assume(submit[-1] - submit[0] > 1)
+    sizes, run_time = np.full(len(submit), 3), np.full(len(submit), 1000)
+    scaled = submit_at_load(submit, sizes, run_time, 4, load)
+    assert scaled.dtype == np.int64
+    assert (np.diff(scaled) >= 0).all()
+    span = 3000 * len(submit) / (4 * load)  # what it must take
+    exact = [int(submit[0]) + (time - int(submit[0])) * span / (submit[-1] - submit[0]) for time in submit]
+    assert np.abs(scaled - np.array(exact)).max() <= 0.5 + 1e-6 * span

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workloads import Header, Log, LogError
-from workloads.log import COLUMNS, FIELDS
+from workloads.log import COLUMNS, FIELDS, is_unknown
 
 
 def small(**columns):
@@ -69,3 +69,51 @@ def test_replacing_columns_keeps_all_else():
 )
 def test_rows_are_selected_by_index_or_mask(rows, jobs):
     assert small().select(rows).job.tolist() == jobs
+
+
+def test_a_column_that_no_job_knows_takes_no_memory_and_survives_selection_and_replacement():
+    log = small(user=[-1, -1, -1], group=[-1, 2, -1], wait=[-1.0, -1.0, -1.0])
+    for one in (log, log.select([0, 2]), log.select([True, False, True]), log.with_columns(run_time=[1, 2, 3])):
+        assert is_unknown(one.user)
+        assert is_unknown(one.wait)
+        assert (one.user.dtype, one.wait.dtype) == (np.int64, np.float64)
+        assert one.user.shape == one.job.shape
+        assert not is_unknown(one.group)
+        with pytest.raises(ValueError, match="read-only"):
+            one.user[0] = 1
+    assert is_unknown(log.with_columns(group=[-1, -1, -1]).group)
+    assert log.with_columns(user=[1, 2, 3]).user.tolist() == [1, 2, 3]
+
+
+def test_replacing_one_column_copies_no_other():
+    log = small(user=[4, 5, 6])
+    assert log.with_columns(wait=[1, 2, 3]).user is log.user
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"walltime": [1, 2, 3]}, '"walltime" is no column'),
+        ({"user": [1, 2]}, r'column "user" has shape \(2,\), expected'),
+    ],
+)
+def test_a_column_that_does_not_fit_cannot_replace_one(columns, message):
+    with pytest.raises(LogError, match=message):
+        small().with_columns(**columns)
+
+
+@pytest.mark.parametrize("rows", [[3], [True, False]])
+def test_rows_that_are_not_there_cannot_be_selected(rows):
+    with pytest.raises(IndexError):
+        small().select(rows)
+
+
+def test_arrays_can_be_handed_over_without_a_copy():
+    waits, users = np.array([1.0, 2.0, -0.0]), np.array([4, 5, 6])
+    log = Log.from_columns({"wait": waits, "user": users}, copy=False)
+    assert np.shares_memory(log.wait, waits)
+    assert np.shares_memory(log.user, users)
+    assert not users.flags.writeable
+    assert str(log.wait[2]) == "0.0"  # a minus before nothing would be written to files
+    taken = Log.from_columns({"wait": log.wait, "user": log.user}, copy=False)
+    assert taken.wait.tolist() == [1, 2, 0]

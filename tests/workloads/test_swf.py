@@ -3,16 +3,20 @@
 import contextlib
 import gzip
 import io
+import os
+import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads import Header, Log, LogError, format_swf, parse_swf, read_swf, write_swf
-from workloads.log import COLUMNS, FIELDS
+from workloads import Header, Log, LogError, format_swf, parse_swf, read_header, read_swf, write_swf
+from workloads.log import COLUMNS, FIELDS, is_unknown
+from workloads.swf import _read
 
 HEADER = "; Version: 2.2\n; UnixStartTime: 0\n; TimeZoneString: UTC\n; MaxProcs: 64\n"
 
@@ -178,6 +182,142 @@ def test_a_damaged_gzip_file_gives_the_log_or_a_log_error(data):
         assert len(parse_swf(bytes(whole[: data.draw(st.integers(2, len(whole)))]))) == 2
 
 
+@pytest.mark.parametrize("lenient", [False, True])
+def test_a_damaged_gzip_file_is_called_that_and_not_blamed_on_the_line_that_it_spoilt(lenient):
+    bad = gzip.compress((HEADER + line(1) + "1 2 3\n" + line(2)).encode(), mtime=0)
+    for data, said in ((bad[:-3], "ends too early"), (bad[:-8] + bytes(8), "is damaged")):
+        with pytest.raises(LogError, match=said):
+            parse_swf(data, lenient=lenient)
+
+
+def test_gzip_members_one_after_the_other_are_one_log():
+    parts = [HEADER + line(1), line(2) + line(3)[:9], line(3)[9:]]
+    packed = b"".join(gzip.compress(part.encode(), mtime=0) for part in parts)
+    assert parse_swf(packed).job.tolist() == [1, 2, 3]
+    assert parse_swf(packed + bytes(100)).job.tolist() == [1, 2, 3]  # tapes are filled up with zeros
+
+
+def test_a_line_without_end_is_no_line_of_a_log():
+    with pytest.raises(LogError, match="a line of more than 1048576 bytes"):
+        parse_swf((HEADER + line(1)).encode() + b"1 " * 10**6, lenient=True)
+
+
+def test_a_job_that_only_starts_in_the_last_line_is_refused():
+    with pytest.raises(LogError, match=r"line 6: 17 fields, a line has 18"):
+        parse((HEADER + line(1) + line(2)).rstrip()[:-3])
+
+
+@given(st.data())
+def test_a_damaged_log_is_refused_or_every_line_of_it_is_accounted_for(data):
+    """Whatever happens to the bytes, a line is a job, a counted skip, or the reason of a refusal."""
+    text = bytearray((HEADER + "".join(line(n, 10 * n, status=1, user=7) for n in range(1, 6))).encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text) - 1))
+        upto = data.draw(st.sampled_from([at, at + 1, at + 30]))
+        text[at:upto] = data.draw(
+            st.sampled_from([b"", b"x", b" ", b"\n", b"\r", b";", b"-", b".", b"9" * 20, b"\xff"])
+        )
+    with contextlib.suppress(LogError):
+        log = parse_swf(bytes(text), lenient=True)
+        lines = re.split("\r\n|\r|\n", text.decode("latin-1"))
+        jobs = [each for each in lines if each.strip() and not each.lstrip().startswith(";")]
+        assert len(log) + sum(log.skipped.values()) == len(jobs)
+        assert bool(log.skipped) == any("malformed lines left out" in warning for warning in log.warnings)
+        if log.skipped:
+            with pytest.raises(LogError):
+                parse_swf(bytes(text))
+        else:
+            assert same(parse_swf(bytes(text)), log)
+
+
+PIECES = [HEADER, line(1), line(2, 5), line(3, 1), "1 2 3\n", "\n", "  \r", ";\r\n", "; é\r\n", "\r", line(4).strip()]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.integers(1, 90), st.booleans(), st.booleans())
+def test_the_size_of_the_pieces_in_which_a_log_is_read_does_not_matter(pieces, size, packed, lenient):
+    text = "".join(pieces).encode()
+    data = gzip.compress(text, mtime=0) if packed else text
+
+    def read(**options):
+        try:
+            return _read(io.BytesIO(data), "x", lenient, **options)
+        except LogError as error:
+            return str(error)
+
+    whole, cut = read(), read(block=size)
+    if isinstance(whole, str):
+        assert cut == whole
+    else:
+        assert same(cut, whole)
+        assert (cut.header, cut.warnings, cut.skipped) == (whole.header, whole.warnings, whole.skipped)
+
+
+class Dribble(io.RawIOBase):
+    """A stream that gives one byte at a time, as a slow connection may."""
+
+    def __init__(self, data):
+        self.data = io.BytesIO(data)
+
+    def read(self, count=-1):
+        return self.data.read(min(count, 1))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_stream_that_gives_less_than_was_asked_for_is_read_to_its_end(pack):
+    assert parse(HEADER + line(1)).job.tolist() == [1]
+    assert read_swf(Dribble(pack((HEADER + line(1) + line(2)).encode()))).job.tolist() == [1, 2]
+
+
+def test_a_named_pipe_is_read(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(HEADER + line(1),))
+    writer.start()
+    assert read_swf(path).job.tolist() == [1]
+    writer.join()
+
+
+def test_a_folder_is_no_log(tmp_path):
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
+        read_swf(tmp_path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_the_header_alone_is_what_stands_above_the_first_job(tmp_path, pack):
+    path = tmp_path / "a.swf"
+    path.write_bytes(pack((HEADER + "\n" + line(1) + "; Note: later\n" + "rubbish\n").encode()))
+    assert read_header(path).lines == tuple(HEADER.splitlines())
+    path.write_bytes(pack(HEADER.encode()))
+    assert read_header(path).lines == tuple(HEADER.splitlines())
+
+
+def test_columns_that_no_line_knows_take_no_memory_and_are_written_and_read_like_others():
+    log = parse(HEADER + line(1, 0, user=-1) + line(2, 1, user=-1) + line(3, 2, wait=4))
+    assert {name for name, column in log.columns().items() if not is_unknown(column)} == {"job", "submit", "wait"}
+    assert log.wait.tolist() == [-1, -1, 4]
+    assert log.user.tolist() == [-1, -1, -1]
+    assert format_swf(log).decode() == HEADER + line(1, 0) + line(2, 1) + line(3, 2, wait=4)
+
+
+def test_a_column_known_only_far_down_is_known_from_the_top():
+    """Further down than one piece of reading, so that the column comes to be in between."""
+    log = parse(HEADER + "".join(line(n, n) for n in range(30_000)) + line(30_000, 30_000, user=5, wait=0.5))
+    assert np.array_equal(log.job, np.arange(30_001))
+    assert (log.user[:-1] == -1).all()
+    assert (log.user[-1], log.wait[-1], log.wait[0]) == (5, 0.5, -1)
+    halves = parse(
+        HEADER + "".join(line(n, allocated_processors=n) for n in range(20_000)) + line(allocated_processors=1.5)
+    )
+    assert np.array_equal(halves.allocated_processors[:-1], np.arange(20_000))
+    assert halves.allocated_processors[-1] == 1.5
+
+
+def test_a_log_of_nothing_known_is_still_so_many_jobs():
+    log = parse(line(-1, -1) * 3)
+    assert len(log) == 3
+    assert log.job.tolist() == [-1, -1, -1]
+
+
 ODD_NUMBERS = ["0", "-0", "7", "+7", "1e3", "1.", ".5", "-1", "00012", "1E-2", str(2**53 - 1), str(2**53), "3.25"]
 
 
@@ -251,6 +391,14 @@ def test_a_path_ending_in_gz_is_packed_the_same_every_time_and_read_whatever_its
     assert same(read_swf(str(plain)), log)
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_log_of_the_canonical_form_is_written_back_byte_by_byte(tmp_path, pack):
+    text = (HEADER + ";\n; Note:  two  blanks \n" + line(1) + line(2, 7, wait=0.25, user=3)).encode()
+    (tmp_path / "in.swf").write_bytes(pack(text))
+    write_swf(read_swf(tmp_path / "in.swf"), tmp_path / "out.swf")
+    assert (tmp_path / "out.swf").read_bytes() == text
+
+
 def test_messages_name_the_file_that_was_read(tmp_path):
     path = tmp_path / "broken.swf"
     path.write_text("1 2 3\n")
@@ -304,3 +452,47 @@ def test_a_real_log_is_read_whole_and_written_back_without_loss(traces, name, jo
     assert list(again.header.lines) == [text for text in original.splitlines() if text.startswith(";")]
     first = next(text for text in original.splitlines() if not text.startswith(";"))
     assert [float(number) for number in first.split()] == [column[0] for column in again.columns().values()]
+
+
+@pytest.mark.parametrize("jobs", [100_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["all-known.swf", "all-known.swf.gz"])
+def test_reading_making_rigid_and_writing_takes_less_than_300_bytes_a_job(tmp_path, name, jobs):
+    """All 18 columns known, the worst there is: 144 bytes a job in memory, 64 more as rigid jobs."""
+    generator = np.random.default_rng(1)
+    columns = {field.name: generator.integers(0, 10_000, jobs) for field in FIELDS}
+    columns["submit"].sort()
+    write_swf(columns, tmp_path / name)
+    write_swf({key: column[:100] for key, column in columns.items()}, tmp_path / "small.swf")
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, str(tmp_path / name), str(tmp_path / "small.swf")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    allocated, resident = (int(number) / jobs for number in done.stdout.split())
+    assert 200 < allocated < 300  # below 200 something would not have been counted
+    assert resident < 300
+
+
+MEMORY = """
+import sys, tracemalloc
+from workloads import read_swf, rigid_jobs, write_swf
+
+def all_of_it(path, write=True):
+    log = read_swf(path)
+    jobs = rigid_jobs(log, 10_000)
+    if write:
+        write_swf(log, "/dev/null")
+    return log, jobs
+
+def status(key):
+    return 1024 * int(next(line for line in open("/proc/self/status") if line.startswith(key)).split()[1])
+
+all_of_it(sys.argv[2])  # whatever is loaded on demand is loaded now
+before = status("VmRSS")
+all_of_it(sys.argv[1])
+resident = status("VmHWM") - before
+tracemalloc.start()
+all_of_it(sys.argv[1], write=False)  # makes millions of short texts, which take long to trace
+print(tracemalloc.get_traced_memory()[1], resident)
+"""

@@ -1,0 +1,225 @@
+"""The results of runs, kept: a study that was interrupted goes on where it stopped, and nothing is computed twice.
+
+A *run* is a pure function of its configuration. Its result is one JSON file, named by a hash of the function's name,
+the configuration and the version of the sources that computed it, so that another version never serves an old result.
+Files are written whole or not at all; one that cannot be read counts as absent. Several processes may share a ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from gas.errors import GasError
+
+__all__ = ["Configuration", "Ledger", "Result", "Run", "sources_version"]
+
+Configuration: TypeAlias = Mapping[str, Any]
+"""What determines a run: names and JSON values."""
+
+Result: TypeAlias = dict[str, Any]
+"""JSON values."""
+
+Run: TypeAlias = Callable[[Configuration], Result]
+"""A function of a module, so that other processes find it by its name.
+
+Arguments that are bound to it (`functools.partial`) say where things are and what is shown, not what comes out: they
+are no part of what determines a run.
+"""
+
+
+class Ledger:
+    """Results of runs in a folder, which is made when the first is kept.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    version
+        Of what computes them, see `sources_version`.
+    """
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self.folder = folder
+        self.version = version
+
+    def path(self, run: Run, configuration: Configuration) -> Path:
+        """Return the file of a run's result."""
+        function = run.func if isinstance(run, partial) else run
+        name = f"{function.__module__}.{function.__qualname__}"
+        key = _canonical({"run": name, "configuration": configuration, "version": self.version})
+        return self.folder / f"{function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+
+    def find(self, run: Run, configuration: Configuration) -> Result | None:
+        """Return the result of a run, None if there is none that can be read."""
+        try:
+            kept = json.loads(self.path(run, configuration).read_text(encoding="utf-8"))
+            result: Result = kept["result"]
+            return result if kept["configuration"] == json.loads(_canonical(configuration)) else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, run: Run, configuration: Configuration, result: Result) -> None:
+        """Write a result, whole or not at all."""
+        path = self.path(run, configuration)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"configuration": configuration, "result": result}, indent=1, allow_nan=False)
+        descriptor, name = tempfile.mkstemp(dir=self.folder, prefix=f".{path.stem}-", suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                stream.write(text + "\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def run(
+        self,
+        run: Run,
+        configurations: Sequence[Configuration],
+        *,
+        workers: int = 1,
+        progress: Callable[[int, Configuration], None] | None = None,
+    ) -> list[Result]:
+        """Return the results of a run for each configuration, in their order, computing those that are not kept.
+
+        Parameters
+        ----------
+        workers
+            Processes that compute. What they return does not depend on their number.
+        progress
+            Called with the number of runs that are done and the configuration of the last one.
+
+        Raises
+        ------
+        GasError
+            A worker process died.
+        """
+        places: dict[Path, list[int]] = {}  # equal configurations are one run
+        for i, configuration in enumerate(configurations):
+            places.setdefault(self.path(run, configuration), []).append(i)
+        results: dict[int, Result] = {}
+
+        def done(same: list[int], result: Result) -> None:
+            results.update(dict.fromkeys(same, result))
+            if progress is not None:
+                progress(len(results), configurations[same[0]])
+
+        missing = []
+        for same in places.values():
+            found = self.find(run, configurations[same[0]])
+            if found is None:
+                missing.append(same)
+            else:
+                done(same, found)
+        for i, result in _computed(run, [(i, configurations[same[0]]) for i, same in enumerate(missing)], workers):
+            same = missing[i]
+            self.keep(run, configurations[same[0]], result)
+            done(same, json.loads(json.dumps(result)))  # as it will be read back, every later time
+        return [results[i] for i in range(len(configurations))]
+
+
+def sources_version(modules: Iterable[str], distributions: Iterable[str] = ("numpy",)) -> str:
+    """Return a hash of the sources of modules and packages, and of the versions of distributions that are installed.
+
+    Parameters
+    ----------
+    modules
+        Their dotted names; a package stands for all that is in it.
+    distributions
+        Libraries on whose version results depend, say for the random numbers that a seed gives.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    digest = hashlib.sha256()
+    for name in sorted(set(modules)):
+        for path, label in _sources(name):
+            digest.update(f"{label}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    for distribution in sorted(set(distributions)):
+        try:
+            digest.update(f"{distribution}={version(distribution)}\0".encode())
+        except PackageNotFoundError:
+            digest.update(f"{distribution}=none\0".encode())
+    return digest.hexdigest()
+
+
+def _sources(name: str) -> Iterator[tuple[Path, str]]:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"there is no module {name}")
+    origin = Path(spec.origin)
+    if spec.submodule_search_locations is None:
+        yield origin, name
+        return
+    for path in sorted(origin.parent.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path, f"{name}/{path.relative_to(origin.parent).as_posix()}"
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) -> Iterator[tuple[int, Result]]:
+    """Yield results as they come, with their numbers."""
+    if workers == 1 or len(missing) < 2:
+        for i, configuration in missing:
+            yield i, run(configuration)
+        return
+    with _pool(min(workers, len(missing))) as pool:
+        with _interrupts_blocked():
+            futures: dict[Future[Result], int] = {pool.submit(run, dict(c)): i for i, c in missing}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool:
+            raise GasError(
+                "a worker process was killed, perhaps for want of memory; run again, with fewer workers: "
+                "what was done is kept"
+            ) from None
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes that are gone when the block is left, at once if by an error or an interruption."""
+    import multiprocessing
+
+    # Spawned processes inherit neither threads nor locks, and are the same on every system.
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    before = set(multiprocessing.active_children())
+    try:
+        yield pool
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        with suppress(Exception):
+            pool.shutdown(wait=True, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Keep an interruption from the keyboard waiting until the block is left.
+
+    Processes that are started in it never hear of one: it is for their parent to end them.
+    """
+    import signal
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

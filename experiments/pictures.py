@@ -1,0 +1,143 @@
+"""Pictures of the study of backfilling, as SVG: how good both schemes are, and how much they backfill."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from experiments.models import Model
+from gas.errors import Missing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_backfilling", "draw_models"]
+
+Points = Sequence[tuple[float, Mapping[str, Any]]]
+
+# From Okabe and Ito's palette, told apart with any kind of colour vision.
+_COLOURS: Final = {"easy": "#D55E00", "conservative": "#0072B2"}
+_DASHES: Final = {"easy": "solid", "conservative": (0, (5, 2))}
+_MARKERS: Final = {"easy": "o", "conservative": "s"}
+_NAMES: Final = {"easy": "EASY", "conservative": "conservative"}
+_TITLES: Final[dict[Model, str]] = {"F": "Model F (Feitelson-96-like)", "J": "Model J (Jann, fitted to CTC)"}
+
+
+def draw_models(models: Mapping[Model, Points]) -> bytes:
+    """Return mean response and bounded slowdown over load, a column for each model, with 90% intervals."""
+    return _svg((4.2 * len(models) + 0.6, 5.6), lambda figure: _models(figure, models))
+
+
+def draw_backfilling(models: Mapping[Model, Points], traces: Mapping[str, Mapping[str, float]]) -> bytes:
+    """Return the share of jobs that were backfilled: in models over load, and in traces.
+
+    Parameters
+    ----------
+    traces
+        By their names, the shares by policy.
+    """
+    panels = len(models) + bool(traces)
+    return _svg((3.2 * panels + 0.8, 3.4), lambda figure: _backfilling(figure, models, traces))
+
+
+def _svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
+    try:
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+        from matplotlib.style import context
+    except ImportError:
+        raise Missing("pictures need matplotlib; install it with: pip install 'apples-gas[plot]'") from None
+    # Matplotlib's own style, not the user's, so that pictures are the same everywhere.
+    style = {"svg.hashsalt": "gas experiment", "font.size": 10, "figure.constrained_layout.w_pad": 0.1}
+    with context(["default", style]):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure)
+        stream = io.BytesIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue()
+
+
+def _models(figure: Figure, models: Mapping[Model, Points]) -> None:
+    axes = figure.subplots(2, len(models), squeeze=False, sharex="col")
+    for column, (model, points) in enumerate(models.items()):
+        for row, (measure, title) in enumerate((("response", "mean response (s)"), ("slowdown", "bounded slowdown"))):
+            here = axes[row, column]
+            _lines(here, points, measure)
+            here.set_ylim(bottom=0)
+            if column == 0:
+                here.set_ylabel(title)
+            here.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        axes[0, column].set_title(_TITLES[model], fontsize=10)
+        axes[1, column].set_xlabel("load")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", frameon=False, ncols=2)
+
+
+def _lines(axes: Axes, points: Points, measure: str) -> None:
+    for policy, name in _NAMES.items():
+        known = [(load, point[policy]) for load, point in points]
+        axes.errorbar(
+            [load for load, _ in known],
+            [_shown(figures, measure) for _, figures in known],
+            yerr=[figures.get(f"{measure}_half_width") or 0 for _, figures in known],
+            color=_COLOURS[policy],
+            linestyle=_DASHES[policy],
+            marker=_MARKERS[policy],
+            markersize=4.5,
+            linewidth=1.6,
+            elinewidth=1,
+            capsize=2.5,
+            label=name,
+        )
+        stopped = [(load, figures[measure]) for load, figures in known if figures["reason"] == "threshold"]
+        if measure != "backfilled" and stopped:
+            axes.plot(
+                *zip(*stopped, strict=True),
+                linestyle="none",
+                marker=_MARKERS[policy],
+                markersize=4,
+                color=_COLOURS[policy],
+                markerfacecolor="white",
+                zorder=4,
+            )
+    _plain(axes)
+
+
+def _shown(figures: Mapping[str, Any], measure: str) -> float:
+    """Return what is drawn: shares backfilled over the batches that both schemes have, means as each ended."""
+    return float(figures["together"][measure] if measure == "backfilled" else figures[measure])
+
+
+def _backfilling(figure: Figure, models: Mapping[Model, Points], traces: Mapping[str, Mapping[str, float]]) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    panels = figure.subplots(1, len(models) + bool(traces), squeeze=False, sharey=True)[0]
+    for axes, (model, points) in zip(panels, models.items(), strict=False):
+        _lines(axes, points, "backfilled")
+        axes.set_title(_TITLES[model], fontsize=10)
+        axes.set_xlabel("load")
+    if traces:
+        axes = panels[-1]
+        for shift, (policy, name) in zip((-0.2, 0.2), _NAMES.items(), strict=True):
+            places = [place + shift for place in range(len(traces))]
+            heights = [shares[policy] for shares in traces.values()]
+            axes.bar(places, heights, 0.38, color=_COLOURS[policy], label=name)
+            for place, height in zip(places, heights, strict=True):
+                axes.annotate(
+                    f"{height * 100:.0f}", (place, height), (0, 2), textcoords="offset points", ha="center", fontsize=8
+                )
+        axes.set_xticks(range(len(traces)), list(traces))
+        axes.set_title("Traces", fontsize=10)
+        _plain(axes)
+    panels[0].set_ylim(bottom=0)
+    panels[0].set_ylabel("jobs backfilled")
+    panels[0].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", frameon=False, ncols=2)
+
+
+def _plain(axes: Axes) -> None:
+    axes.grid(True, color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)

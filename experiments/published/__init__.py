@@ -1,0 +1,109 @@
+"""Published figures that studies are compared with, as data files.
+
+    mualem-feitelson-table1.csv   A. W. Mu'alem and D. G. Feitelson, "Utilization, predictability, workloads, and user
+                                  runtime estimates in scheduling the IBM SP2 with backfilling", IEEE Transactions on
+                                  Parallel and Distributed Systems 12(6), 2001, Table 1: EASY against conservative
+                                  backfilling by month; the columns `seq` and `inferred_year` are not the paper's
+    mualem-feitelson-table4.csv   the same paper, Table 4: users' estimates as they are, and doubled
+
+Seconds, and percentages as printed. A bounded slowdown (`bsld`) is the paper's own, not clamped to 1.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, get_args
+
+__all__ = ["MEASURES", "POLICIES", "TRACES", "Difference", "Measure", "Month", "Overall", "overall", "table1"]
+
+Measure = Literal["response", "slowdown"]
+"""Mean response time in seconds, and mean unclamped bounded slowdown."""
+
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+POLICIES = ("easy", "conservative")
+
+TRACES = ("CTC", "KTH", "SDSC", "Par", "CM5")
+"""In the order of Table 1."""
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_COLUMNS: dict[Measure, tuple[str, str, str]] = {
+    "response": ("easy_resp_s", "cons_resp_s", "resp_diff_pct"),
+    "slowdown": ("easy_bsld", "cons_bsld", "bsld_diff_pct"),
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A cell of Table 1: what going from EASY to conservative changes."""
+
+    easy: float
+    conservative: float
+    percent: float
+    """As printed, from figures before rounding."""
+
+    @property
+    def sign(self) -> int:
+        """-1 where conservative is better (lower), 1 where EASY is, 0 where the paper shows no difference."""
+        # Where the two figures were rounded to one, the printed percentage still tells them apart, and the other way.
+        difference = self.conservative - self.easy or self.percent
+        return (difference > 0) - (difference < 0)
+
+
+@dataclass(frozen=True)
+class Month:
+    """A row of Table 1."""
+
+    trace: str
+    month: str
+    """As ``1996-10``; the year follows from the order of the rows and the period of the log."""
+    load: float
+    jobs: int
+    cells: dict[Measure, Difference]
+
+
+@dataclass(frozen=True)
+class Overall:
+    """A mean over all jobs of a log, users' estimates as they are (Table 4, "orig")."""
+
+    trace: str
+    measure: Measure
+    policy: str
+    mean: float
+
+
+@cache
+def table1() -> tuple[Month, ...]:
+    """Return the rows of Table 1 in the paper's order."""
+    return tuple(
+        Month(
+            trace=row["trace"],
+            month=f"{row['inferred_year']}-{_MONTHS.index(row['month']) + 1:02}",
+            load=float(row["load"]),
+            jobs=int(row["jobs"]),
+            cells={
+                measure: Difference(float(row[easy]), float(row[conservative]), float(row[percent]))
+                for measure, (easy, conservative, percent) in _COLUMNS.items()
+            },
+        )
+        for row in _rows("mualem-feitelson-table1.csv")
+    )
+
+
+@cache
+def overall() -> tuple[Overall, ...]:
+    """Return the means of Table 4 with users' own estimates."""
+    measures: dict[str, Measure] = {"resp_s": "response", "bsld": "slowdown"}
+    return tuple(
+        Overall(row["trace"], measures[row["metric"]], policy, float(row[column]))
+        for row in _rows("mualem-feitelson-table4.csv")
+        for policy, column in (("easy", "easy_orig"), ("conservative", "cons_orig"))
+    )
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = files(__name__).joinpath(name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))

@@ -1,0 +1,172 @@
+"""``gas traces``: the logs of the Parallel Workloads Archive, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gas.cli.options import Json
+from gas.cli.progress import progress
+from gas.cli.tables import note, print_json, print_table, say
+from gas.errors import GasError, Missing, NotFound, Unreachable
+from workloads.archive import (
+    ARCHIVE,
+    LOGS,
+    ArchivedLog,
+    ArchiveError,
+    ArchiveUnreachable,
+    Fetched,
+    NotInArchive,
+    acknowledgement,
+    cache_directory,
+    fetch,
+    find,
+)
+
+__all__ = ["traces_app"]
+
+traces_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List and fetch logs of real machines from the Parallel Workloads Archive.",
+)
+
+BaseUrl = Annotated[
+    str,
+    typer.Option("--base-url", metavar="URL", envvar="GAS_ARCHIVE", help="The archive, or a copy of the same layout."),
+]
+Directory = Annotated[
+    Path | None,
+    typer.Option("--directory", "-d", metavar="DIR", help="Where logs are kept (default: ~/.cache/gas/traces)."),
+]
+
+
+def _names(incomplete: str) -> list[str]:
+    return [log.name for log in LOGS if log.name.lower().startswith(incomplete.lower())]
+
+
+Names = Annotated[
+    list[str], typer.Argument(metavar="NAME...", autocompletion=_names, help="Names as gas traces list shows them.")
+]
+
+
+@traces_app.command("list")
+def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None, json: Json = False) -> None:
+    """Show which logs can be had by name, and which are on this machine.
+
+    What is not known of a log before it is fetched is left blank.
+    """
+    folder = directory or cache_directory()
+    if json:
+        print_json(
+            {
+                "schema": "gas.traces/1",
+                "directory": str(folder),
+                "logs": [_document(log, base_url, folder) for log in LOGS],
+            }
+        )
+        return
+    print_table(
+        ["name", "machine", "processors", "jobs", "submitted", "estimates", "checksum", "here"],
+        [
+            (
+                log.name,
+                log.machine,
+                _blank(log.processors),
+                _blank(log.jobs),
+                " to ".join(log.period or ()),
+                _share(log.estimates),
+                "known" if log.sha256 else "",
+                "yes" if (folder / log.file).exists() else "",
+            )
+            for log in LOGS
+        ],
+        left=("name", "machine", "submitted", "checksum", "here"),
+    )
+    note(f"in {folder}; gas traces get NAME fetches one")
+
+
+@traces_app.command("get")
+def traces_get_command(
+    names: Names,
+    base_url: BaseUrl = ARCHIVE,
+    directory: Directory = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Use only what is on this machine.")] = False,
+    json: Json = False,
+) -> None:
+    """Fetch logs by name and print their paths.
+
+    A log is downloaded once. Its text is checked against the known sha256, if there is one, every time.
+    """
+    documents = []
+    for log in [find(name) for name in names]:
+        if json:
+            documents.append(_got(log, base_url, directory, offline))
+        else:
+            say(_got(log, base_url, directory, offline)["path"])
+    if json:
+        print_json({"schema": "gas.traces/1", "directory": str(directory or cache_directory()), "logs": documents})
+
+
+def _got(log: ArchivedLog, base_url: str, directory: Path | None, offline: bool) -> dict[str, Any]:
+    """Fetch a log, tell what there is to tell, and return it as an object."""
+    fetched = _fetched(log, base_url, directory, offline)
+    if fetched.moved_aside is not None:
+        note(f"gas: {fetched.path} was damaged or another log; it is {fetched.moved_aside} now")
+    if not fetched.checked:
+        note(
+            f"gas: {log.name} is NOT CHECKED: no sha256 of it is known here; that of the text which "
+            f"{'arrived' if fetched.downloaded else 'is in the cache'} is {fetched.sha256}"
+        )
+    thanks = acknowledgement(fetched.path)
+    note("Work that uses this log is asked to acknowledge it:")
+    for line in thanks:
+        note(f"  - {line}")
+    return {
+        **_document(log, base_url, fetched.path.parent),
+        "sha256": fetched.sha256,
+        "checked": fetched.checked,
+        "downloaded": fetched.downloaded,
+        "acknowledgement": thanks,
+    }
+
+
+def _fetched(log: ArchivedLog, base_url: str, directory: Path | None, offline: bool) -> Fetched:
+    try:
+        with progress(f"fetching {log.name}") as bar:
+            return fetch(log, base=base_url, directory=directory, offline=offline, progress=bar)
+    except ModuleNotFoundError as error:
+        raise Missing(f'gas traces get needs {error.name}: pip install "apples-gas[data]"') from None
+    except ArchiveUnreachable as error:
+        raise Unreachable(str(error)) from None
+    except NotInArchive as error:
+        raise NotFound(str(error)) from None
+    except ArchiveError as error:
+        raise GasError(str(error)) from None
+
+
+def _document(log: ArchivedLog, base_url: str, folder: Path) -> dict[str, Any]:
+    path = folder / log.file
+    return {
+        "name": log.name,
+        "machine": log.machine,
+        "processors": log.processors,
+        "jobs": log.jobs,
+        "first_day": log.period[0] if log.period else None,
+        "last_day": log.period[1] if log.period else None,
+        "estimates": log.estimates,
+        "sha256": log.sha256,
+        "url": log.url(base_url),
+        "path": str(path) if path.exists() else None,
+    }
+
+
+def _blank(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _share(share: float | None) -> str:
+    """Return a share as a percentage that says 100% only of all."""
+    return "" if share is None else f"{int(share * 1000) / 10:g}%"

@@ -1,0 +1,180 @@
+"""``gas workload``: logs made by models, in SWF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gas.cli.generators import Request, check_model, generated
+from gas.cli.logs import read_log
+from gas.cli.tables import note, print_json
+from gas.errors import BadInput
+from gas.times import duration_text
+
+if TYPE_CHECKING:
+    from workloads import Log
+
+__all__ = ["workload_command"]
+
+
+def workload_command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="lublin, jann, downey or feitelson.")],
+    jobs: Annotated[int, typer.Option("--jobs", "-n", metavar="N", help="How many jobs.")] = 10_000,
+    processors: Annotated[
+        int | None,
+        typer.Option(
+            "--processors", "-p", metavar="N", help="Size of the machine (default: 128; jann: that of the log)."
+        ),
+    ] = None,
+    load: Annotated[
+        float | None,
+        typer.Option("--load", metavar="L", help="Offered load, by scaling interarrival times (default: the model's)."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Same seed, same bytes.")] = 0,
+    estimates: Annotated[
+        str,
+        typer.Option("--estimates", metavar="E", help="exact, f=FACTOR, mualem-feitelson, or none (field 9 is -1)."),
+    ] = "exact",
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="SWF, gzip if it ends in .gz; - is stdout.")
+    ] = None,
+    types: Annotated[
+        str | None, typer.Option("--types", metavar="T[,T]", help="lublin: batch, interactive, both, or one.")
+    ] = None,
+    variant: Annotated[
+        str | None, typer.Option("--variant", metavar="V", help="feitelson: F, Fs (smaller), Fl (longer) or Fsl.")
+    ] = None,
+    arrivals: Annotated[
+        str | None, typer.Option("--arrivals", metavar="A", help="downey, feitelson: poisson or uniform-log.")
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option("--sizes", metavar="S", help="downey: average, power-of-two or uniform (of 1 to A).")
+    ] = None,
+    fit: Annotated[
+        str | None,
+        typer.Option("--fit", metavar="LOG", help="jann: fit it to this log (default: CTC's SP2, 1996)."),
+    ] = None,
+    ranges: Annotated[
+        str | None, typer.Option("--ranges", metavar="R", help="jann, with --fit: powers-of-two or multiples-of-five.")
+    ] = None,
+    model_file: Annotated[
+        str | None, typer.Option("--model", metavar="FILE", help="jann: a fitted model that was saved.")
+    ] = None,
+    save_model: Annotated[
+        str | None, typer.Option("--save-model", metavar="FILE", help="jann: write the fitted model (TOML).")
+    ] = None,
+    constants: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A constant of the model; lublin: TYPE.NAME=VALUE."),
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw run times by size: .png, .svg or .pdf.")
+    ] = None,
+    compare: Annotated[
+        list[str] | None, typer.Option("--compare", metavar="LOG", help="With --plot: a log to draw beside it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
+) -> None:
+    """Make a log by a model: lublin, jann, downey or feitelson.
+
+    Without -o, the log goes to standard output, unless --json, --plot or --save-model asks for something else.
+    """
+    given = {
+        "types": types,
+        "variant": variant,
+        "arrivals": arrivals,
+        "sizes": sizes,
+        "fit": fit,
+        "ranges": ranges,
+        "model": model_file,
+        "save-model": save_model,
+        "set": constants or None,
+    }
+    own = {option: value for option, value in given.items() if value is not None}
+    request = Request(check_model(model, own), jobs, processors, load, seed, estimates, own)
+    if compare and plot is None:
+        raise BadInput("--compare: needs --plot FILE, the picture to draw the log into")
+    if output == "-" and as_json:
+        raise BadInput("-o - and --json: would mix on standard output; write the log to a file")
+    if plot is not None:
+        _drawable(plot)
+    _not_over({"-o": output, "--plot": plot, "--save-model": save_model}, [fit, model_file, *(compare or [])])
+    logs = [read_log(path) for path in compare or []]  # before the work, so that a mistake is told at once
+    log = generated(request)
+    if output is None and not (as_json or plot or save_model):
+        output = "-"
+    if output is not None:
+        _write(log, output)
+    if plot is not None:
+        from gas.pictures.run_times import draw_run_times
+
+        title = f"{log.header.computer or log.name}: run times by size"
+        draw_run_times([log, *logs], plot, title=title)
+        note(f"{plot}: written")
+    summary = _summary(log, request)
+    if as_json:
+        print_json(summary)
+    else:
+        _tell(summary)
+
+
+def _drawable(plot: str) -> None:
+    if Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise BadInput(f"{plot}: a picture's name ends with .png, .svg or .pdf")
+
+
+def _not_over(outputs: dict[str, str | None], inputs: list[str | None]) -> None:
+    """Refuse to write over a file that is read."""
+    for option, output in outputs.items():
+        for path in inputs:
+            if output and path and Path(output).exists() and Path(path).exists() and Path(output).samefile(path):
+                raise BadInput(f"{option} {output}: is a file that is read; give another name")
+
+
+def _write(log: Log, output: str) -> None:
+    from workloads import write_swf
+
+    try:
+        write_swf(log, output)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise BadInput(f"{output}: cannot be written: {error.strerror}") from None
+
+
+def _summary(log: Log, request: Request) -> dict[str, Any]:
+    from workloads import offered_load, rigid_jobs
+
+    jobs = rigid_jobs(log)
+    size = jobs.processors
+    return {
+        "schema": "gas.workload/1",
+        "model": request.model,
+        "jobs": len(jobs),
+        "processors": jobs.machine,
+        "load": offered_load(jobs),
+        "seed": request.seed,
+        "estimates": request.estimates,
+        "span": int(jobs.submit[-1] - jobs.submit[0]),
+        "mean_run_time": float(jobs.run_time.mean()),
+        "longest_run_time": int(jobs.run_time.max()),
+        "mean_processors": float(size.mean()),
+        "largest_job": int(size.max()),
+        "serial": float((size == 1).mean()),
+        "power_of_two": float((size & (size - 1) == 0).mean()),
+        "command": request.command(),
+    }
+
+
+def _tell(summary: dict[str, Any]) -> None:
+    note(
+        f"{summary['model']}: {summary['jobs']:,} jobs for {summary['processors']:,} processors over "
+        f"{duration_text(summary['span'])}, load {summary['load']:.3f}"
+    )
+    note(
+        f"run time {summary['mean_run_time']:,.0f} s on average, {summary['longest_run_time']:,} s at most; "
+        f"{summary['mean_processors']:.1f} processors on average, {summary['largest_job']:,} at most; "
+        f"{summary['serial']:.0%} serial, {summary['power_of_two']:.0%} 1 or a power of two"
+    )

@@ -1,0 +1,201 @@
+"""What the pictures of schedules share: style, colours, names, and how a figure becomes a file.
+
+As in `gas.pictures.plan`: matplotlib without pyplot, nothing global touched, and equal arguments give equal bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gas.errors import BadInput, Missing
+from gas.simulation.schedule import Schedule
+from workloads import Log
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "GREY",
+    "INK",
+    "SUFFIXES",
+    "add_foot",
+    "add_heading",
+    "legend_below",
+    "line_styles",
+    "one_line",
+    "policy_handles",
+    "policy_labels",
+    "rules_text",
+    "tidy",
+    "write_figure",
+]
+
+SUFFIXES = (".png", ".svg", ".pdf")
+"""What a picture's file name may end with."""
+
+INK, GREY, FAINT = "#222222", "#5A5A5A", "#E4E4E4"
+
+Dashes = tuple[float, Sequence[float]]
+
+_SOLID: Dashes = (0, ())
+
+_LINES: tuple[tuple[str, Dashes], ...] = (
+    ("#0072B2", _SOLID),
+    ("#D55E00", (0, (5, 1.5))),
+    ("#009E73", (0, (2, 1))),
+    ("#CC79A7", (0, (6, 1.5, 1, 1.5))),
+    ("#E69F00", _SOLID),
+    ("#56B4E9", (0, (5, 1.5))),
+    ("#222222", (0, (1, 1))),
+)
+"""Colour and dashes of each policy's line, by its place; Okabe and Ito's palette, apart for every kind of vision."""
+
+_STYLE = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "path.simplify": False,
+    "svg.hashsalt": "gas",
+}
+
+_FOOT_WIDTH = 165  # characters of the foot's type across the picture
+
+
+def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
+    """Make a figure in the style of all pictures and write it into a PNG, SVG or PDF file.
+
+    Raises
+    ------
+    BadInput
+        The suffix is none of `SUFFIXES`, or the file cannot be written.
+    Missing
+        matplotlib is not installed.
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise BadInput(f"{path}: a picture's name ends with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+    try:
+        import matplotlib.style
+    except ImportError:
+        raise Missing('pictures need matplotlib; pip install "apples-gas[plot]"') from None
+    buffer = io.BytesIO()
+    metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
+    with matplotlib.style.context(["default", _STYLE]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
+        figure = make()
+        # The solver of the layout differs in the last digit from time to time, and so would the names in an SVG.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for ax in figure.axes:
+            left, bottom, width, height = (round(float(part), 5) for part in ax.get_position().bounds)
+            ax.set_position((left, bottom, width, height))
+        figure.savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
+    try:
+        file.write_bytes(buffer.getvalue())
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def add_heading(figure: Figure, log: Log, schedules: Sequence[Schedule]) -> None:
+    """Write above a figure which log it shows, on which machine, and by which rules."""
+    one = schedules[0]
+    name = one_line(log.name.removesuffix(".gz").removesuffix(".swf"), 45)
+    heading = f"{name}: {len(one):,} jobs, {one.jobs.machine:,} processors"
+    figure.suptitle(heading, x=0.012, ha="left", fontsize=13, fontweight="bold", parse_math=False)
+
+
+def add_foot(figure: Figure, log: Log, schedules: Sequence[Schedule]) -> None:
+    """Write below a figure the rules of its schedules, where the log comes from and whom to thank for it."""
+    where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)
+    thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
+    parts = [rules_text(schedules), where and f"log: {where}", thanks and f"acknowledgement: {thanks}"]
+    lines = textwrap.wrap(" · ".join(part for part in parts if part), _FOOT_WIDTH)
+    figure.supxlabel("\n".join(lines), x=0.012, ha="left", fontsize=7.5, color=GREY, parse_math=False)
+
+
+def rules_text(schedules: Sequence[Schedule]) -> str:
+    """Return the policies, event orders and overrun rules of schedules, each once."""
+    policies = _once(one.policy or "unknown" for one in schedules)
+    return (
+        f"policy {policies}; order {_once(one.order for one in schedules)}; "
+        f"overrun {_once(one.overrun for one in schedules)}"
+    )
+
+
+def _once(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def policy_labels(schedules: Sequence[Schedule]) -> list[str]:
+    """Return a name for each schedule: its policy, and what of its other rules tells it from the rest."""
+    labels: list[str] = [one.policy or "unknown policy" for one in schedules]
+    for rule in ("order", "overrun"):
+        values: list[str] = [getattr(one, rule) for one in schedules]
+        if len(set(values)) > 1:
+            labels = [f"{label}, {value}" for label, value in zip(labels, values, strict=True)]
+    return [
+        f"{label} #{labels[:i].count(label) + 1}" if labels.count(label) > 1 else label
+        for i, label in enumerate(labels)
+    ]
+
+
+def policy_handles(labels: Sequence[str]) -> list[Artist]:
+    """Return the lines of a legend of policies."""
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], color=colour, linestyle=dashes, linewidth=1.8, label=one_line(label, 40))
+        for label, (colour, dashes) in zip(labels, line_styles(len(labels)), strict=True)
+    ]
+
+
+def line_styles(count: int) -> list[tuple[str, Dashes]]:
+    """Return the colour and dashes of so many lines."""
+    return [_LINES[i % len(_LINES)] for i in range(count)]
+
+
+def legend_below(ax: Axes, handles: Sequence[Artist], *, columns: int, handlelength: float) -> None:
+    """Put a legend below the dates of a panel's axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ScaledTranslation(0, -32 / 72, ax.figure.dpi_scale_trans)  # two lines of dates
+    ax.legend(
+        handles=list(handles),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=ax.transAxes + below,
+        ncols=columns,
+        handlelength=handlelength,
+        columnspacing=1.4,
+        borderaxespad=0,
+    )
+
+
+def tidy(ax: Axes) -> None:
+    """Put faint lines behind a panel."""
+    ax.grid(True, color=FAINT, linewidth=0.7)
+    ax.set_axisbelow(True)
+
+
+def one_line(name: str, most: int) -> str:
+    """Return a name without line breaks and control characters, cut where it would leave the picture."""
+    printable = "".join(character if character.isprintable() else " " for character in name)
+    return printable if len(printable) <= most else printable[: most - 1] + "…"

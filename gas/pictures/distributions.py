@@ -1,0 +1,137 @@
+"""Cumulative distributions of wait, response time and bounded slowdown, for one or several schedules.
+
+draw_distributions    in a file
+distribution_panels   on three panels
+share_below           the curve: which share of the jobs is at most so much
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+from gas.pictures.canvas import (
+    add_foot,
+    add_heading,
+    legend_below,
+    line_styles,
+    policy_handles,
+    policy_labels,
+    tidy,
+    write_figure,
+)
+from gas.simulation.metrics import job_figures
+from gas.simulation.schedule import Schedule
+from gas.times import duration_text
+from workloads import Log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["distribution_panels", "draw_distributions", "share_below"]
+
+_MOST_POINTS = 800  # of a curve
+_DURATIONS = {
+    1: "1s", 10: "10s", 60: "1m", 600: "10m", 3600: "1h", 6 * 3600: "6h", 86400: "1d", 7 * 86400: "7d",
+    60 * 86400: "60d", 730 * 86400: "2y", 7300 * 86400: "20y",
+}  # fmt: skip
+
+
+def draw_distributions(schedules: Sequence[Schedule], path: str | Path, *, log: Log) -> None:
+    """Draw the cumulative distributions into a PNG, SVG or PDF file.
+
+    Parameters
+    ----------
+    log
+        What the schedules are of; its acknowledgement is the picture's foot.
+
+    Raises
+    ------
+    BadInput
+        No schedule, or an unusable file name.
+    Missing
+        matplotlib is not installed.
+    """
+    if not schedules:
+        raise BadInput("no schedule to draw")
+    write_figure(lambda: _figure(schedules, log), path)
+
+
+def share_below(values: NDArray[Any], most: int = _MOST_POINTS) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return points of the distribution function: values, increasing, and which share of all is at most that.
+
+    All distinct values, or evenly spread ones by share; every point lies on the true curve.
+    """
+    found, counts = np.unique(values, return_counts=True)
+    share = np.cumsum(counts) / max(len(values), 1)
+    if len(found) > most:
+        wanted = np.linspace(share[0], 1, most)
+        chosen = np.unique(np.minimum(np.searchsorted(share, wanted), len(found) - 1))
+        found, share = found[chosen], share[chosen]
+    return found, share
+
+
+def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> None:
+    """Draw wait, response and bounded slowdown on three panels that stand beside each other."""
+    figures = [job_figures(one) for one in schedules]
+    for ax, name, title in zip(
+        axes,
+        ("wait", "response", "bounded_slowdown"),
+        ("wait of all jobs", "response time of all jobs", "bounded slowdown of all jobs"),
+        strict=True,
+    ):
+        is_time = name != "bounded_slowdown"
+        largest = 10.0
+        means = []
+        for one, (colour, dashes) in zip(figures, line_styles(len(figures)), strict=True):
+            values = getattr(one, name)
+            if not len(values):
+                continue
+            x, share = share_below(values)
+            largest = max(largest, float(x[-1]))
+            # On a logarithmic axis a value of 0 lies beyond the left edge: the curve comes from there.
+            x = np.concatenate([[1e-3], np.maximum(x, 1e-3), [1e12]])
+            share = np.concatenate([[0.0], share, [1.0]])
+            ax.step(x, share, where="post", color=colour, linestyle=dashes, linewidth=1.4)
+            mean = float(values.mean())
+            means.append((f"{duration_text(round(mean))}" if is_time else f"{mean:,.1f}", colour))
+        ax.set_xscale("log")
+        ax.set_xlim(1, largest * 1.3)
+        ax.set_ylim(0, 1.01)
+        _number(ax, largest * 1.3, is_time)
+        ax.set_title(title, fontsize=9)
+        tidy(ax)
+        for place, (text, colour) in enumerate(reversed(means)):
+            ax.text(
+                0.97, 0.05 + 0.085 * place, f"mean {text}", color=colour, fontsize=8, ha="right", transform=ax.transAxes
+            )
+    axes[0].set_ylabel("share of jobs")
+
+
+def _number(ax: Axes, limit: float, is_time: bool) -> None:
+    from matplotlib.ticker import NullLocator
+
+    if is_time:
+        ticks = {second: text for second, text in _DURATIONS.items() if second <= limit}
+    else:
+        ticks = {10**k: f"{10**k:,}" for k in range(12) if 10**k <= limit}
+    ax.set_xticks(list(ticks), list(ticks.values()))
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def _figure(schedules: Sequence[Schedule], log: Log) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.4), layout="constrained", facecolor="white")
+    axes = list(figure.subplots(1, 3, sharey=True))
+    add_heading(figure, log, schedules)
+    distribution_panels(axes, schedules)
+    legend_below(axes[1], policy_handles(policy_labels(schedules)), columns=5, handlelength=3)
+    add_foot(figure, log, schedules)
+    return figure

@@ -1,0 +1,157 @@
+"""The machine over time, for one or several schedules of a log: free processors, jobs in the queue, queued work.
+
+draw_machine_use     in a file
+machine_use_panels   on three panels
+step_means           means of a step function over columns
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gas.errors import BadInput
+from gas.pictures.canvas import (
+    GREY,
+    add_foot,
+    add_heading,
+    legend_below,
+    line_styles,
+    policy_handles,
+    policy_labels,
+    tidy,
+    write_figure,
+)
+from gas.pictures.dates import date_axis
+from gas.pictures.schedule_gantt import check_window
+from gas.simulation.metrics import span
+from gas.simulation.schedule import Schedule
+from gas.simulation.timeline import Timeline, timeline
+from gas.times import duration_text
+from workloads import Epoch, Log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_machine_use", "machine_use_panels", "step_means", "whole_window"]
+
+_MOST_STEPS = 1500  # a panel with more steps is drawn ...
+_MOST_COLUMNS = 400  # ... as means over columns of a round length, at most so many
+_COLUMNS = (60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400)
+
+
+def draw_machine_use(
+    schedules: Sequence[Schedule], path: str | Path, *, log: Log, window: tuple[int, int] | None = None
+) -> None:
+    """Draw free processors, queue length and queued work over time into a PNG, SVG or PDF file.
+
+    Long stretches of time are drawn as means over columns of a round length, which the panels name.
+
+    Parameters
+    ----------
+    log
+        What the schedules are of; its zone dates the axis, its acknowledgement is the picture's foot.
+    window
+        First and last second of the log to show; None for all.
+
+    Raises
+    ------
+    BadInput
+        No schedule, an empty window, or an unusable file name.
+    Missing
+        matplotlib is not installed.
+    """
+    if not schedules:
+        raise BadInput("no schedule to draw")
+    shown = check_window(window) if window else whole_window(schedules)
+    write_figure(lambda: _figure(schedules, log, shown), path)
+
+
+def whole_window(schedules: Sequence[Schedule]) -> tuple[int, int]:
+    """Return from the first submission to the last finish under any of the schedules."""
+    spans = [span(one) for one in schedules]
+    first, last = min(begin for begin, _ in spans), max(end for _, end in spans)
+    return first, max(last, first + 1)
+
+
+def step_means(
+    times: NDArray[np.int64], values: ArrayLike, edges: NDArray[np.int64], before: float = 0.0
+) -> NDArray[np.float64]:
+    """Return the mean of a step function over each column, exactly.
+
+    Parameters
+    ----------
+    times, values
+        ``values[i]`` holds on ``[times[i], times[i + 1])``, the last one for ever.
+    edges
+        Where columns begin and the last one ends, increasing.
+    before
+        What holds before the first time.
+    """
+    points = np.sort(np.concatenate([times, edges]))  # twice the same adds an area of 0
+    height = np.concatenate([[before], np.asarray(values, dtype=np.float64)])
+    here = height[np.searchsorted(times, points, "right")]
+    area = np.concatenate([[0.0], np.cumsum(here[:-1] * np.diff(points))])
+    means: NDArray[np.float64] = np.diff(area[np.searchsorted(points, edges)]) / np.diff(edges)
+    return means
+
+
+def machine_use_panels(
+    axes: Sequence[Axes], schedules: Sequence[Schedule], window: tuple[int, int], epoch: Epoch
+) -> None:
+    """Draw free processors, queue length and queued work on three panels that stand below each other."""
+    machine = schedules[0].jobs.machine
+    lines = [timeline(one) for one in schedules]
+    steps = max(_steps_within(line, window) for line in lines)
+    column = 0
+    if steps > _MOST_STEPS:
+        length = window[1] - window[0]
+        column = next((c for c in _COLUMNS if length <= c * _MOST_COLUMNS), -(-length // _MOST_COLUMNS))
+    by = f" (means over {duration_text(column).removesuffix('00m').removesuffix('00h')})" if column else ""
+    titles = (f"free processors{by}", f"jobs in the queue{by}", f"queued work, hours of the whole machine{by}")
+    for ax, title, name in zip(axes, titles, ("free", "waiting", "queued_work"), strict=True):
+        for line, (colour, dashes) in zip(lines, line_styles(len(lines)), strict=True):
+            scale, before = (machine * 3600.0, 0.0) if name == "queued_work" else (1.0, 0.0)
+            if name == "free":
+                before = float(machine)
+            edges, values = _curve(line, getattr(line, name) / scale, window, column, before)
+            ax.step(edges, np.append(values, values[-1:]), where="post", color=colour, linestyle=dashes, linewidth=1.1)
+        ax.set_title(title, fontsize=9)
+        tidy(ax)
+        ax.set_ylim(0, machine * 1.03 if name == "free" else max(ax.get_ylim()[1], 1e-3))
+        if name == "free":
+            ax.axhline(machine, color=GREY, linewidth=0.8, linestyle=(0, (5, 3)))
+        date_axis(ax, *window, epoch, labels=ax is axes[-1])
+
+
+def _steps_within(line: Timeline, window: tuple[int, int]) -> int:
+    low, high = np.searchsorted(line.times, window)
+    return int(high - low)
+
+
+def _curve(
+    line: Timeline, values: NDArray[np.float64], window: tuple[int, int], column: int, before: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    if column:
+        edges = np.append(np.arange(window[0], window[1], column), window[1])
+    else:
+        low, high = np.searchsorted(line.times, window, "right")
+        edges = np.unique(np.concatenate([[window[0]], line.times[low:high], [window[1]]]))
+    return edges, step_means(line.times, values, edges, before)
+
+
+def _figure(schedules: Sequence[Schedule], log: Log, window: tuple[int, int]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 7), layout="constrained", facecolor="white")
+    axes = list(figure.subplots(3, 1, sharex=True))
+    add_heading(figure, log, schedules)
+    machine_use_panels(axes, schedules, window, log.epoch)
+    legend_below(axes[-1], policy_handles(policy_labels(schedules)), columns=5, handlelength=3)
+    add_foot(figure, log, schedules)
+    return figure

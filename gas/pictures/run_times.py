@@ -1,0 +1,230 @@
+"""How long jobs of each size run: cumulative distributions of logs and models, side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+from gas.pictures.canvas import GREY, one_line, tidy, write_figure
+from workloads import Log, machine_size, rigid_jobs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["CLASSES", "Distribution", "distributions", "draw_run_times"]
+
+CLASSES: Final = ((1, 1), (2, 4), (5, 16), (17, 64), (65, None))
+"""The first and the last size of each class, in processors; None is open."""
+
+# Okabe and Ito's palette, which keeps apart for every kind of colour vision, from small jobs to large ones.
+_LINES: Final[tuple[tuple[str, tuple[float, tuple[float, ...]]], ...]] = (
+    ("#E69F00", (0, ())),
+    ("#56B4E9", (0, (6, 1.5))),
+    ("#009E73", (0, (2.5, 1))),
+    ("#D55E00", (0, (6, 1.5, 1, 1.5))),
+    ("#0072B2", (0, (1, 1))),
+    ("#CC79A7", (0, ())),
+    ("#222222", (0, (6, 1.5))),
+)
+_POINTS = 400  # of a curve; more cannot be seen
+_PER_ROW = 3
+_FEWEST = 30  # jobs of a class that is drawn
+_TICKS: Final = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36000: "10 h", 360000: "100 h"}
+_LEGEND = (0.44, 0.40)  # of a panel's width and height
+
+
+class Distribution(NamedTuple):
+    """The run times of the jobs of one class of sizes."""
+
+    first: int
+    """The class's smallest size, in processors."""
+    last: int | None
+    """Its largest; None if there is no bound."""
+    share: float
+    """Of the log's jobs, that are of this class."""
+    run_times: NDArray[np.int64]
+    """Seconds, ascending."""
+
+    @property
+    def label(self) -> str:
+        """The class in words, ``2–4`` or ``65 and more``."""
+        if self.last is None:
+            return f"{self.first} and more"
+        return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
+
+
+def distributions(
+    log: Log, processors: int | None = None, classes: Sequence[tuple[int, int | None]] = CLASSES
+) -> list[Distribution]:
+    """Return the run times in a log, class by class; classes that no job is of have no run times.
+
+    Parameters
+    ----------
+    processors
+        Of the machine, by default the header's, or the largest job's where it names none.
+    """
+    if processors is None and log.header.max_procs is None and log.header.max_nodes is None:
+        processors = max(1, int(max(log.requested_processors.max(), log.allocated_processors.max())))
+    jobs = rigid_jobs(log, machine_size(log, processors))
+    found = []
+    for first, last in classes:
+        mine = jobs.processors >= first
+        if last is not None:
+            mine &= jobs.processors <= last
+        found.append(Distribution(first, last, float(mine.mean()) if mine.size else 0.0, np.sort(jobs.run_time[mine])))
+    return found
+
+
+def draw_run_times(
+    logs: Sequence[Log],
+    path: str | Path,
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    classes: Sequence[tuple[int, int | None]] = CLASSES,
+) -> None:
+    """Draw the cumulative distributions of run times by size into a PNG, SVG or PDF file, a panel for each log.
+
+    Run times are on a logarithmic axis, those of 0 s at 1 s. Legends say which share of the jobs each class has;
+    classes of fewer than 30 jobs are named but not drawn. Whoever contributed a log is thanked below (as in Fig. 6 of
+    Mu'alem & Feitelson 2001, which this follows).
+
+    Parameters
+    ----------
+    logs
+        Logs of machines and of models, from left to right.
+    names
+        Of the panels, by default the logs' names.
+    classes
+        The sizes told apart, at most seven classes.
+
+    Raises
+    ------
+    BadInput
+        The suffix is none of .png, .svg and .pdf, there is nothing to draw, or the file cannot be written.
+    Missing
+        matplotlib is not installed.
+    """
+    if not logs:
+        raise BadInput("no log to draw the run times of")
+    if not 0 < len(classes) <= len(_LINES):
+        raise BadInput(f"{len(classes)} classes of sizes cannot be told apart in a picture; name 1 to {len(_LINES)}")
+    headings = [log.name.removesuffix(".gz").removesuffix(".swf") for log in logs] if names is None else list(names)
+    if len(headings) != len(logs):
+        raise BadInput(f"{len(headings)} names for {len(logs)} logs; name each once")
+
+    def make() -> Figure:
+        panels = [distributions(log, classes=classes) for log in logs]
+        return _figure(panels, headings, title or "", _thanks(headings, logs))
+
+    write_figure(make, path)
+
+
+def _figure(panels: Sequence[list[Distribution]], names: Sequence[str], title: str, thanks: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    columns = min(len(panels), _PER_ROW)
+    rows = -(-len(panels) // columns)
+    width = {1: 6.2, 2: 9.2, 3: 12.4}[columns]
+    figure = Figure(figsize=(width, 0.5 + 3.5 * rows), layout="constrained", facecolor="white")
+    if title:
+        figure.suptitle(one_line(title, 70), x=0.012, ha="left", fontsize=12.5, fontweight="bold", parse_math=False)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    longest = max((int(one.run_times[-1]) for panel in panels for one in panel if one.run_times.size), default=1)
+    axes: list[Axes] = list(grid.flat)
+    for ax in axes[len(panels) :]:
+        ax.remove()
+    for number, (ax, panel, name) in enumerate(zip(axes, panels, names, strict=False)):
+        _scale(ax, max(longest, 60), labelled=number + columns >= len(panels))
+        _draw(ax, panel, one_line(name, 42))
+        if number % columns == 0:
+            ax.set_ylabel("share of the class's jobs")
+        if number + columns >= len(panels):
+            ax.set_xlabel("run time up to")
+    if thanks:
+        lines = textwrap.wrap(thanks, int(width * 15), break_on_hyphens=False)
+        figure.supxlabel("\n".join(lines), x=0.012, ha="left", fontsize=7.5, color=GREY, parse_math=False)
+    return figure
+
+
+def _draw(ax: Axes, panel: list[Distribution], name: str) -> None:
+    curves = [_curve(one.run_times) if one.run_times.size >= _FEWEST else None for one in panel]
+    for one, curve, (colour, dashes) in zip(panel, curves, _LINES, strict=False):
+        seconds, shares = curve or (np.empty(0), np.empty(0))
+        label = f"{one.label} ({_percent(one.share)}{', too few' if 0 < one.run_times.size < _FEWEST else ''})"
+        ax.plot(seconds, shares, color=colour, linestyle=dashes, linewidth=1.6, label=label, drawstyle="steps-post")
+    ax.set_title(name, loc="left", fontweight="bold", parse_math=False)
+    places = np.concatenate([np.empty((2, 0)), *(_places(ax, curve) for curve in curves if curve)], axis=1)
+    # A cumulative distribution leaves two corners free; which of them more depends on the log.
+    above = np.count_nonzero((places[0] < _LEGEND[0]) & (places[1] > 1 - _LEGEND[1]))
+    below = np.count_nonzero((places[0] > 1 - _LEGEND[0]) & (places[1] < _LEGEND[1]))
+    legend = ax.legend(
+        title="processors (share of jobs)",
+        loc="upper left" if above <= below else "lower right",
+        frameon=True,
+        framealpha=0.85,
+        edgecolor="none",
+        fontsize=8,
+        title_fontsize=8,
+        handlelength=2.4,
+        borderaxespad=0.2,
+        alignment="left",
+    )
+    legend.set_zorder(5)
+
+
+def _places(ax: Axes, curve: tuple[NDArray[np.float64], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return where in the width and height of a panel the points of a curve lie, from 0 to 1."""
+    low, high = np.log(ax.get_xlim())
+    return np.stack([(np.log(curve[0]) - low) / (high - low), curve[1]])
+
+
+def _curve(run_times: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the distinct run times, at least 1 s and no more than can be seen, and the share of jobs up to each."""
+    seconds, counts = np.unique(np.maximum(run_times, 1), return_counts=True)
+    shares = np.cumsum(counts) / run_times.size
+    if seconds.size > _POINTS:
+        place = np.log(seconds) / np.log(seconds[-1]) + shares  # evenly along the curve, steep and flat parts alike
+        kept = np.unique(np.searchsorted(place, np.linspace(place[0], place[-1], _POINTS)))
+        seconds, shares = seconds[kept], shares[kept]
+    return np.concatenate([seconds[:1], seconds]).astype(np.float64), np.concatenate([[0.0], shares])
+
+
+def _scale(ax: Axes, longest: int, *, labelled: bool) -> None:
+    from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
+
+    ax.set_xscale("log")
+    ax.set_xlim(1, longest * 1.3)
+    ticks = [second for second in _TICKS if second <= longest * 1.3]
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.set_xticks(ticks, [_TICKS[second] for second in ticks], rotation=0, fontsize=8)
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.tick_params(axis="x", labelbottom=labelled)
+    ax.set_ylim(0, 1.01)
+    ax.yaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
+    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    tidy(ax)
+
+
+def _percent(share: float) -> str:
+    if share == 0:
+        return "none"
+    return "under 1%" if share < 0.005 else f"{share:.0%}"
+
+
+def _thanks(names: Sequence[str], logs: Sequence[Log]) -> str:
+    """Return whom to thank for which panels."""
+    panels: dict[str, list[str]] = {}
+    for name, log in zip(names, logs, strict=True):
+        people = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
+        if people:
+            panels.setdefault(people, []).append(name)
+    found = [f"{', '.join(mine)}: {people}" for people, mine in panels.items()]
+    return f"acknowledgements: {' · '.join(found)}" if found else ""

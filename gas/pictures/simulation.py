@@ -1,0 +1,101 @@
+"""A simulation in one picture: a Gantt chart of each policy, the machine over time, and how jobs fared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gas.errors import BadInput
+from gas.pictures.canvas import (
+    GREY,
+    add_foot,
+    add_heading,
+    legend_below,
+    one_line,
+    policy_handles,
+    policy_labels,
+    write_figure,
+)
+from gas.pictures.dates import window_text
+from gas.pictures.distributions import distribution_panels
+from gas.pictures.machine_use import machine_use_panels, whole_window
+from gas.pictures.schedule_gantt import check_window, gantt_handles, gantt_panel, gantt_users, queue_window
+from gas.simulation.schedule import Schedule
+from workloads import Log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["MOST_CHARTS", "draw_simulation"]
+
+MOST_CHARTS = 3
+"""Of more schedules than these only the first get a Gantt chart."""
+
+
+def draw_simulation(
+    schedules: Sequence[Schedule], path: str | Path, *, log: Log, window: tuple[int, int] | None = None
+) -> None:
+    """Draw schedules of one log into a PNG, SVG or PDF file.
+
+    From the top: Gantt charts of a window, one for each of the first `MOST_CHARTS` schedules; free processors, queue
+    and queued work over time, and the distributions of wait, response and bounded slowdown, all schedules together.
+
+    Parameters
+    ----------
+    log
+        What the schedules are of; its zone dates the axes, its acknowledgement is the picture's foot.
+    window
+        First and last second of the log to show over time. None: the Gantt charts show the week in which most work
+        was queued under the first schedule, the machine is shown from the first submission to the last finish.
+
+    Raises
+    ------
+    BadInput
+        No schedule, schedules of different jobs, an empty window, an unusable file name, or a schedule that holds
+        more processors than there are.
+    Missing
+        matplotlib is not installed.
+    """
+    if not schedules:
+        raise BadInput("no schedule to draw")
+    sizes = {(len(one), one.jobs.machine) for one in schedules}
+    if len(sizes) > 1:
+        texts = " and ".join(f"{jobs} jobs on {machine} processors" for jobs, machine in sorted(sizes))
+        raise BadInput(f"schedules of {texts} cannot share a picture; draw each by itself")
+    if window:
+        check_window(window)
+    write_figure(lambda: _figure(schedules, log, window), path)
+
+
+def _figure(schedules: Sequence[Schedule], log: Log, window: tuple[int, int] | None) -> Figure:
+    from matplotlib.figure import Figure
+
+    charts = schedules[:MOST_CHARTS]
+    close = window or queue_window(schedules[0])
+    far = window or whole_window(schedules)
+    labels = policy_labels(schedules)
+    heights = [2.3 * len(charts) + 0.8, 4.4, 2.5]
+    figure = Figure(figsize=(11, sum(heights) + 1.1), layout="constrained", facecolor="white")
+    grid = figure.add_gridspec(3, 1, height_ratios=heights)
+    add_heading(figure, log, schedules)
+
+    users = gantt_users(charts, close)
+    axes: list[Axes] = list(grid[0].subgridspec(len(charts), 1).subplots(squeeze=False)[:, 0])
+    for ax, one, label in zip(axes, charts, labels, strict=False):
+        gantt_panel(ax, one, close, users, log.epoch, labels=ax is axes[-1])
+        ax.set_title(f"{one_line(label, 40)}: {window_text(*close, log.epoch)}")
+    legend_below(axes[-1], gantt_handles(charts, users, close), columns=10, handlelength=1.2)
+
+    axes = list(grid[1].subgridspec(3, 1).subplots(squeeze=False)[:, 0])
+    machine_use_panels(axes, schedules, far, log.epoch)
+    if close != far:
+        for ax in axes:
+            ax.axvspan(*close, color=GREY, alpha=0.15, linewidth=0, zorder=0)
+    legend_below(axes[-1], policy_handles(labels), columns=7, handlelength=3)
+
+    axes = list(grid[2].subgridspec(1, 3).subplots(sharey=True, squeeze=False)[0])
+    distribution_panels(axes, schedules)
+    add_foot(figure, log, schedules)
+    return figure

@@ -1,0 +1,308 @@
+"""Holes in the profile: where a job fits first, and whether it can start earlier by now.
+
+A *hole* of a level is a span in which 2**level processors stay free. For each block of the profile (`gas.s3.blocks`)
+and each level it is recorded how long the longest hole is that crosses the block, or a length above that, so that most
+blocks are passed over at the price of one number. Blocks are measured when somebody asks, and again when processors
+were given back in them; processors taken only make holes shorter.
+
+Why passing over is exact. Take the holes of just the processors that a job needs: they do not overlap, and each is part
+of a hole of the job's level. One that fits the job was recorded as long as that, or longer, in some block that it
+crosses: if it grew, in the block where processors were given back. So going through the blocks in order of time
+finds the fitting holes in order of time, each in one of its blocks or another.
+
+Most searches ask about a job that was looked at before. Then it had no earlier start; since then processors were taken
+or given back, and instants have passed, of which only the second can help. So a hole that fits the job now has a frame
+in it whose stamp is newer than that look, or reaches up to the job's own planned start, where the last frame before
+that has such a stamp (the job would have slid there before). Holes are therefore recorded twice: of all frames, and
+of those with new stamps. (The second kind is measured for one job and used for later ones, who must not have been
+looked at before it: `promote` asks in an order in which that holds.)
+"""
+
+from __future__ import annotations
+
+from gas.compiled import lean_kernel
+from gas.profile import NEVER
+from gas.s3.blocks import (
+    BEGIN,
+    ENOUGH,
+    FREE,
+    HEAD,
+    HOLES,
+    LEAST,
+    LENGTH,
+    LEVELS,
+    MEASURED,
+    MOST,
+    NEWEST,
+    RING,
+    SHIFT,
+    STAMPED,
+    START,
+    UNKNOWN,
+    USED,
+    Blocks,
+    block_at,
+    frame_at,
+    level_of,
+)
+
+__all__ = ["earlier_start", "first_fit", "given_since"]
+
+_FEW = 5  # blocks that are sooner read than asked for their holes
+_ALL = -1  # older than any stamp
+
+
+@lean_kernel
+def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -> int:
+    """Return the anchor: the earliest ``s >= not_before`` with `processors` free on ``[s, s + walltime)``.
+
+    `NEVER` if there is none. Reads the frames of the blocks whose holes are long enough, and one number of the others.
+    """
+    frames, table, order = blocks.frames, blocks.table, blocks.order
+    used = blocks.numbers[USED]
+    first = max(not_before, blocks.numbers[BEGIN])
+    k = block_at(blocks, first)
+    few = used - k <= _FEW
+    level = min(level_of(processors), blocks.numbers[LEVELS] - 1)
+    line = HOLES + blocks.numbers[LEVELS] + level
+    row = order[k]
+    j = frame_at(blocks, row, first)
+    passed_over = False
+    while True:
+        length = table[row, LENGTH]
+        while j < length and frames[row, FREE, j] < processors:
+            j += 1
+        if j == length:
+            k += 1
+            j = 0
+            passed_over = False
+            while k < used:
+                row = order[k]
+                if table[row, MOST] >= processors:
+                    if few or _hole(blocks, k, line, level, _ALL) >= walltime:
+                        break
+                    passed_over = True
+                else:
+                    passed_over = False
+                k += 1
+            if k == used:
+                return NEVER
+            continue
+        anchor = max(first, frames[row, START, j])
+        if passed_over and j == 0:  # the hole may have opened in a block that did not know how long it is
+            anchor = _opens(blocks, processors, first, k, 0)
+        passed_over = False
+        end = anchor + walltime
+        while True:
+            j += 1
+            if j == table[row, LENGTH]:
+                k += 1
+                if k == used:
+                    return anchor  # type: ignore[no-any-return]
+                row = order[k]
+                j = 0
+                while table[row, LEAST] >= processors:
+                    if frames[row, START, 0] >= end:
+                        return anchor  # type: ignore[no-any-return]
+                    k += 1
+                    if k == used:
+                        return anchor  # type: ignore[no-any-return]
+                    row = order[k]
+            if frames[row, START, j] >= end:
+                return anchor  # type: ignore[no-any-return]
+            if frames[row, FREE, j] < processors:
+                break
+
+
+@lean_kernel
+def earlier_start(
+    blocks: Blocks, processors: int, level: int, walltime: int, first: int, start: int, since: int, until: int
+) -> int:
+    """Return the earliest start, from `first` on, of a job planned for `start`; `start` itself if none is earlier.
+
+    The job's own processors count as free for it: whoever comes up to `start` without a gap can go on there.
+
+    Parameters
+    ----------
+    level
+        That of the processors (`level_of`), and no more than the blocks know.
+    since
+        The stamp at which the job was last found to start as early as it could; nobody who is asked for later was last
+        looked at before that.
+    until
+        No processors were given back at or after this instant since then.
+    """
+    # Frames just before `start` were too small for the job, or it would have been planned there. So it can slide to
+    # the left only if some were given back in the last of them.
+    slides = start <= until and given_since(blocks, start - 1, since)
+    if blocks.numbers[USED] - blocks.numbers[HEAD] <= _FEW:
+        found = _read_for_hole(blocks, processors, walltime, first, start, min(start, until))
+    else:
+        found = _ask_for_hole(blocks, processors, level, walltime, first, start, since)
+    if found < start or not slides:
+        return found
+    last = block_at(blocks, start - 1)
+    j = frame_at(blocks, blocks.order[last], start - 1)
+    if blocks.frames[blocks.order[last], FREE, j] < processors:
+        return start
+    return _opens(blocks, processors, first, last, j)
+
+
+@lean_kernel
+def given_since(blocks: Blocks, instant: int, since: int) -> bool:
+    """Return whether processors may have been given back at an instant after a stamp; False is certain."""
+    return blocks.given[(instant >> blocks.numbers[SHIFT]) & (RING - 1)] > since  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def _read_for_hole(blocks: Blocks, processors: int, walltime: int, first: int, start: int, until: int) -> int:
+    """Return where the first hole opens, before `until`, that is long enough or reaches `start`; else `start`."""
+    frames, table, order = blocks.frames, blocks.table, blocks.order
+    k = block_at(blocks, first)
+    row = order[k]
+    j = frame_at(blocks, row, first)
+    length = table[row, LENGTH]
+    while True:
+        while True:
+            while j < length and frames[row, FREE, j] < processors:
+                j += 1
+            if j < length:
+                break
+            k += 1
+            row = order[k]
+            j = 0
+            while table[row, MOST] < processors:
+                k += 1
+                row = order[k]
+            length = table[row, LENGTH]
+        opened = frames[row, START, j]
+        if opened >= until:
+            return start
+        opened = max(first, opened)
+        end = min(opened + walltime, start)
+        while True:
+            j += 1
+            if j == length:
+                k += 1
+                if k == blocks.numbers[USED]:
+                    return opened  # type: ignore[no-any-return]
+                row = order[k]
+                j = 0
+                length = table[row, LENGTH]
+            if frames[row, START, j] >= end:
+                return opened  # type: ignore[no-any-return]
+            if frames[row, FREE, j] < processors:
+                break
+
+
+@lean_kernel
+def _ask_for_hole(
+    blocks: Blocks, processors: int, level: int, walltime: int, first: int, start: int, since: int
+) -> int:
+    """Return where the first hole with a stamp after `since` opens that is long enough or reaches `start`."""
+    frames, table, order = blocks.frames, blocks.table, blocks.order
+    line = HOLES + level
+    for k in range(block_at(blocks, first), block_at(blocks, start - 1) + 1):
+        row = order[k]
+        if table[row, NEWEST] <= since or table[row, MOST] < processors:
+            continue
+        if _hole(blocks, k, line, level, since) < walltime:
+            continue
+        looked = frames[row, START, 0]
+        for j in range(table[row, LENGTH]):
+            frame = frames[row, START, j]
+            if frame >= start:
+                break
+            if frame >= looked and frames[row, STAMPED, j] > since and frames[row, FREE, j] >= processors:
+                opened = _opens(blocks, processors, first, k, j)
+                wanted = min(start, opened + walltime)
+                looked = _closes(blocks, processors, wanted, k, j)
+                if looked == wanted:
+                    return opened
+        table[row, line] = _longest_hole(blocks, k, level, since)  # as it is by now
+    return start
+
+
+@lean_kernel
+def _hole(blocks: Blocks, k: int, line: int, level: int, since: int) -> int:
+    """Return what a line says of the longest hole that crosses block `k`; measure it if that is not known."""
+    table, row = blocks.table, blocks.order[k]
+    if table[row, MEASURED] < table[row, NEWEST]:  # every hole may have grown
+        table[row, MEASURED] = table[row, NEWEST]
+        for other in range(HOLES, table.shape[1]):
+            table[row, other] = UNKNOWN
+    if table[row, line] == UNKNOWN:
+        table[row, line] = _longest_hole(blocks, k, level, since)
+    return table[row, line]  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def _longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
+    """Return the length of the longest hole of a level with stamps after `since` in block `k`.
+
+    One that is `ENOUGH` or longer is as good as endless, and not measured any further.
+    """
+    frames, table, row = blocks.frames, blocks.table, blocks.order[k]
+    processors, enough = 1 << level, blocks.numbers[ENOUGH]
+    if table[row, MOST] < processors:
+        return 0
+    looked = frames[row, START, 0]
+    longest = 0
+    for j in range(table[row, LENGTH]):
+        frame = frames[row, START, j]
+        if frame >= looked and frames[row, STAMPED, j] > since and frames[row, FREE, j] >= processors:
+            opened = _opens(blocks, processors, frame - enough, k, j)
+            looked = _closes(blocks, processors, opened + enough, k, j)
+            longest = max(longest, looked - opened)
+            if longest >= enough:
+                return UNKNOWN - 1
+    return longest
+
+
+@lean_kernel
+def _opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
+    """Return from when on, but not before `first`, processors are free until the frame `j` of block `k`."""
+    frames, table, order = blocks.frames, blocks.table, blocks.order
+    row = order[k]
+    opened = frames[row, START, j]
+    while opened > first:
+        if j == 0:
+            if k == blocks.numbers[HEAD]:
+                break
+            k -= 1
+            row = order[k]
+            if table[row, LEAST] >= processors:
+                opened = frames[row, START, 0]
+                continue
+            j = table[row, LENGTH]
+        j -= 1
+        if frames[row, FREE, j] < processors:
+            break
+        opened = frames[row, START, j]
+    return max(opened, first)  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def _closes(blocks: Blocks, processors: int, until: int, k: int, j: int) -> int:
+    """Return for how long, but no longer than `until`, processors are free from the frame `j` of block `k` on."""
+    frames, table, order = blocks.frames, blocks.table, blocks.order
+    row = order[k]
+    while True:
+        j += 1
+        if j == table[row, LENGTH]:
+            k += 1
+            if k == blocks.numbers[USED]:
+                return until
+            row = order[k]
+            j = 0
+            while table[row, LEAST] >= processors:
+                if frames[row, START, 0] >= until:
+                    return until
+                k += 1
+                if k == blocks.numbers[USED]:
+                    return until
+                row = order[k]
+        if frames[row, START, j] >= until:
+            return until
+        if frames[row, FREE, j] < processors:
+            return frames[row, START, j]  # type: ignore[no-any-return]

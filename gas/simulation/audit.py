@@ -1,0 +1,184 @@
+"""Whether a schedule keeps the rules that every machine has, and those that its policy promises.
+
+The schedule may come from any simulator, or from a machine's own log (`gas.simulation.recorded`). Beside the log that
+was simulated, it is also checked against that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+from gas.simulation.checks import Check, Expected, Rules, Violation
+from gas.simulation.recorded import UNKNOWN, Recorded
+from workloads import Log, Overrun, RigidJobs, apply_overrun, machine_size, rigid_jobs
+
+__all__ = ["PROMISES", "Audit", "Check", "Promise", "Violation", "audit"]
+
+Promise = Literal["none", "fcfs", "easy", "conservative"]
+"""What a schedule claims: nothing; starts in submission order; no delay of the queue's head; recorded promises kept."""
+
+PROMISES: tuple[Promise, ...] = get_args(Promise)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All checks of a schedule; ``gas.audit/1``."""
+
+    name: str
+    jobs: int
+    processors: int
+    promise: Promise
+    overrun: Overrun | None
+    """By which rule the run times are those of the log; None without a log."""
+    checks: tuple[Check, ...]
+    remarks: tuple[str, ...] = ()
+    epoch: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every rule is known to hold."""
+        return all(check.ok for check in self.checks)
+
+    @property
+    def violations(self) -> int:
+        """How many violations there are in all."""
+        return sum(check.violations or 0 for check in self.checks)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the document ``gas.audit/1``."""
+        return {
+            "schema": "gas.audit/1",
+            "schedule": self.name,
+            "ok": self.ok,
+            "jobs": self.jobs,
+            "processors": self.processors,
+            "promise": self.promise,
+            "overrun": self.overrun,
+            "checks": [
+                {
+                    "check": check.check,
+                    "rule": check.rule,
+                    "checked": check.checked,
+                    "violations": check.violations,
+                    "first": check.first.to_wire(self.epoch) if check.first else None,
+                    "remark": check.remark or None,
+                }
+                for check in self.checks
+            ],
+            "remarks": list(self.remarks),
+        }
+
+
+def audit(
+    given: Recorded,
+    *,
+    processors: int | None = None,
+    promise: Promise = "none",
+    log: Log | None = None,
+    overrun: Overrun | None = None,
+) -> Audit:
+    """Check a schedule.
+
+    Parameters
+    ----------
+    processors
+        Of the machine; by default what the file says, else the header of the log.
+    promise
+        What the policy promises beyond what every schedule owes. Recorded promises are checked in any case.
+    log
+        That was simulated. It settles which jobs there are, how long each runs and what its user estimated.
+    overrun
+        What became of jobs that outlive their estimate; by default the rule that more of the run times follow.
+
+    Raises
+    ------
+    BadInput
+        The size of the machine, or of the jobs, is not to be found.
+    """
+    if promise not in PROMISES:
+        raise BadInput(f'promise "{promise}" is not known; known: {", ".join(PROMISES)}')
+    machine = _machine(given, processors, log)
+    expected, rule = None, None
+    if log is not None:
+        jobs = rigid_jobs(log, machine)
+        place = _places(given, jobs)
+        rule = overrun or _overrun_of(given, jobs, place)
+        expected = Expected(log, apply_overrun(jobs, rule), place)
+        given = _completed(given, expected)
+    if log is None and given.started.any() and (given.processors[given.started] == UNKNOWN).all():
+        raise BadInput(f"{given.name}: says of no job how many processors it has; name the log simulated (--log LOG)")
+    rules = Rules(given, machine, expected)
+    checks = [rules.complete()]
+    if expected is not None:
+        checks.append(rules.as_logged())
+    checks += [rules.submitted(), rules.run_times(rule), rules.sizes(), rules.capacity()]
+    if promise == "fcfs":
+        checks.append(rules.in_order())
+    if promise == "easy":
+        checks.append(rules.heads())
+    if promise == "conservative" or given.promise is not None:
+        checks.append(rules.promises())
+    epoch = given.epoch if log is None else log.start_time
+    return Audit(given.name, len(given), machine, promise, rule, tuple(checks), given.remarks, epoch)
+
+
+def _machine(given: Recorded, processors: int | None, log: Log | None) -> int:
+    if processors is None:
+        processors = given.machine
+    if processors is None and log is None:
+        raise BadInput(f"{given.name}: does not say how many processors the machine has; add --processors N")
+    if processors is not None and processors < 1:
+        raise BadInput(f"a machine of {processors} processors can run nothing; name 1 or more")
+    return machine_size(log, processors) if log is not None else int(processors or 0)
+
+
+def _places(given: Recorded, jobs: RigidJobs) -> NDArray[np.int64]:
+    """Return the job of each row: by number, and where a log uses a number twice, by occurrence."""
+    if given.label is not None:
+        raise BadInput(
+            f'{given.name}: job "{given.label[0]}" cannot be found in a log, whose jobs have whole numbers; '
+            "audit the file without --log, or give its jobs the log's numbers"
+        )
+    known = {key: at for at, key in enumerate(_occurrences(jobs.id.tolist()))}
+    by_submit = np.argsort(given.submit, kind="stable")
+    place = np.empty(len(given), np.int64)
+    place[by_submit] = [known.get(key, -1) for key in _occurrences(given.id[by_submit].tolist())]
+    return place
+
+
+def _occurrences(ids: list[int]) -> Iterator[tuple[int, int]]:
+    seen: dict[int, int] = {}
+    for one in ids:
+        count = seen.get(one, 0)
+        seen[one] = count + 1
+        yield one, count
+
+
+def _overrun_of(given: Recorded, jobs: RigidJobs, place: NDArray[np.int64]) -> Overrun:
+    """Return the rule that more of the run times follow; `kill` if both do equally."""
+    rows = given.started & (place >= 0)
+    ran = (given.end - given.start)[rows] // given.resolution
+    wrong_if_killed, wrong_if_extended = (
+        np.count_nonzero(ran != apply_overrun(jobs, rule).run_time[place[rows]]) for rule in get_args(Overrun)
+    )
+    return "extend" if wrong_if_extended < wrong_if_killed else "kill"
+
+
+def _completed(given: Recorded, expected: Expected) -> Recorded:
+    """Return the schedule with what the log knows and it does not; the estimates are the log's in any case."""
+    jobs, place = expected.jobs, expected.place
+    known = place >= 0
+    at = np.where(known, place, 0)
+    if len(jobs) == 0:
+        return given
+    return replace(
+        given,
+        processors=np.where(known & (given.processors == UNKNOWN), jobs.processors[at], given.processors),
+        estimate=np.where(known, jobs.estimate[at] * given.resolution, given.estimate),
+    )

@@ -1,0 +1,335 @@
+"""The rules that a schedule can break, one by one, each looked at everywhere it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.simulation.guarantee import delayed_heads
+from gas.simulation.recorded import UNKNOWN, Recorded
+from gas.simulation.schedule import NEVER_STARTED
+from workloads import Log, Overrun, RigidJobs
+
+__all__ = ["Check", "Expected", "Rules", "Violation"]
+
+Place: TypeAlias = tuple[float | None, float | None, str]
+"""An instant in seconds, by how much a rule is missed there, and both in words."""
+
+
+class Violation(NamedTuple):
+    """The first place where a rule is broken."""
+
+    job: str | None
+    """What the file calls the job."""
+    time: float | None
+    """The instant, in seconds of the file."""
+    by: float | None
+    """How far the rule is missed: seconds, or processors."""
+    message: str
+
+    def to_wire(self, epoch: int | None) -> dict[str, Any]:
+        """Return it as JSON has it, with the date of the instant if second 0 has one."""
+        document: dict[str, Any] = {"job": self.job, "time": self.time}
+        if epoch is not None and self.time is not None:
+            document["time_iso"] = datetime.fromtimestamp(epoch + int(self.time), UTC).isoformat()
+        return {**document, "by": self.by, "message": self.message}
+
+
+class Check(NamedTuple):
+    """One rule, looked at everywhere it applies."""
+
+    check: str
+    """Its name in one word."""
+    rule: str
+    checked: int
+    """In how many places."""
+    violations: int | None
+    """In how many of them it is broken; None if that cannot be told from what is given."""
+    first: Violation | None = None
+    remark: str = ""
+    """What else to know; why, and what to do about it, if it cannot be told."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the rule is known to hold."""
+        return self.violations == 0
+
+
+class Expected(NamedTuple):
+    """What the log says, and where: `place` is the job of each row of the schedule, -1 for none."""
+
+    log: Log
+    jobs: RigidJobs
+    place: NDArray[np.int64]
+
+
+class Rules:
+    """A schedule in the order of its queue, and the checks one by one."""
+
+    def __init__(self, given: Recorded, machine: int, expected: Expected | None) -> None:
+        self.given, self.machine, self.expected = given, machine, expected
+        ties = np.arange(len(given)) if expected is None else expected.place
+        self.order = np.lexsort((ties, given.submit))  # rows by submission, as the queue has them
+        self.started = given.started
+        self.slack = 0 if given.resolution == 1 else 2  # sums of rounded numbers
+
+    def complete(self) -> Check:
+        """Every job stands in the schedule once, and either started or was cancelled."""
+        given, expected = self.given, self.expected
+        name = "jobs", "every job is there, once, with a start"
+        lost = self._first(given.lost, lambda row: (None, None, f"job {self._job(row)} has no start"))
+        withdrawn = int(np.count_nonzero(given.withdrawn & ~self.started))
+        remark = f"{withdrawn} cancelled before they started" if withdrawn else ""
+        if expected is None:
+            names = given.id if given.label is None else np.array(given.label)
+            _, first_rows = np.unique(names, return_index=True)
+            again = np.ones(len(given), np.bool_)
+            again[first_rows] = False
+            twice = self._first(again, lambda row: (None, None, f"job {self._job(row)} is there more than once"))
+            return self._check(name, len(given), [lost, twice], remark)
+        jobs, log = expected.jobs, expected.log
+        missing = np.ones(len(jobs), np.bool_)
+        missing[expected.place[expected.place >= 0]] = False
+        absent = None
+        if missing.any():
+            which = str(jobs.id[missing][0])
+            absent = Violation(which, None, None, f"job {which} is missing")
+        again = (expected.place < 0) & np.isin(given.id, jobs.id)
+        # The log's jobs that cannot be simulated may be there; if one starts, the other checks see it.
+        strange = (expected.place < 0) & ~np.isin(given.id, log.job)
+        return self._check(
+            name,
+            len(jobs),
+            [
+                (int(np.count_nonzero(missing)), absent),
+                lost,
+                self._first(again, lambda row: (None, None, f"job {self._job(row)} is there more than once")),
+                self._first(strange, lambda row: (None, None, f"job {self._job(row)} is not in {log.name}")),
+            ],
+            remark,
+        )
+
+    def as_logged(self) -> Check:
+        """Jobs are submitted when, and ask for what, the log says."""
+        assert self.expected is not None
+        given, jobs, place = self.given, self.expected.jobs, self.expected.place
+        rows = np.flatnonzero(place >= 0)
+        submit, size = np.zeros(len(given), np.int64), np.zeros(len(given), np.int64)
+        submit[rows] = given.submit[rows] // given.resolution - jobs.submit[place[rows]]
+        size[rows] = given.processors[rows] - jobs.processors[place[rows]]
+        shift = int(submit[rows[0]]) if rows.size else 0
+        same = rows.size > 1 and shift != 0 and bool((submit[rows] == shift).all())
+        remark = f"all submissions are shifted by {shift} s: the schedule counts from another second 0" if same else ""
+
+        def told(row: int) -> Place:
+            if submit[row]:
+                theirs = jobs.submit[place[row]]
+                when = self._seconds(given.submit[row])
+                return when, int(submit[row]), f"job {self._job(row)} is submitted at {when}, in the log at {theirs}"
+            ours, theirs = given.processors[row], jobs.processors[place[row]]
+            return None, int(size[row]), f"job {self._job(row)} has {ours} processors, in the log {theirs}"
+
+        wrong = self._first((submit != 0) | (size != 0), told)
+        return self._check(("log", "submissions and sizes are those of the log"), len(rows), [wrong], remark)
+
+    def submitted(self) -> Check:
+        """Nobody starts before being submitted."""
+        given = self.given
+        early = np.where(self.started, given.submit - given.start, 0)
+
+        def told(row: int) -> Place:
+            start, by = self._seconds(given.start[row]), self._seconds(early[row])
+            return start, by, f"job {self._job(row)} starts at {start}, {by} s before its submission"
+
+        count = int(np.count_nonzero(self.started))
+        return self._check(("submission", "no start before the submission"), count, [self._first(early > 0, told)])
+
+    def run_times(self, rule: Overrun | None) -> Check:
+        """A job ends when its run time is over: that of the log under an overrun rule, else the one stated."""
+        given, expected = self.given, self.expected
+        ran = given.end - given.start
+        rows = self.started.copy()
+        if expected is None:
+            should = np.where(given.run_time == UNKNOWN, np.maximum(ran, 0), given.run_time)
+            wrong = rows & (np.abs(ran - should) > self.slack)
+            remark = (
+                ""
+                if bool((given.run_time[rows] != UNKNOWN).all())
+                else "without the log (--log), only start ≤ end can be told"
+            )
+            name, source = ("end", "end = start + run time"), "its run time is"
+        else:
+            rows &= expected.place >= 0
+            at = np.where(rows, expected.place, 0)
+            unit = given.resolution
+            should = np.where(rows, expected.jobs.run_time[at] * unit, 0) if len(expected.jobs) else np.zeros_like(ran)
+            status = np.where(rows, expected.log.status[expected.jobs.row[at]], 0) if len(expected.jobs) else should
+            cut = given.withdrawn & (status != 5) & (ran < should)  # in the schedule only: cancelled while it ran
+            wrong = rows & ~cut & (np.abs(ran - should) >= unit)
+            name, source = ("end", "end = start + run time of the log"), "in the log it runs"
+            short = int(np.count_nonzero(cut & rows))
+            remark = f"overrun rule: {rule}" + (f"; {short} cancelled while they ran" if short else "")
+
+        def told(row: int) -> Place:
+            start, took = self._seconds(given.start[row]), self._seconds(ran[row])
+            message = f"job {self._job(row)} starts at {start} and ends {took} s later, {source} {{}} s"
+            if expected is None and given.run_time[row] == UNKNOWN:
+                return start, took, f"job {self._job(row)} starts at {start} and ends {-took} s before that"
+            return start, self._seconds(ran[row] - should[row]), message.format(self._seconds(should[row]))
+
+        return self._check(name, int(np.count_nonzero(rows)), [self._first(wrong, told)], remark)
+
+    def sizes(self) -> Check:
+        """A job fits the machine."""
+        given = self.given
+        rows = self.started & (given.processors != UNKNOWN)
+        over = given.processors - self.machine
+
+        def told(row: int) -> Place:
+            start = self._seconds(given.start[row])
+            message = f"job {self._job(row)} starts at {start} on {given.processors[row]} of {self.machine} processors"
+            return start, int(over[row]), message
+
+        wrong = self._first(rows & (over > 0), told)
+        return self._check(("size", "no job is larger than the machine"), int(np.count_nonzero(rows)), [wrong])
+
+    def capacity(self) -> Check:
+        """The machine is never oversubscribed; checked are all instants of change, counted the spans of too much."""
+        given = self.given
+        rows = np.flatnonzero(self.started & (given.processors != UNKNOWN) & (given.end > given.start))
+        times = np.concatenate([given.start[rows], given.end[rows]])
+        change = np.concatenate([given.processors[rows], -given.processors[rows]])
+        instants, which = np.unique(times, return_inverse=True)
+        net = np.zeros(len(instants), np.int64)
+        np.add.at(net, which, change)
+        used = np.cumsum(net)
+        over = used > self.machine
+        begins = over & ~np.concatenate([[False], over[:-1]])
+        first = None
+        if begins.any():
+            at = int(np.flatnonzero(begins)[0])
+            until = int(np.flatnonzero(~over[at:])[0]) + at
+            started = rows[given.start[rows] == instants[at]]
+            job = self._job(int(started[-1]))
+            time, end = self._seconds(instants[at]), self._seconds(instants[until])
+            worst = int(used[at:until].max())
+            first = Violation(
+                job,
+                time,
+                worst - self.machine,
+                f"from {time}, when job {job} starts, to {end} up to {worst} of {self.machine} processors are in use",
+            )
+        left_out = int(np.count_nonzero(self.started & (given.processors == UNKNOWN)))
+        remark = f"left out, as of unknown size: {left_out}" if left_out else ""
+        found = (int(np.count_nonzero(begins)), first)
+        return self._check(("capacity", "never more processors in use than there are"), len(instants), [found], remark)
+
+    def in_order(self) -> Check:
+        """Starts do not descend in the order of submission; counted are the jobs that overtake."""
+        given = self.given
+        rows = self.order[self.started[self.order]]
+        start = given.start[rows]
+        latest = np.maximum.accumulate(start) if start.size else start
+        ahead = np.flatnonzero(start < latest)
+        first = None
+        if ahead.size:
+            row = int(rows[ahead[0]])
+            overtaken = int(rows[np.flatnonzero(start[: ahead[0]] == latest[ahead[0]])[0]])
+            time, by = self._seconds(given.start[row]), self._seconds(latest[ahead[0]] - start[ahead[0]])
+            theirs = self._seconds(given.start[overtaken])
+            message = (
+                f"job {self._job(row)} starts at {time}, {by} s before job {self._job(overtaken)} (at {theirs}), "
+                "which was submitted first"
+            )
+            first = Violation(self._job(row), time, by, message)
+        return self._check(("fcfs", "starts in the order of submission"), len(rows), [(len(ahead), first)])
+
+    def heads(self) -> Check:
+        """EASY keeps its promise to the head of the queue (`gas.simulation.guarantee`); counted are blocked heads."""
+        given = self.given
+        name = "easy", "no head of the queue starts after its shadow time"
+        rows = self.order[(~given.lost & (given.processors != UNKNOWN))[self.order]]
+        blind = int(np.count_nonzero(given.estimate[rows] == UNKNOWN))
+        if blind:
+            remark = (
+                f"cannot be told: of {blind} jobs no estimate is known; name the log that was simulated (--log), "
+                "or give a schedule that has them (SWF, or CSV with requested_time)"
+            )
+            return Check(*name, 0, None, None, remark)
+        blocked, heads = delayed_heads(
+            given.submit[rows],
+            given.processors[rows],
+            given.estimate[rows],
+            given.start[rows],
+            given.end[rows],
+            self.machine,
+        )
+        delayed = [head for head in heads if head.left - head.shadow > self.slack]
+        first = None
+        if delayed:
+            job, became, shadow, left = delayed[0]
+            label, size = self._job(int(rows[job])), given.processors[rows[job]]
+            time, by = self._seconds(left), self._seconds(left - shadow)
+            what = "starts" if self.started[rows[job]] else "is cancelled without having started"
+            message = (
+                f"job {label} ({size} processors) became head of the queue at {self._seconds(became)}, its shadow time "
+                f"was {self._seconds(shadow)}, it {what} at {time}: {by} s late"
+            )
+            first = Violation(label, time, by, message)
+        ran = np.where(self.started[rows], given.end[rows] - given.start[rows], 0)
+        over = int(np.count_nonzero(ran > given.estimate[rows]))
+        share = ""
+        if delayed:
+            worst = self._seconds(max(head.left - head.shadow for head in delayed))
+            share = f"{len(delayed) / blocked:.1%} of the blocked heads broken, by up to {worst} s"
+        overran = f"outliving their estimate, and counted until they really end: {over}" if over else ""
+        remark = "; ".join(text for text in (share, overran) if text)
+        return self._check(name, blocked, [(len(delayed), first)], remark)
+
+    def promises(self) -> Check:
+        """Nobody starts later than the schedule itself says was promised."""
+        given = self.given
+        name = "promise", "no start later than promised"
+        promise = given.promise
+        stated = self.started & (promise != NEVER_STARTED) if promise is not None else np.zeros(len(given), np.bool_)
+        if promise is None or (not stated.any() and self.started.any()):
+            remark = (
+                "cannot be told: no promised starts are recorded, and only the scheduler knows them; "
+                "give a CSV with the column promised_start (gas simulate --output x.csv writes it)"
+            )
+            return Check(*name, 0, None, None, remark)
+        late = np.where(stated, given.start - promise, 0)
+
+        def told(row: int) -> Place:
+            start, by = self._seconds(given.start[row]), self._seconds(late[row])
+            then = self._seconds(promise[row])
+            return start, by, f"job {self._job(row)} was promised a start at {then} and starts at {start}: {by} s late"
+
+        return self._check(name, int(np.count_nonzero(stated)), [self._first(late > 0, told)])
+
+    def _first(self, wrong: NDArray[np.bool_], told: Callable[[int], Place]) -> tuple[int, Violation | None]:
+        """Return how many rows are wrong, and the first in the order of the queue in words."""
+        count = int(np.count_nonzero(wrong))
+        if not count:
+            return 0, None
+        row = int(self.order[np.flatnonzero(wrong[self.order])[0]])
+        time, by, message = told(row)
+        return count, Violation(self._job(row), time, by, message)
+
+    @staticmethod
+    def _check(
+        name: tuple[str, str], checked: int, found: list[tuple[int, Violation | None]], remark: str = ""
+    ) -> Check:
+        first = next((violation for _, violation in found if violation is not None), None)
+        return Check(*name, checked, sum(count for count, _ in found), first, remark)
+
+    def _job(self, row: int) -> str:
+        return self.given.name_of(row)
+
+    def _seconds(self, units: Any) -> float:
+        """Return a time in seconds: an int where the file has whole seconds."""
+        return int(units) if self.given.resolution == 1 else int(units) / self.given.resolution

@@ -1,0 +1,242 @@
+"""Schedules on disk: written as SWF and as the CSV of Batsim and evalys, read in any form that says when jobs ran.
+
+SWF has no place for promised starts; the CSV has the column ``promised_start`` for them. `format_schedule_swf`,
+`format_schedule_csv` and `parse_schedule` decide what bytes mean, `write_schedule` and `read_schedule` only move them.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from gas.errors import BadInput
+from gas.simulation.allocation import allocate
+from gas.simulation.recorded import UNKNOWN, Recorded
+from gas.simulation.schedule import NEVER_STARTED, Schedule
+from gas.simulation.tables import recorded_table, resolution_of, sizes_of, units_of
+from workloads import Log, format_swf, parse_swf
+
+__all__ = [
+    "CSV_COLUMNS",
+    "format_schedule_csv",
+    "format_schedule_swf",
+    "parse_schedule",
+    "read_schedule",
+    "write_schedule",
+]
+
+CSV_COLUMNS = (
+    "job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time",
+    "success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time",
+    "stretch", "allocated_resources", "consumed_energy", "metadata", "promised_start",
+)  # fmt: skip
+"""The columns of Batsim's ``_jobs.csv`` in its order, and ours."""
+
+_CANCELLED = 5
+_GZIP = b"\x1f\x8b"
+
+
+def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
+    """Write a schedule to a path whose name says how: .swf, .csv, or either with .gz behind; ``-`` is SWF on stdout.
+
+    Parameters
+    ----------
+    log
+        That was simulated.
+
+    Raises
+    ------
+    BadInput
+        The name says no format, or the file cannot be written.
+    """
+    name = str(target)
+    plain = name.removesuffix(".gz")
+    if name == "-" or plain.endswith(".swf"):
+        data = format_schedule_swf(schedule, log)
+    elif plain.endswith(".csv"):
+        data = format_schedule_csv(schedule, log)
+    else:
+        raise BadInput(f"{name}: schedules are written as .swf or .csv (or with .gz behind); name the file so")
+    if name == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        Path(name).write_bytes(gzip.compress(data, mtime=0) if plain != name else data)
+    except OSError as error:
+        raise BadInput(f"{name}: cannot be written: {error.strerror}") from None
+
+
+def format_schedule_swf(schedule: Schedule, log: Log) -> bytes:
+    """Return the log as it was simulated: its simulated jobs, each with the wait and the run time that it got.
+
+    Fields 5 and, where the log has it, 8 are the processors simulated. Field 9 is the estimate simulated, unless the
+    log's own line says the same. A job cancelled while it waited has status 5, run time -1 and as wait the time until
+    then; one cancelled while it ran has status 5. The header is the log's, with its numbers of jobs corrected, the
+    machine's size where it was another, and Notes on what was simulated.
+    """
+    jobs, own = schedule.jobs, log.select(schedule.jobs.row)
+    started = schedule.started
+    ran = np.where(started, schedule.end - schedule.start, -1)
+    left = np.where(started, schedule.start, schedule.end)
+    cut = started & (ran < jobs.run_time)
+    same = (own.requested_time <= 0) & (np.maximum(ran, 1) == jobs.estimate)
+    lines = own.with_columns(
+        submit=jobs.submit,
+        wait=left - jobs.submit,
+        run_time=ran,
+        allocated_processors=np.where(started, jobs.processors, -1),
+        requested_processors=np.where((own.requested_processors > 0) | ~started, jobs.processors, -1),
+        requested_time=np.where(same, own.requested_time, jobs.estimate),
+        status=np.where(cut | ~started, _CANCELLED, own.status),
+    )
+    header = log.header.with_value("MaxJobs", len(jobs)).with_value("MaxRecords", len(jobs))
+    if jobs.machine != next((size for size in (header.max_procs, header.max_nodes) if size and size > 0), None):
+        header = header.with_value("MaxProcs", jobs.machine)
+    for text in _notes(schedule):
+        header = header.with_note(text)
+    return format_swf(lines.with_header(header))
+
+
+def _notes(schedule: Schedule) -> list[str]:
+    jobs = schedule.jobs
+    notes = [
+        f"Simulated schedule, not a record of the machine: wait and run times are those of policy "
+        f"{schedule.policy or 'unknown'}, order {schedule.order}, overrun {schedule.overrun}, {jobs.machine} processors"
+    ]
+    if jobs.skipped:
+        notes.append(f"Jobs left out: {', '.join(f'{count} ({why})' for why, count in jobs.skipped.items())}")
+    if schedule.reservations:
+        notes.append(f"{len(schedule.reservations)} reservations held processors; they are not among the jobs")
+    if schedule.promise is not None:
+        notes.append("Promised starts have no field here; they are in the CSV form, column promised_start")
+    return notes
+
+
+def format_schedule_csv(schedule: Schedule, log: Log) -> bytes:
+    """Return the schedule as Batsim writes it and evalys reads it, with ``promised_start`` behind.
+
+    A job cancelled while it waited is REJECTED at that instant, on no processors; one cancelled while it ran is
+    COMPLETED_KILLED. Processor numbers are those of `gas.simulation.allocation`.
+    """
+    jobs = schedule.jobs
+    places = allocate(schedule)
+    started = schedule.started
+    workload = log.name.removesuffix(".gz").removesuffix(".swf")
+    left = np.where(started, schedule.start, schedule.end)
+    ran = schedule.end - left
+    wanted, status = log.run_time[jobs.row], log.status[jobs.row]
+    states = np.select(
+        [~started, ran < jobs.run_time, np.trunc(wanted) > ran, status == 0],
+        ["REJECTED", "COMPLETED_KILLED", "COMPLETED_WALLTIME_REACHED", "COMPLETED_FAILED"],
+        default="COMPLETED_SUCCESSFULLY",
+    ).tolist()
+    promise = [""] * len(jobs) if schedule.promise is None else map(str, schedule.promise.tolist())
+    columns = zip(
+        jobs.id.tolist(),
+        jobs.executable.tolist(),
+        jobs.submit.tolist(),
+        jobs.processors.tolist(),
+        jobs.estimate.tolist(),
+        states,
+        left.tolist(),
+        ran.tolist(),
+        schedule.end.tolist(),
+        promise,
+        strict=True,
+    )
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for row, (job, profile, submit, size, estimate, state, start, took, end, promised) in enumerate(columns):
+        stretch = repr((end - submit) / took) if took else ""
+        times = (start, took, end, start - submit, end - submit, stretch)
+        success = int(state == "COMPLETED_SUCCESSFULLY")
+        writer.writerow(
+            (job, workload, profile, submit, size, estimate, success, state, *times, places.text(row), -1, "", promised)
+        )
+    return buffer.getvalue().encode()
+
+
+def read_schedule(source: str | Path) -> Recorded:
+    """Read a schedule from a path or standard input (``"-"``); see `parse_schedule`.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read or is no schedule.
+    LogError
+        It is SWF and malformed.
+    """
+    if str(source) == "-":
+        return parse_schedule(sys.stdin.buffer.read(), name="standard input")
+    path = Path(source)
+    try:
+        return parse_schedule(path.read_bytes(), name=path.name)
+    except OSError as error:
+        raise BadInput(f"{source}: cannot be read: {error.strerror}") from None
+
+
+def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
+    """Return the schedule that these bytes, plain or gzip, hold; told by their content.
+
+    * SWF: a job starts at submit + wait and ends when its run time is over; its size and estimate are read as in a log.
+    * CSV with a header: the columns of Batsim and evalys in any order, others ignored; short names serve too (id,
+      submit, start, end, processors, estimate). Without processors and estimates it needs the log beside it.
+    * Lines of ``id submit start end``, with blanks or commas between.
+    """
+    text = _text(data, name)
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise BadInput(f"{name}: is empty; a schedule has one line a job")
+    if lines[0].lstrip().startswith(";") or ("," not in lines[0] and len(lines[0].split()) > 8):
+        return _from_swf(parse_swf(data, name=name))
+    return recorded_table(text, name)
+
+
+def _text(data: bytes, name: str) -> str:
+    if data.startswith(_GZIP):
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            raise BadInput(f"{name}: the gzip file is damaged or ends too early; fetch or make it again") from None
+    if b"\0" in data:
+        raise BadInput(f"{name}: is not text (it has zero bytes); a schedule is SWF or CSV, plain or gzip")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _from_swf(log: Log) -> Recorded:
+    resolution = resolution_of([log.submit, log.wait, log.run_time])
+    ran = log.run_time >= 0
+    started = ran & (log.wait >= 0)
+    withdrawn = log.status == _CANCELLED
+    submit, wait = units_of(log.submit, resolution), units_of(np.maximum(log.wait, 0), resolution)
+    size = np.where(log.requested_processors > 0, log.requested_processors, log.allocated_processors)
+    estimate = np.maximum(np.trunc(np.where(log.requested_time > 0, log.requested_time, log.run_time)), 1)
+    header = log.header
+    machines = [size for size in (header.max_procs, header.max_nodes) if size is not None and size > 0]
+    start = submit + wait
+    return Recorded(
+        id=log.job,
+        submit=submit,
+        processors=sizes_of(size),
+        estimate=units_of(estimate, resolution),
+        run_time=np.full(len(log), UNKNOWN, np.int64),
+        start=np.where(started, start, NEVER_STARTED),
+        end=np.where(started, start + units_of(log.run_time, resolution), start),
+        withdrawn=withdrawn & (started | ~ran),
+        machine=machines[0] if machines else None,
+        epoch=header.unix_start_time if (header.unix_start_time or 0) > 0 else None,
+        resolution=resolution,
+        name=log.name,
+        remarks=tuple(text for text in log.warnings if text not in log.epoch.assumed),
+    )

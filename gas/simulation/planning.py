@@ -1,0 +1,188 @@
+"""The planning policies: every job has a planned start from the moment it arrives.
+
+The placing, and the promotion after an early end, are S³'s own (`gas.s3.placing`); the policies differ in how a
+promotion walks the queue. DESIGN.md, simulation rules 3 to 5.
+"""
+
+from __future__ import annotations
+
+from gas.compiled import lean_kernel
+from gas.s3.blocks import give_back, take
+from gas.s3.holes import first_fit
+from gas.s3.placing import AGAIN_FROM_THE_HEAD, ONCE, UNTIL_NOTHING_MOVES, append, place, promote
+from gas.simulation.heap import push
+from gas.simulation.state import (
+    ALIVE,
+    CONSERVATIVE,
+    DUE,
+    ENDS,
+    EVENT,
+    FOR_EVER,
+    GONE,
+    MADE,
+    NOW,
+    ORDER,
+    POLICY,
+    REPLAN,
+    RUNNING,
+    S3,
+    S3_1999,
+    SPANS,
+    STARTS,
+    WAITING,
+    State,
+)
+
+__all__ = ["begin", "create_start", "enter", "leave_plan", "revise", "start_due", "withdraw"]
+
+
+@lean_kernel
+def enter(state: State, job: int) -> None:
+    """Give an arriving job, or a reservation, the first slot that it fits."""
+    work, now = state.work, state.now
+    processors, estimate = work.processors[job], work.estimate[job]
+    start = place(state.plan, processors, estimate, work.earliest[job])
+    work.start[job], work.promise[job] = start, start
+    work.status[job] = WAITING
+    now[SPANS] += 1
+    if work.fixed[job] == 0:
+        append(state.queue, state.plan, job, processors, estimate, work.earliest[job], start)
+        now[ALIVE] += 1
+    if state.rules[ORDER] == EVENT:
+        create_start(state, job, start)
+    elif work.fixed[job] == 1 or start == now[NOW]:
+        begin(state, job)
+    else:
+        now[DUE] = min(now[DUE], start)
+
+
+@lean_kernel
+def begin(state: State, job: int) -> None:
+    """Start a job at its planned start; its completion is now known to the simulation."""
+    work, now = state.work, state.now
+    start = work.start[job]
+    work.status[job] = RUNNING
+    if work.fixed[job] == 0:
+        now[ALIVE] -= 1
+    push(
+        state.ends,
+        now[ENDS],
+        max(start, min(start + work.run_time[job], work.cancel[job])),
+        now[MADE],
+        job,
+    )
+    now[ENDS] += 1
+    now[MADE] += 1
+
+
+@lean_kernel
+def create_start(state: State, job: int, start: int) -> None:
+    """Create the event of a job's start."""
+    now = state.now
+    push(state.starts, now[STARTS], start, now[MADE], job)
+    now[STARTS] += 1
+    now[MADE] += 1
+
+
+@lean_kernel
+def leave_plan(state: State, job: int) -> bool:
+    """Give back what a job that completes now has in the plan; return whether that was early."""
+    work, now = state.work, state.now
+    now[SPANS] -= 1
+    due_back = work.start[job] + work.estimate[job]
+    if due_back <= now[NOW]:
+        return False
+    give_back(state.plan, now[NOW], due_back, work.processors[job])
+    return True
+
+
+@lean_kernel
+def withdraw(state: State, job: int) -> None:
+    """Take a waiting job out of queue and plan."""
+    work, queue = state.work, state.queue
+    low, high = 0, queue.used[0]
+    while high - low > 1:  # jobs stand in the order of their arrival, which is that of their numbers
+        middle = (low + high) >> 1
+        if queue.job[middle] <= job:
+            low = middle
+        else:
+            high = middle
+    queue.start[low] = -FOR_EVER
+    give_back(state.plan, work.start[job], work.start[job] + work.estimate[job], work.processors[job])
+    work.status[job] = GONE
+    state.now[ALIVE] -= 1
+    state.now[SPANS] -= 1
+
+
+@lean_kernel
+def revise(state: State) -> None:
+    """Plan again after processors were given back, by the rule of the policy."""
+    policy, now = state.rules[POLICY], state.now
+    if now[ALIVE] == 0:
+        return
+    moves = 0
+    if policy == CONSERVATIVE:
+        moves = promote(state.plan, state.queue, now[NOW], ONCE)
+    elif policy == S3:
+        moves = promote(state.plan, state.queue, now[NOW], UNTIL_NOTHING_MOVES)
+    elif policy == S3_1999:
+        moves = promote(state.plan, state.queue, now[NOW], AGAIN_FROM_THE_HEAD)
+    elif policy == REPLAN:
+        moves = _replan(state)
+    if moves > 0:
+        _read_starts(state)
+
+
+@lean_kernel
+def _replan(state: State) -> int:
+    """Take everybody out and put them back in submission order; those due now stay in order `event`."""
+    queue, work, plan, now = state.queue, state.work, state.plan, state.now[NOW]
+    first = now + 1 if state.rules[ORDER] == EVENT else now
+    for i in range(queue.used[0]):
+        if work.status[queue.job[i]] == WAITING and queue.start[i] >= first:
+            give_back(plan, queue.start[i], queue.start[i] + queue.walltime[i], queue.processors[i])
+    moves = 0
+    for i in range(queue.used[0]):
+        if work.status[queue.job[i]] == WAITING and queue.start[i] >= first:
+            start = first_fit(plan, queue.processors[i], queue.walltime[i], now)
+            take(plan, start, start + queue.walltime[i], queue.processors[i])
+            moves += start != queue.start[i]
+            queue.start[i] = start
+    return moves
+
+
+@lean_kernel
+def _read_starts(state: State) -> None:
+    """Bring the jobs up to date with the queue's planned starts."""
+    queue, work, now = state.queue, state.work, state.now
+    due = FOR_EVER
+    for i in range(queue.used[0]):
+        job = queue.job[i]
+        if work.status[job] != WAITING:
+            continue
+        start = queue.start[i]
+        due = min(due, start)
+        if start != work.start[job]:
+            work.start[job] = start
+            if state.rules[ORDER] == EVENT:
+                create_start(state, job, start)
+    if state.rules[ORDER] != EVENT:
+        now[DUE] = due
+
+
+@lean_kernel
+def start_due(state: State) -> None:
+    """Start every job whose planned start has come, in submission order (order `instant`)."""
+    queue, work, now = state.queue, state.work, state.now
+    if now[DUE] > now[NOW]:
+        return
+    due = FOR_EVER
+    for i in range(queue.used[0]):
+        start = queue.start[i]
+        if start < now[NOW]:
+            continue
+        if start > now[NOW]:
+            due = min(due, start)
+        elif work.status[queue.job[i]] == WAITING:
+            begin(state, queue.job[i])
+    now[DUE] = due

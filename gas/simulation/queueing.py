@@ -1,0 +1,300 @@
+"""The policies without a plan: `fcfs`, and EASY backfilling (Mu'alem & Feitelson 2001, section 2.2).
+
+A pass starts jobs from the head of the queue while they fit. Under `easy` the first that does not gets its *shadow
+time*, when enough processors will be free for it by the estimates, and the *extra* processors that will be free beside
+it then; the others start, in order, if they fit now and either end by the shadow time or fit the extra.
+
+Shadow time and extra stay the same, as long as nobody completes, but for the extra processors that a started job takes:
+one that ends by the shadow time gives back by then what it took; one that does not, comes out of the extra; and before
+the shadow time no more processors can be free than without them. So a job that arrives needs no pass: those before it
+did not start in the last one, and nothing has got better for them since.
+
+Around reservations neither holds, and the same rule is put in terms of the profile: a job starts if it fits from now
+on for its whole estimate, beside those that hold processors, the reservations, and the head in its earliest fit.
+"""
+
+from __future__ import annotations
+
+from gas.compiled import lean_kernel
+from gas.s3.blocks import clear, take
+from gas.s3.holes import first_fit
+from gas.simulation.heap import push
+from gas.simulation.planning import create_start
+from gas.simulation.state import (
+    ALIVE,
+    EASY,
+    ENDS,
+    EVENT,
+    EXPIRED,
+    EXTRA,
+    FOR_EVER,
+    FREE,
+    GONE,
+    HELD,
+    MACHINE,
+    MADE,
+    NOW,
+    ORDER,
+    PICKED,
+    POLICY,
+    RESERVATIONS,
+    RUNNING,
+    SHADOW,
+    WAITING,
+    State,
+)
+
+__all__ = ["completes", "join", "look", "pass_over", "plan_of_held", "reserve", "withdraw"]
+
+_UNKNOWN = -FOR_EVER
+
+
+@lean_kernel
+def join(state: State, job: int) -> None:
+    """Put an arriving job at the end of the queue, and start it if the policy lets it start."""
+    work, queue, now = state.work, state.queue, state.now
+    i = queue.used[0]
+    queue.processors[i], queue.walltime[i], queue.job[i] = work.processors[job], work.estimate[job], job
+    queue.used[0] = i + 1
+    work.status[job] = WAITING
+    now[ALIVE] += 1
+    if state.rules[ORDER] == EVENT or state.rules[RESERVATIONS] > 0:
+        look(state)
+        return
+    if work.processors[job] > now[FREE]:
+        return
+    if i > 0:
+        if state.rules[POLICY] != EASY:
+            return
+        if now[SHADOW] == _UNKNOWN:
+            _cast_shadow(state)
+        if now[NOW] + work.estimate[job] > now[SHADOW]:
+            if work.processors[job] > now[EXTRA]:
+                return
+            now[EXTRA] -= work.processors[job]
+    queue.used[0] = i
+    _pick(state, job)
+
+
+@lean_kernel
+def look(state: State) -> None:
+    """Start whoever can, after processors were given back or a job has arrived."""
+    if state.rules[RESERVATIONS] > 0:
+        _pass_around(state)
+    else:
+        pass_over(state)
+
+
+@lean_kernel
+def pass_over(state: State) -> None:
+    """One pass over the queue, without reservations."""
+    queue, now = state.queue, state.now
+    now[SHADOW] = _UNKNOWN
+    _expire(state)
+    used = queue.used[0]
+    head = 0
+    while head < used and queue.processors[head] <= now[FREE]:
+        _pick(state, queue.job[head])
+        head += 1
+    kept = 0
+    if head < used:
+        _keep(state, head, 0)
+        kept = 1
+        q = head + 1
+        if state.rules[POLICY] == EASY and now[FREE] > 0:
+            _cast_shadow(state)
+            while q < used and now[FREE] > 0:
+                processors = queue.processors[q]
+                if processors <= now[FREE]:
+                    by_shadow = now[NOW] + queue.walltime[q] <= now[SHADOW]
+                    if by_shadow or processors <= now[EXTRA]:
+                        if not by_shadow:
+                            now[EXTRA] -= processors
+                        _pick(state, queue.job[q])
+                        q += 1
+                        continue
+                _keep(state, q, kept)
+                kept += 1
+                q += 1
+        if kept != q:
+            while q < used:
+                _keep(state, q, kept)
+                kept += 1
+                q += 1
+        else:
+            kept = used
+    queue.used[0] = kept
+
+
+@lean_kernel
+def _keep(state: State, q: int, to: int) -> None:
+    queue = state.queue
+    if q != to:
+        queue.processors[to], queue.walltime[to], queue.job[to] = queue.processors[q], queue.walltime[q], queue.job[q]
+
+
+@lean_kernel
+def _cast_shadow(state: State) -> None:
+    """Find the shadow time of the head of the queue, and the extra processors then."""
+    held, work, now = state.held, state.work, state.now
+    wanted = state.queue.processors[0]
+    gathered, shadow = now[FREE], now[NOW]
+    k = 0
+    while gathered < wanted:
+        shadow = held[0, k]
+        while k < now[HELD] and held[0, k] == shadow:
+            gathered += work.processors[held[1, k]]
+            k += 1
+    now[SHADOW], now[EXTRA] = shadow, gathered - wanted
+
+
+@lean_kernel
+def _pick(state: State, job: int) -> None:
+    """Give a job its processors, now; in order `event` its start is an event to come."""
+    work, now = state.work, state.now
+    work.start[job] = now[NOW]
+    now[FREE] -= work.processors[job]
+    now[ALIVE] -= 1
+    _hold(state, job, now[NOW] + work.estimate[job])
+    if state.rules[ORDER] == EVENT:
+        work.status[job] = PICKED
+        create_start(state, job, now[NOW])
+    else:
+        run(state, job)
+
+
+@lean_kernel
+def run(state: State, job: int) -> None:
+    """Let a job that has its processors run; its completion is now known to the simulation."""
+    work, now = state.work, state.now
+    start = work.start[job]
+    if work.status[job] != EXPIRED:
+        work.status[job] = RUNNING
+    push(
+        state.ends,
+        now[ENDS],
+        max(start, min(start + work.run_time[job], work.cancel[job])),
+        now[MADE],
+        job,
+    )
+    now[ENDS] += 1
+    now[MADE] += 1
+
+
+@lean_kernel
+def completes(state: State, job: int) -> None:
+    """Take back the processors of a job, unless that happened when its estimate was over."""
+    work, now = state.work, state.now
+    if work.status[job] != EXPIRED:
+        now[FREE] += work.processors[job]
+        _release(state, job)
+    work.status[job] = GONE
+
+
+@lean_kernel
+def withdraw(state: State, job: int) -> None:
+    """Take a waiting job out of the queue."""
+    queue = state.queue
+    kept = 0
+    for q in range(queue.used[0]):
+        if queue.job[q] != job:
+            _keep(state, q, kept)
+            kept += 1
+    queue.used[0] = kept
+    state.work.status[job] = GONE
+    state.now[ALIVE] -= 1
+
+
+@lean_kernel
+def _hold(state: State, job: int, until: int) -> None:
+    held, now = state.held, state.now
+    k = now[HELD]
+    while k > 0 and held[0, k - 1] > until:
+        held[0, k], held[1, k] = held[0, k - 1], held[1, k - 1]
+        k -= 1
+    held[0, k], held[1, k] = until, job
+    now[HELD] += 1
+
+
+@lean_kernel
+def _release(state: State, job: int) -> None:
+    held, now, work = state.held, state.now, state.work
+    until = work.start[job] + work.estimate[job]
+    low, high = 0, now[HELD]
+    while low < high:
+        middle = (low + high) >> 1
+        if held[0, middle] < until:
+            low = middle + 1
+        else:
+            high = middle
+    while held[1, low] != job:
+        low += 1
+    now[HELD] -= 1
+    for k in range(low, now[HELD]):
+        held[0, k], held[1, k] = held[0, k + 1], held[1, k + 1]
+
+
+@lean_kernel
+def _expire(state: State) -> None:
+    """Take back the processors of jobs whose estimate is over, though their completion is not handled yet."""
+    held, now, work = state.held, state.now, state.work
+    if state.rules[ORDER] != EVENT:
+        return
+    while now[HELD] > 0 and held[0, 0] <= now[NOW]:
+        job = held[1, 0]
+        now[FREE] += work.processors[job]
+        _release(state, job)
+        work.status[job] = EXPIRED
+
+
+# ---------------------------------------------------------------------------------------------- around reservations
+
+
+@lean_kernel
+def reserve(state: State, job: int) -> None:
+    """Give a reservation its earliest fit; under `easy` it does not delay the head of the queue."""
+    work, queue, now, plan = state.work, state.queue, state.now, state.plan
+    plan_of_held(state)
+    if state.rules[POLICY] == EASY and queue.used[0] > 0:
+        head = first_fit(plan, queue.processors[0], queue.walltime[0], now[NOW])
+        take(plan, head, head + queue.walltime[0], queue.processors[0])
+    start = first_fit(plan, work.processors[job], work.estimate[job], work.earliest[job])
+    work.start[job], work.promise[job], work.status[job] = start, start, PICKED
+    now[FREE] -= work.processors[job]
+    _hold(state, job, start + work.estimate[job])
+    if state.rules[ORDER] == EVENT:
+        create_start(state, job, start)
+    else:
+        run(state, job)
+
+
+@lean_kernel
+def plan_of_held(state: State) -> None:
+    """Make the plan that of the jobs and reservations that hold processors."""
+    held, work, now, plan = state.held, state.work, state.now, state.plan
+    clear(plan, now[NOW], state.rules[MACHINE])
+    for k in range(now[HELD]):
+        job = held[1, k]
+        if held[0, k] > now[NOW]:
+            take(plan, max(work.start[job], now[NOW]), held[0, k], work.processors[job])
+
+
+@lean_kernel
+def _pass_around(state: State) -> None:
+    """One pass over the queue, around reservations."""
+    queue, now, plan = state.queue, state.now, state.plan
+    plan_of_held(state)
+    used = queue.used[0]
+    kept = 0
+    for q in range(used):
+        processors, walltime = queue.processors[q], queue.walltime[q]
+        start = first_fit(plan, processors, walltime, now[NOW])
+        if start == now[NOW] and (kept == 0 or state.rules[POLICY] == EASY):
+            take(plan, start, start + walltime, processors)
+            _pick(state, queue.job[q])
+            continue
+        if kept == 0 and state.rules[POLICY] == EASY:
+            take(plan, start, start + walltime, processors)
+        _keep(state, q, kept)
+        kept += 1
+    queue.used[0] = kept

@@ -1,0 +1,96 @@
+"""What a simulation did with jobs: when each started and ended, under which rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads import Overrun, RigidJobs
+
+__all__ = ["NEVER_STARTED", "NOT_CANCELLED", "ORDERS", "POLICIES", "Order", "Policy", "Reservation", "Schedule"]
+
+Policy = Literal["fcfs", "easy", "conservative", "s3", "s3-1999", "conservative-replan", "conservative-static"]
+"""How jobs are chosen to start; DESIGN.md's rules 5 and 6 in one word each.
+
+=====================  ================================================================================================
+fcfs                   in submission order, no backfilling
+easy                   the head of the queue cannot be delayed, everybody else can (Mu'alem & Feitelson 2001, 2.2)
+conservative           everybody has a planned start; after an early end, one pass that moves jobs earlier (2.1)
+s3                     conservative, that pass repeated until nothing moves
+s3-1999                conservative, after each move beginning again at the head (Cirne & Berman 1999, 4.3)
+conservative-replan    conservative, the whole plan made anew after an early end: starts can slip
+conservative-static    conservative without any revision
+=====================  ================================================================================================
+"""
+
+POLICIES: tuple[Policy, ...] = get_args(Policy)
+
+Order = Literal["instant", "event"]
+"""How the events of one second are handled: in rounds, or one at a time as the simulator pyss does."""
+
+ORDERS: tuple[Order, ...] = get_args(Order)
+
+NEVER_STARTED = -(2**62)
+"""The start of a job that was cancelled while it waited."""
+
+NOT_CANCELLED = 2**62
+"""The cancellation of a job that nobody cancels."""
+
+
+class Reservation(NamedTuple):
+    """Processors asked for from an instant on; nothing moves them once they are granted."""
+
+    submit: int
+    processors: int
+    start: int
+    walltime: int
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Jobs and when they ran, in seconds of their log; arrays have one value a job, in the order of `jobs`.
+
+    Attributes
+    ----------
+    jobs
+        As simulated: no run time exceeds its estimate.
+    start
+        `NEVER_STARTED` for a job that was cancelled while it waited.
+    end
+        When it gave its processors back; when it was cancelled, if it never started.
+    promise
+        The start that each job was promised when it was submitted; None under policies that promise nothing.
+    reserved
+        The start that each reservation was given.
+    engine_seconds
+        How long the event loop took.
+    """
+
+    jobs: RigidJobs
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    promise: NDArray[np.int64] | None = None
+    policy: Policy | None = None
+    order: Order = "instant"
+    overrun: Overrun = "kill"
+    reservations: tuple[Reservation, ...] = ()
+    reserved: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    engine_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end", "promise"):
+            column = getattr(self, name)
+            if column is not None and (column.dtype != np.int64 or column.shape != self.jobs.id.shape):
+                raise ValueError(f"{name} has {column.dtype}{column.shape}, expected int64{self.jobs.id.shape}")
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    @property
+    def started(self) -> NDArray[np.bool_]:
+        """Which jobs started."""
+        started: NDArray[np.bool_] = self.start != NEVER_STARTED
+        return started

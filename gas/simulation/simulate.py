@@ -1,0 +1,279 @@
+"""Simulating a log: all at once, or up to an instant or an arrival, there to ask, to branch and to go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gas.availability import AvailabilityList
+from gas.compiled import available, compiled
+from gas.errors import BadInput
+from gas.profile import Profile
+from gas.s3.blocks import Blocks, profile_in, take, with_rows
+from gas.s3.holes import first_fit
+from gas.simulation.engine import ASKS, FINISHED, FULL, run
+from gas.simulation.queueing import plan_of_held
+from gas.simulation.schedule import NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation, Schedule
+from gas.simulation.state import (
+    ANSWERED,
+    CONSERVATIVE,
+    DONE,
+    FOR_EVER,
+    NEXT,
+    NOW,
+    POLICY,
+    State,
+    copy_state,
+    initial_state,
+    with_room,
+)
+from workloads import Overrun, RigidJobs, apply_overrun
+
+__all__ = ["Simulation", "simulate"]
+
+_BREATH = 20_000  # events between two looks at the world outside: some milliseconds of machine code
+
+
+def simulate(
+    jobs: RigidJobs,
+    policy: Policy,
+    *,
+    order: Order = "instant",
+    overrun: Overrun = "kill",
+    cancellations: ArrayLike | None = None,
+    reservations: Sequence[Reservation] = (),
+    progress: Callable[[float], None] | None = None,
+    machine_code: bool = True,
+) -> Schedule:
+    """Return what a policy does with these jobs; `Simulation` has the parameters."""
+    simulation = Simulation(
+        jobs,
+        policy,
+        order=order,
+        overrun=overrun,
+        cancellations=cancellations,
+        reservations=reservations,
+        machine_code=machine_code,
+    )
+    simulation.run(progress=progress)
+    return simulation.schedule()
+
+
+class Simulation:
+    """A simulation that stands between two events, and can be asked, changed, copied and gone on with there.
+
+    ::
+
+        simulation = Simulation(jobs, "s3", ask=[7])
+        job = simulation.run()                   # 7: it arrives, and waits for an answer
+        other = simulation.copy()                # what if …
+        simulation.answer(processors=16, estimate=3600, run_time=3000)
+        simulation.run()                         # None: all is over
+        simulation.schedule()
+
+    Parameters
+    ----------
+    jobs
+        In submission order.
+    cancellations
+        For each job the second in which its user withdraws it, `NOT_CANCELLED` for those that are not. One that is
+        withdrawn while it runs ends then; at or before its submission, it never enters.
+    reservations
+        Processors asked for in advance: each gets its earliest fit from its start on when it is submitted, and nothing
+        moves it.
+    ask
+        Jobs (by their place in `jobs`) about which `run` stops when they arrive.
+    machine_code
+        Compile the event loop, where numba is installed. The same source, and the same schedule, without.
+
+    Raises
+    ------
+    BadInput
+        For a policy or an order that is not known, or cancellations and reservations that cannot be.
+    """
+
+    def __init__(
+        self,
+        jobs: RigidJobs,
+        policy: Policy,
+        *,
+        order: Order = "instant",
+        overrun: Overrun = "kill",
+        cancellations: ArrayLike | None = None,
+        reservations: Sequence[Reservation] = (),
+        ask: ArrayLike = (),
+        machine_code: bool = True,
+    ) -> None:
+        if policy not in POLICIES:
+            raise BadInput(f'policy "{policy}" is not known; known: {", ".join(POLICIES)}')
+        if order not in ORDERS:
+            raise BadInput(f'order "{order}" is not known; known: {", ".join(ORDERS)}')
+        self.policy, self.order, self.overrun = policy, order, overrun
+        self.jobs = apply_overrun(jobs, overrun)
+        self.reservations = tuple(Reservation(*given) for given in reservations)
+        self.engine_seconds = 0.0
+        self._run = compiled(run) if machine_code and available() else run
+        withdrawn = None if cancellations is None else _checked_cancellations(cancellations, len(jobs))
+        _check_reservations(self.reservations, jobs.machine)
+        self._state, self._place, self._reserved = initial_state(self.jobs, policy, order, withdrawn, self.reservations)
+        self._job_at = np.full(len(self._place) + len(self._reserved), -1, np.int64)
+        self._job_at[self._place] = np.arange(len(self._place))
+        self._state.work.asked[self._place[np.asarray(ask, np.int64)]] = 1
+
+    @property
+    def now(self) -> int:
+        """The instant of the last event, in seconds of the log."""
+        return int(self._state.now[NOW])
+
+    @property
+    def events(self) -> int:
+        """How many events were handled."""
+        return int(self._state.now[DONE])
+
+    def run(
+        self,
+        *,
+        before: int | None = None,
+        events: int | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> int | None:
+        """Go on until all is over, and return None; or return the job that arrives and has to be answered.
+
+        Parameters
+        ----------
+        before
+            Stop before whatever happens at this instant or later, too.
+        events
+            Stop after so many events, too.
+        progress
+            Is told the share of jobs that have arrived, now and then.
+        """
+        limit = FOR_EVER if before is None else before
+        left = FOR_EVER if events is None else events
+        while True:
+            some = min(left, _BREATH)
+            done, began = self.events, time.perf_counter()
+            why = self._run(self._state, some, limit)
+            self.engine_seconds += time.perf_counter() - began
+            left -= self.events - done
+            if progress is not None:
+                progress(int(self._state.now[NEXT]) / max(1, len(self._state.work.submit)))
+            if why == FULL:
+                self._state = with_room(self._state)
+            elif why == ASKS:
+                return int(self._job_at[self._state.now[NEXT]])
+            elif why == FINISHED or left <= 0 or self.events - done < some:
+                return None
+
+    def answer(
+        self, *, processors: int | None = None, estimate: int | None = None, run_time: int | None = None
+    ) -> None:
+        """Say what is submitted in place of the job that `run` returned; what is not said stays as in the log.
+
+        Raises
+        ------
+        BadInput
+            If no job waits for an answer, or the machine cannot run this.
+        """
+        state = self._state
+        at = int(state.now[NEXT])
+        if at >= len(state.work.submit) or state.work.asked[at] == 0 or state.now[ANSWERED] == at + 1:
+            raise BadInput("no job waits for an answer; run() returns the next one that does")
+        work = state.work
+        size = int(work.processors[at]) if processors is None else processors
+        limit = int(work.estimate[at]) if estimate is None else estimate
+        lasts = int(work.run_time[at]) if run_time is None else run_time
+        if not 1 <= size <= self.jobs.machine:
+            raise BadInput(f"processors {size}: the machine has {self.jobs.machine}; answer 1 to {self.jobs.machine}")
+        if limit < 1 or lasts < 0:
+            raise BadInput(f"estimate {limit} and run time {lasts}: must be at least 1 and 0 seconds")
+        if lasts > limit:
+            lasts, limit = (limit, limit) if self.overrun == "kill" else (lasts, lasts)
+        work.processors[at], work.estimate[at], work.run_time[at] = size, limit, lasts
+        state.now[ANSWERED] = at + 1
+
+    def availability(self, scheduler: str = "simulation") -> AvailabilityList:
+        """Return what is free from now on, beside everybody who runs and waits.
+
+        A promise under the planning policies but `conservative-replan`. Policies without a plan are asked as if
+        nobody else came and everybody used up their estimate, in submission order.
+        """
+        planned = int(self._state.rules[POLICY]) >= CONSERVATIVE
+        profile = profile_in(self._state.plan) if planned else self._expected()
+        count = int(profile.used[0])
+        starts = np.maximum(profile.starts[:count], self.now)
+        last = int(np.searchsorted(starts, self.now, side="right")) - 1
+        return AvailabilityList(
+            scheduler=scheduler,
+            kind="promise" if planned and self.policy != "conservative-replan" else "estimate",
+            now=self.now,
+            processors=self.jobs.machine,
+            version=str(self.events),
+            starts=starts[last:],
+            free=profile.free[last:count],
+        )
+
+    def copy(self) -> Simulation:
+        """Return an independent copy, as it stands."""
+        other = object.__new__(Simulation)
+        other.__dict__.update(self.__dict__)
+        other._state = copy_state(self._state)
+        return other
+
+    def schedule(self) -> Schedule:
+        """Return what has come of the jobs so far; ends (and starts) that are not known yet are `NEVER_STARTED`."""
+        work, place = self._state.work, self._place
+        promises = self.policy not in ("fcfs", "easy", "conservative-replan")
+        jobs = self.jobs
+        if work.asked.any():
+            jobs = replace(
+                jobs,
+                processors=work.processors[place],
+                estimate=work.estimate[place],
+                run_time=work.run_time[place],
+            )
+        return Schedule(
+            jobs=jobs,
+            start=work.start[place],
+            end=work.end[place],
+            promise=work.promise[place] if promises else None,
+            policy=self.policy,
+            order=self.order,
+            overrun=self.overrun,
+            reservations=self.reservations,
+            reserved=work.start[self._reserved],
+            engine_seconds=self.engine_seconds,
+        )
+
+    def _expected(self) -> Profile:
+        state = copy_state(self._state)
+        queue, now = state.queue, self.now
+        count = int(queue.used[0])
+        plan: Blocks = with_rows(state.plan, 4 * (count + len(state.held[0])))
+        state = State(state.work, plan, *state[2:])
+        plan_of_held(state)
+        for i in range(count):
+            start = first_fit(plan, int(queue.processors[i]), int(queue.walltime[i]), now)
+            take(plan, start, start + int(queue.walltime[i]), int(queue.processors[i]))
+        return profile_in(plan)
+
+
+def _checked_cancellations(cancellations: ArrayLike, jobs: int) -> NDArray[np.int64]:
+    given = np.asarray(cancellations)
+    if given.dtype != np.int64 or given.shape != (jobs,):
+        raise BadInput(f"cancellations are {given.dtype}{given.shape}; one int64 for each of the {jobs} jobs is needed")
+    if jobs and int(given.max()) > NOT_CANCELLED:
+        raise BadInput(f"cancellation {given.max()}: is after the end of time, {NOT_CANCELLED}")
+    return given
+
+
+def _check_reservations(reservations: Sequence[Reservation], machine: int) -> None:
+    for given in reservations:
+        if not 1 <= given.processors <= machine:
+            raise BadInput(f"reservation of {given.processors} processors: the machine has {machine}")
+        if given.walltime < 1:
+            raise BadInput(f"reservation of {given.walltime} seconds: must be at least 1")

@@ -1,0 +1,231 @@
+"""Everything that a simulation is at an instant: the jobs, the plan, who waits, who runs, what happens next.
+
+All of it is int64 arrays, so that machine code can work on it, and a copy of the arrays is a copy of the simulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import lean_kernel
+from gas.s3.blocks import Blocks, empty_blocks, room_for, with_rows
+from gas.s3.placing import Queue, empty_queue
+from gas.simulation.heap import CREATED, JOB, TIME, empty_heap
+from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation
+from workloads import RigidJobs
+
+__all__ = ["State", "Work", "copy_state", "initial_state", "is_roomy", "with_room"]
+
+FCFS, EASY, CONSERVATIVE, S3, S3_1999, REPLAN, STATIC = range(7)
+"""Policies, as numbers in the order of `POLICIES`."""
+
+INSTANT, EVENT = range(2)
+"""Orders, in the order of `ORDERS`."""
+
+ABSENT, WAITING, PICKED, RUNNING, EXPIRED, GONE = range(6)
+"""Where a job is. PICKED holds processors before it starts, EXPIRED none any more though it has not completed."""
+
+FOR_EVER = 2**62
+
+# Fields of `State.now`: the instant; whether its arrivals have begun; how many jobs have arrived and cancellations been
+# handled; the first planned start; how many completions and starts are ahead, how many jobs wait, hold processors, are
+# in the plan; how many events were created and handled; the job (plus 1) about which a caller has answered; free
+# processors; the head's shadow time and the extra processors then.
+NOW, ARRIVING, NEXT, CANCELLED, DUE, ENDS, STARTS, ALIVE, HELD, SPANS, MADE, DONE, ANSWERED, FREE, SHADOW, EXTRA = (
+    range(16)
+)
+
+# Fields of `State.rules`:
+POLICY, ORDER, MACHINE, RESERVATIONS = range(4)
+
+
+class Work(NamedTuple):
+    """Jobs and reservations in the order of their submission; one value each.
+
+    Attributes
+    ----------
+    earliest
+        The instant before which it must not start: its submission, or what a reservation asks for.
+    cancel
+        When it is withdrawn.
+    fixed
+        1 for a reservation, which nothing moves.
+    asked
+        1 for a job about which a caller is asked when it arrives.
+    start, end, promise
+        What came of it so far; `start` is its planned start as long as it waits under a planning policy.
+    status
+        Where it is.
+    cancellations
+        Those that are cancelled, in the order in which that happens.
+    """
+
+    submit: NDArray[np.int64]
+    processors: NDArray[np.int64]
+    estimate: NDArray[np.int64]
+    run_time: NDArray[np.int64]
+    earliest: NDArray[np.int64]
+    cancel: NDArray[np.int64]
+    fixed: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    promise: NDArray[np.int64]
+    status: NDArray[np.int64]
+    cancellations: NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """A simulation between two events.
+
+    Attributes
+    ----------
+    work
+        The jobs.
+    plan
+        What running and planned jobs leave free (planning policies; `easy` and `fcfs` use it around reservations).
+    queue
+        Who waits, in submission order; under planning policies jobs that have started since may still stand in it.
+    ends
+        A heap (`gas.simulation.heap`) of completions.
+    starts
+        A heap of starts, where they are events (order `event`).
+    held
+        Who holds processors and until when by its estimate, ascending: rows of instant and job (`easy`, `fcfs`).
+    now
+        What there is one of.
+    rules
+        Policy, order, size of the machine, number of reservations.
+    """
+
+    work: Work
+    plan: Blocks
+    queue: Queue
+    ends: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    held: NDArray[np.int64]
+    now: NDArray[np.int64]
+    rules: NDArray[np.int64]
+
+
+def initial_state(
+    jobs: RigidJobs,
+    policy: Policy,
+    order: Order,
+    cancellations: NDArray[np.int64] | None,
+    reservations: Sequence[Reservation],
+) -> tuple[State, NDArray[np.int64], NDArray[np.int64]]:
+    """Return a simulation before its first event, and where in its work each job and each reservation stands."""
+    count, booked = len(jobs), len(reservations)
+    rows = np.array(reservations, np.int64).reshape(-1, 4)
+    submit = np.concatenate([rows[:, 0], jobs.submit])
+    order_of_arrival = np.argsort(submit, kind="stable")  # reservations come before the jobs of the same second
+    place = np.empty(count + booked, np.int64)
+    place[order_of_arrival] = np.arange(count + booked)
+
+    def column(reserved: NDArray[np.int64], of_jobs: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([reserved, of_jobs])[order_of_arrival] if booked else of_jobs.astype(np.int64)
+
+    none = np.full(booked, NOT_CANCELLED)
+    withdrawn = np.broadcast_to(NOT_CANCELLED, count) if cancellations is None else cancellations
+    cancel = column(none, withdrawn)
+    cancelled = np.flatnonzero(cancel != NOT_CANCELLED)
+    total = count + booked
+    work = Work(
+        submit=submit[order_of_arrival],
+        processors=column(rows[:, 1], jobs.processors),
+        estimate=column(rows[:, 3], jobs.estimate),
+        run_time=column(rows[:, 3], jobs.run_time),
+        earliest=column(np.maximum(rows[:, 0], rows[:, 2]), jobs.submit),
+        cancel=cancel,
+        fixed=column(np.ones(booked, np.int64), np.zeros(count, np.int64)),
+        asked=np.zeros(total, np.int64),
+        start=np.full(total, NEVER_STARTED),
+        end=np.full(total, NEVER_STARTED),
+        promise=np.full(total, NEVER_STARTED),
+        status=np.zeros(total, np.int64),
+        cancellations=cancelled[np.argsort(cancel[cancelled], kind="stable")],
+    )
+    begin = int(work.submit[0]) if total else 0
+    walltime = int(np.percentile(work.estimate, 99)) if total else 1
+    now = np.zeros(16, np.int64)
+    now[[NOW, DUE, FREE, SHADOW]] = begin, FOR_EVER, jobs.machine, -FOR_EVER
+    rules = np.array([POLICIES.index(policy), ORDERS.index(order), jobs.machine, booked], np.int64)
+    plan = empty_blocks(jobs.machine, begin, walltime=max(1, walltime))
+    state = State(work, plan, empty_queue(), empty_heap(64), empty_heap(64), np.zeros((2, 64), np.int64), now, rules)
+    return state, place[booked:], place[:booked]
+
+
+def copy_state(state: State) -> State:
+    """Return an independent copy."""
+    return State(
+        Work(*(array.copy() for array in state.work)),
+        Blocks(*(array.copy() for array in state.plan)),
+        Queue(*(array.copy() for array in state.queue)),
+        *(array.copy() for array in state[3:]),
+    )
+
+
+@lean_kernel
+def is_roomy(state: State) -> bool:
+    """Return whether whatever happens next has room: an arrival, or everybody who waits moving or starting."""
+    now = state.now
+    most = now[ALIVE] + 2
+    return (
+        state.queue.used[0] < len(state.queue.job)
+        and now[ENDS] + most <= state.ends.shape[1]
+        and now[STARTS] + most <= state.starts.shape[1]
+        and now[HELD] + most <= state.held.shape[1]
+        and room_for(state.plan, 2 * (now[SPANS] + now[HELD] + most))
+    )
+
+
+def with_room(state: State) -> State:
+    """Return the state with arrays large enough for what happens next, at least half as large again where they grow."""
+    now = state.now
+    most = int(now[ALIVE]) + 2
+    queue = state.queue
+    if queue.used[0] == len(queue.job):
+        queue = Queue(*(_wider(array, 2 * len(array)) for array in queue[:-1]), queue.used)  # type: ignore[call-arg]
+    starts = state.starts
+    if now[STARTS] + most > starts.shape[1] and state.rules[POLICY] != REPLAN:
+        starts = _without_stale(state)
+    plan = state.plan
+    frames = 2 * (int(now[SPANS]) + int(now[HELD]) + most)
+    if not room_for(plan, frames):
+        plan = with_rows(plan, 2 * frames)
+    return State(
+        state.work,
+        plan,
+        queue,
+        _for(state.ends, int(now[ENDS]) + most),
+        _for(starts, int(now[STARTS]) + most),
+        _for(state.held, int(now[HELD]) + most),
+        now,
+        state.rules,
+    )
+
+
+def _without_stale(state: State) -> NDArray[np.int64]:
+    """Return the starts without those whose job has moved since; who only moves earlier never gets an old one back."""
+    heap = state.starts[:, : state.now[STARTS]]
+    work = state.work
+    valid = heap[:, (work.status[heap[JOB]] <= PICKED) & (work.start[heap[JOB]] == heap[TIME])]
+    state.now[STARTS] = valid.shape[1]
+    kept = np.zeros_like(state.starts)
+    kept[:, : valid.shape[1]] = valid[:, np.lexsort((valid[CREATED], valid[TIME]))]  # what is sorted is a heap
+    return kept
+
+
+def _for(array: NDArray[np.int64], columns: int) -> NDArray[np.int64]:
+    return array if columns <= array.shape[1] else _wider(array, 2 * columns)
+
+
+def _wider(array: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    wide = np.zeros((*array.shape[:-1], width), np.int64)
+    wide[..., : array.shape[-1]] = array
+    return wide

@@ -1,0 +1,104 @@
+"""A profile kept twice, in two arrays (`gas.profile`) and in blocks (`gas.s3.blocks`), for tests of the latter."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+import gas.compiled as compiling
+from gas import profile as arrays
+from gas.compiled import compiled
+from gas.s3 import blocks as in_blocks
+from gas.s3 import holes
+
+FORMS = {"plain": lambda kernel: kernel, "compiled": compiled}
+
+
+def make_blocks_small(monkeypatch, width=4, fill=3, ring=16, few=0):
+    """Let a handful of frames fill several blocks, so that a few jobs are enough to go through all of the index.
+
+    Compiled kernels read these constants when they are compiled: those asked for from now on are made anew.
+    """
+    monkeypatch.setattr(compiling, "_compiled", {})
+    monkeypatch.setattr(in_blocks, "WIDTH", width)
+    monkeypatch.setattr(in_blocks, "_FILL", fill)
+    for module in (in_blocks, holes):
+        monkeypatch.setattr(module, "RING", ring)
+    monkeypatch.setattr(holes, "_FEW", few)
+
+
+@cache
+def in_arrays(kernel):
+    """Return a kernel on arrays as machine code, whatever the form of those on blocks; it has tests of its own."""
+    return compiled(kernel)
+
+
+class Both:
+    """A profile in arrays and in blocks, changed together, and the spans that are held in it.
+
+    Attributes
+    ----------
+    flat, blocks
+        The same profile. `flat` has room for whatever a test does.
+    held
+        (start, end, processors) of what `hold` took, and nobody gave back.
+    """
+
+    def __init__(self, processors, now, *, form="plain", walltime=50, starts=None, free=None, room=4000):
+        self.form = FORMS[form]
+        self.processors = processors
+        starts, free = ([now], [processors]) if starts is None else (starts, free)
+        self.flat = arrays.profile_of(starts, free, room)
+        self.blocks = in_blocks.blocks_of(
+            np.array(starts, np.int64), np.array(free, np.int64), processors, walltime=walltime
+        )
+        self.held = []
+
+    @property
+    def begin(self):
+        return int(self.flat.starts[0])
+
+    def take(self, start, end, processors):
+        self.blocks = in_blocks.with_rows(self.blocks, 2)
+        in_arrays(arrays.take)(self.flat, start, end, processors)
+        self.form(in_blocks.take)(self.blocks, start, end, processors)
+
+    def give_back(self, start, end, processors):
+        self.blocks = in_blocks.with_rows(self.blocks, 2)
+        in_arrays(arrays.give_back)(self.flat, start, end, processors)
+        self.form(in_blocks.give_back)(self.blocks, start, end, processors)
+
+    def forget(self, now):
+        in_arrays(arrays.forget)(self.flat, now)
+        self.form(in_blocks.forget)(self.blocks, now)
+        self.held = [span for span in self.held if span[1] > now]
+
+    def hold(self, start, end, processors):
+        """Take processors if they are free, and return whether they were."""
+        free = end > start >= self.begin and in_arrays(arrays.free_during)(self.flat, start, end) >= processors
+        if free:
+            self.take(start, end, processors)
+            self.held.append((start, end, processors))
+        return free
+
+    def let_go(self, span, since=None):
+        """Give a held span back, or what of it lies after an instant."""
+        start, end, processors = span
+        since = start if since is None else min(max(start, since), end)
+        self.held.remove(span)
+        self.give_back(since, end, processors)
+        if since > start:
+            self.held.append((start, since, processors))
+
+    def frames_in_arrays(self):
+        count = int(self.flat.used[0])
+        return self.flat.starts[:count].tolist(), self.flat.free[:count].tolist()
+
+    def frames_in_blocks(self):
+        found = in_blocks.profile_in(self.blocks)
+        return found.starts.tolist(), found.free.tolist()
+
+    def assert_same(self):
+        in_blocks.check(self.blocks, self.processors)
+        assert self.frames_in_blocks() == self.frames_in_arrays()

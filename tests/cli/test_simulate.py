@@ -1,0 +1,367 @@
+"""``gas simulate``: what it prints, what it writes, and what it says of logs that cannot be used."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gas.cli.simulate import chosen_policies, file_of
+from gas.errors import BadInput
+from gas.simulation.schedule import POLICIES
+from workloads import read_swf, write_swf
+from workloads.estimates import uniform_factor
+from workloads.lublin import generate
+
+HEADER = """\
+; Version: 2.2
+; Computer: Toy
+; Acknowledge: Ada, who kept the log
+; UnixStartTime: 844120800
+; TimeZoneString: Europe/Stockholm
+; MaxProcs: 4
+"""
+
+
+def line(job, submit, run_time, processors, estimate):
+    return f"{job} {submit} -1 {run_time} {processors} -1 -1 {processors} {estimate} -1 1 1 1 -1 -1 -1 -1 -1\n"
+
+
+# Job 1 leaves one processor free until 100, job 2 needs all four, and job 3 fits beside job 1.
+THREE = line(1, 0, 100, 3, 100) + line(2, 1, 10, 4, 10) + line(3, 2, 50, 1, 50)
+
+
+@pytest.fixture
+def three(tmp_path):
+    path = tmp_path / "three.swf"
+    path.write_text(HEADER + THREE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """A busy stream of 600 jobs, by the Lublin-Feitelson model, whose users overestimate."""
+    generator = np.random.default_rng(7)
+    made = generate(600, 64, generator=generator, load=0.85)
+    path = tmp_path_factory.mktemp("logs") / "busy.swf"
+    write_swf(made.with_columns(requested_time=uniform_factor(made.run_time, 5, generator)), path)
+    return path
+
+
+def table(text):
+    """The rows of a table by their first word, without the stars."""
+    return {words[0]: [word.rstrip("*") for word in words[1:]] for words in map(str.split, text.splitlines()) if words}
+
+
+def test_without_backfilling_everybody_waits_for_the_head(gas, three):
+    done = gas("simulate", three, "--policy", "fcfs")
+    assert done.code == 0
+    # Waits 0, 99 (till 100) and 108 (till 110); responses 100, 109 and 158.
+    assert table(done.out)["fcfs"][:2] == ["69", "122"]
+    assert table(done.out)["fcfs"][5] == "0.0%"
+
+
+def test_with_backfilling_the_small_job_starts_at_once(gas, three):
+    done = gas("simulate", three, "--policy", "easy", "--json")
+    (result,) = done.json["results"]
+    assert result["mean_wait"] == 33
+    assert result["mean_response"] == pytest.approx((100 + 109 + 50) / 3)
+    assert result["mean_bounded_slowdown_unclamped"] == pytest.approx((1 + 109 / 10 + 1) / 3)
+    assert result["backfilled"] == pytest.approx(1 / 3)
+    assert result["utilization"] == pytest.approx((300 + 40 + 50) / (4 * 110))
+
+
+def test_json_has_the_keys_of_its_schema(gas, three):
+    document = gas("simulate", three, "--json", "--months").json
+    assert document["schema"] == "gas.simulation/1"
+    (result,) = document["results"]
+    keys = """policy order overrun processors jobs skipped zero_length mean_wait mean_response mean_slowdown
+        mean_bounded_slowdown mean_bounded_slowdown_unclamped utilization backfilled loss_of_capacity engine_seconds
+        months"""
+    assert set(keys.split()) <= set(result)
+    assert (result["policy"], result["order"], result["overrun"]) == ("s3", "instant", "kill")
+    assert (result["trace"], result["processors"], result["jobs"], result["skipped"]) == ("three.swf", 4, 3, 0)
+    assert [(month["month"], month["jobs"]) for month in result["months"]] == [("1996-10", 3)]
+
+
+def test_several_policies_are_compared_and_the_best_of_each_column_has_a_star(gas, three):
+    done = gas("simulate", three, "--policy", "fcfs,easy", "--policy", "easy", "--policy", "s3")
+    rows = [words for words in map(str.split, done.out.splitlines()) if words and words[0] in POLICIES]
+    assert [row[0] for row in rows] == ["fcfs", "easy", "s3"]
+    waits = [row[1] for row in rows]
+    assert waits == ["69", "33*", "33*"]
+
+
+def test_what_is_alike_for_all_has_no_star(gas, three):
+    done = gas("simulate", three, "--policy", "easy,s3")
+    assert "*" not in done.out
+
+
+def test_months_are_a_table_with_a_row_for_each_policy(gas, log):
+    done = gas("simulate", log, "--policy", "easy,conservative", "--months")
+    document = gas("simulate", log, "--policy", "easy,conservative", "--months", "--json").json
+    months = document["results"][0]["months"]
+    assert sum(month["jobs"] for month in months) == 600
+    for month in months:
+        assert month["month"] in done.out
+    assert done.out.count("conservative") == 1 + len(months)
+
+
+def test_every_policy_and_order_gets_through_and_keeps_the_work(gas, log):
+    for order in ("instant", "event"):
+        results = gas("simulate", log, "--policy", "all", "--order", order, "--json").json["results"]
+        assert [result["policy"] for result in results] == list(POLICIES)
+        assert {result["jobs"] for result in results} == {600}
+        # The same jobs run for the same time, so response and wait differ by the same everywhere.
+        ran = [result["mean_response"] - result["mean_wait"] for result in results]
+        assert ran == pytest.approx([ran[0]] * len(ran))
+
+
+def test_the_log_is_acknowledged_on_standard_error(gas, three):
+    done = gas("simulate", three, "--json")
+    assert "Ada, who kept the log" in done.err
+    assert "Ada" not in done.out
+
+
+def test_a_log_comes_from_standard_input_too_plain_or_packed(gas, three, monkeypatch):
+    for data in (three.read_bytes(), gzip.compress(three.read_bytes())):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert gas("simulate", "-", "--json").json["results"][0]["jobs"] == 3
+    assert gas("simulate", "-", "-").code == 2
+
+
+def test_several_logs_are_simulated_one_after_the_other(gas, three, log):
+    results = gas("simulate", three, log, "--policy", "easy,s3", "--json").json["results"]
+    assert [(result["trace"], result["policy"]) for result in results] == [
+        ("three.swf", "easy"), ("three.swf", "s3"), ("busy.swf", "easy"), ("busy.swf", "s3"),
+    ]  # fmt: skip
+    printed = gas("simulate", three, log).out
+    assert printed.index("three.swf: 3 jobs") < printed.index("busy.swf: 600 jobs")
+
+
+def test_the_machine_may_be_another(gas, three):
+    assert gas("simulate", three, "--processors", 8, "--json").json["results"][0]["mean_wait"] == 0
+    smaller = gas("simulate", three, "--processors", 3, "--json")
+    assert smaller.json["results"][0]["skipped"] == 1
+    assert "1 of 3 jobs left out: more processors than the machine" in smaller.err
+    assert gas("simulate", three, "--processors", 0).code == 2
+
+
+def test_jobs_that_outlive_their_estimate_are_killed_or_get_a_longer_one(gas, tmp_path):
+    path = tmp_path / "over.swf"
+    path.write_text(HEADER + line(1, 0, 100, 4, 60))
+    for rule, response in (("kill", 60), ("extend", 100)):
+        assert gas("simulate", path, "--overrun", rule, "--json").json["results"][0]["mean_response"] == response
+
+
+def test_jobs_are_selected_by_month_date_and_number(gas, log):
+    def jobs(*options):
+        return gas("simulate", log, *options, "--json").json["results"][0]["jobs"]
+
+    submit = read_swf(log).submit
+    assert jobs("--first", 100) == 100
+    assert jobs("--until", "1970-01-01T12:00") == sum(submit < 43200)
+    assert jobs("--from", "1970-01-01T12:00") == sum(submit >= 43200)
+    assert jobs("--from", "1970-01-01T12:00", "--first", 5) == 5
+    assert jobs("--month", "1970-01") == sum(submit < 31 * 86400)
+
+
+def test_a_selection_that_leaves_nothing_is_an_error_that_says_what_there_is(gas, log):
+    for options in (["--month", "1971-05"], ["--from", "1999-01-01"], ["--month", "May"], ["--until", "soon"]):
+        done = gas("simulate", log, *options)
+        assert (done.code, done.out) == (2, "")
+        assert "busy.swf" in done.err
+
+
+def test_load_is_scaled_by_interarrival_times(gas, log):
+    calm, busy = (
+        gas("simulate", log, "--scale-load", load, "--json").json["results"][0]["mean_wait"] for load in (0.1, 0.95)
+    )
+    assert calm < busy
+    assert gas("simulate", log, "--scale-load", -1).code == 2
+
+
+@pytest.mark.parametrize("suffix", ["swf", "swf.gz"])
+def test_the_schedule_is_written_as_swf_with_the_logs_header(gas, three, tmp_path, suffix):
+    out = tmp_path / f"out.{suffix}"
+    done = gas("simulate", three, "--policy", "easy", "--output", out)
+    assert (done.code, f"{out} written" in done.err) == (0, True)
+    written = read_swf(out)
+    assert written.wait.tolist() == [0, 99, 0]
+    assert written.acknowledgements == ("Ada, who kept the log",)
+
+
+def test_the_schedule_is_written_as_csv_with_promises(gas, three, tmp_path):
+    out = tmp_path / "out.csv"
+    gas("simulate", three, "--policy", "conservative", "--output", out)
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert [row["starting_time"] for row in rows] == ["0", "100", "2"]
+    assert [row["promised_start"] for row in rows] == ["0", "100", "2"]
+
+
+def test_several_schedules_need_names_that_tell_them_apart(gas, three, log, tmp_path):
+    refused = gas("simulate", three, "--policy", "easy,s3", "--output", tmp_path / "out.csv")
+    assert refused.code == 2
+    assert "must hold {policy}, since there are 2 policies" in refused.err
+    refused = gas("simulate", three, log, "--output", tmp_path / "out.csv")
+    assert "must hold {trace}, since there are 2 logs" in refused.err
+    assert list(tmp_path.glob("*.csv")) == []
+    assert gas("simulate", three, log, "--policy", "easy,s3", "-o", tmp_path / "{trace}-{policy}.csv").code == 0
+    assert {path.name for path in tmp_path.glob("*.csv")} == {
+        "three-easy.csv", "three-s3.csv", "busy-easy.csv", "busy-s3.csv",
+    }  # fmt: skip
+
+
+def test_the_name_of_a_file_follows_from_log_and_policy():
+    assert file_of("{trace}-{policy}.swf", "/logs/KTH.swf.gz", "easy") == "KTH-easy.swf"
+    assert file_of("x.swf", "-", "easy") == "x.swf"
+
+
+def test_files_that_cannot_be_written_are_refused_before_anything_is_simulated(gas, three, tmp_path):
+    for option, name, message in [
+        ("--output", tmp_path / "x.txt", "must end in .swf, .swf.gz, .csv or .csv.gz"),
+        ("--output", tmp_path / "no" / "x.swf", "there is no folder"),
+        ("--plot", tmp_path / "x.gif", "must end in .png, .svg or .pdf"),
+        ("--plot", tmp_path / "no" / "x.png", "there is no folder"),
+    ]:
+        done = gas("simulate", three, option, name)
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err
+
+
+def test_policies_share_a_picture_unless_its_name_tells_them_apart(gas, three, tmp_path):
+    assert gas("simulate", three, "--policy", "easy,s3", "--plot", tmp_path / "both.png").code == 0
+    assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
+    assert gas("simulate", three, "--policy", "easy,s3", "--plot", tmp_path / "{policy}.svg").code == 0
+    assert {path.name for path in tmp_path.glob("*.svg")} == {"easy.svg", "s3.svg"}
+
+
+def test_an_unknown_policy_is_refused_with_the_nearest_known_one():
+    with pytest.raises(BadInput, match="conservativ: is not known.*conservative"):
+        chosen_policies(["easy,conservativ"])
+    with pytest.raises(BadInput, match="names none"):
+        chosen_policies([","])
+    assert chosen_policies(["s3, easy", "s3"]) == ["s3", "easy"]
+    assert chosen_policies(["all"]) == list(POLICIES)
+
+
+BAD = {
+    "nothing": (b"", "is empty"),
+    "only comments": (HEADER.encode(), "has no jobs"),
+    "17 fields": ((HEADER + THREE + line(4, 3, 1, 1, 1).rsplit(" ", 1)[0] + "\n").encode(), "line 10"),
+    "text in a number": ((HEADER + THREE.replace(" 50 ", " fifty ", 1)).encode(), "'fifty' is not a number"),
+    "not a number": ((HEADER + THREE.replace(" 50 ", " nan ", 1)).encode(), "nan is not a finite number"),
+    "no machine": (THREE.encode(), "name the machine's number of processors"),
+    "truncated gzip": (gzip.compress((HEADER + THREE * 500).encode())[:-20], "gzip file ends too early"),
+    "damaged gzip": (b"\x1f\x8b" + bytes(50), "gzip file is damaged"),
+    "another packing": (b"PK\x03\x04" + bytes(50), "is packed with zip"),
+    "binary": (bytes(range(256)), "is not text"),
+    "jobs that never ran": ((HEADER + line(1, 0, -1, 2, 50)).encode(), "none of its 1 jobs can run on 4 processors"),
+    "jobs too large": ((HEADER + line(1, 0, 5, 9, 50)).encode(), "none of its 1 jobs can run on 4 processors"),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), BAD.values(), ids=BAD)
+def test_a_log_that_cannot_be_used_is_an_error_that_names_the_place(gas, tmp_path, data, message):
+    path = tmp_path / "bad.swf"
+    path.write_bytes(data)
+    done = gas("simulate", path)
+    assert (done.code, done.out) == (2, "")
+    assert "bad.swf" in done.err
+    assert message in done.err
+
+
+def test_a_log_that_is_not_there_is_an_error(gas, tmp_path):
+    for path in (tmp_path / "none.swf", tmp_path):
+        done = gas("simulate", path)
+        assert (done.code, done.out) == (2, "")
+        assert "cannot be read" in done.err
+
+
+def test_malformed_lines_are_counted_when_leniency_is_asked_for(gas, tmp_path):
+    path = tmp_path / "bad.swf"
+    path.write_text(HEADER + THREE + "4 3 1\n5 x" + line(5, 3, 1, 1, 1)[3:])
+    assert gas("simulate", path).code == 2
+    done = gas("simulate", path, "--lenient", "--json")
+    assert done.json["results"][0]["jobs"] == 3
+    assert "1 malformed lines left out: wrong number of fields" in done.err
+    assert "1 malformed lines left out: not a number" in done.err
+
+
+def test_an_unsorted_log_is_sorted_with_a_warning(gas, three, tmp_path):
+    lines = THREE.splitlines(keepends=True)
+    path = tmp_path / "unsorted.swf"
+    path.write_text(HEADER + "".join(reversed(lines)))
+    done = gas("simulate", path, "--policy", "easy", "--json")
+    assert "not sorted by submission" in done.err
+    assert done.json["results"][0]["mean_wait"] == 33
+
+
+def test_jobs_that_cannot_run_are_left_out_and_counted_by_reason(gas, tmp_path):
+    path = tmp_path / "mixed.swf"
+    path.write_text(HEADER + THREE + line(4, 3, 10, 5, 10) + line(5, 4, -1, 1, 10) + line(6, 5, 9, -1, 10))
+    done = gas("simulate", path, "--json")
+    assert (done.json["results"][0]["jobs"], done.json["results"][0]["skipped"]) == (3, 3)
+    for reason in ("more processors than the machine", "negative run time", "no processors"):
+        assert f"1 of 6 jobs left out: {reason}" in done.err
+
+
+def test_a_log_without_a_header_runs_on_a_machine_that_is_named(gas, tmp_path):
+    path = tmp_path / "bare.swf"
+    path.write_text(THREE)
+    done = gas("simulate", path, "--processors", 4, "--policy", "easy", "--json")
+    assert done.json["results"][0]["mean_wait"] == 33
+    assert "UnixStartTime" in done.err
+
+
+def test_jobs_of_no_length_are_told(gas, tmp_path):
+    path = tmp_path / "zero.swf"
+    path.write_text(HEADER + THREE + line(4, 3, 0, 1, 10))
+    assert "(1 of length 0, not in slowdown)" in gas("simulate", path).out
+
+
+def test_nothing_is_shown_on_a_pipe_that_is_closed(log):
+    command = f"{sys.executable} -m gas simulate {log} --policy all --months | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, env=dict(os.environ))
+    assert done.stdout.startswith("busy.swf: 600 jobs")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interruption_ends_it_cleanly(three, tmp_path):
+    out = tmp_path / "{trace}.swf"
+    command = [sys.executable, "-m", "gas", "simulate", str(three), "-", "-o", str(out)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    said = ""
+    while "three.swf written" not in said:  # now it waits for the other log
+        said = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=20)
+    assert (process.returncode, stdout, stderr.strip()) == (130, "", "gas: interrupted")
+
+
+def test_a_simulation_imports_neither_pandas_nor_matplotlib(three):
+    program = (
+        "import sys\nfrom gas.cli.main import run\n"
+        f"assert run(['simulate', {str(three)!r}, '--months', '--json']) == 0\n"
+        "print([m for m in ('pandas', 'matplotlib', 'fastapi', 'requests') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+    assert json.loads("\n".join(done.stdout.splitlines()[:-1]))["schema"] == "gas.simulation/1"
+
+
+def test_real_logs_go_through(gas, traces):
+    path = next(Path(traces).glob("KTH-SP2-1996-2.1-cln.swf*"), None)
+    if path is None:
+        pytest.skip("needs KTH-SP2-1996-2.1-cln")
+    result = gas("simulate", path, "--json").json["results"][0]
+    assert (result["jobs"], result["skipped"]) == (28475, 1)

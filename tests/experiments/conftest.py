@@ -1,0 +1,47 @@
+"""Made-up logs under the names of real ones, so that a whole study runs in seconds."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+
+from workloads import Header, write_swf
+from workloads.estimates import uniform_factor
+from workloads.lublin import generate
+
+LOGS = {
+    "KTH-SP2-1996-2.1-cln": ("1996-09-25", "Europe/Stockholm", 100, "Lars Made-Up"),
+    "CTC-SP2-1996-3.1-cln": ("1996-07-05", "US/Eastern", 512, "Dan <Made> & Up"),
+    "LANL-CM5-1994-4.1-cln": ("1994-10-10", "US/Mountain", 1024, "Curt Made-Up"),
+}
+"""Name: first day, zone, processors that the study takes, whom to thank."""
+
+
+def made_log(path, name, *, jobs=500, days=75, seed=1):
+    first, zone, processors, thanks = LOGS[name]
+    generator = np.random.default_rng(seed)
+    log = generate(jobs, processors, generator=generator, load=0.8)
+    slower = days * 86400 / log.submit[-1]  # as busy, but slower
+    run_time = np.trunc(log.run_time * slower)
+    begin = datetime.fromisoformat(first).replace(tzinfo=ZoneInfo(zone))
+    header = Header.of(
+        [
+            ("Version", "2.2"), ("Computer", "made up"), ("Acknowledge", thanks),
+            ("UnixStartTime", int(begin.timestamp())), ("TimeZoneString", zone), ("MaxProcs", processors),
+        ]
+    )  # fmt: skip
+    changed = log.with_columns(
+        submit=np.trunc(log.submit * slower),
+        run_time=run_time,
+        requested_time=uniform_factor(run_time, 4, generator),
+    )
+    write_swf(changed.with_header(header), path / f"{name}.swf.gz")
+
+
+@pytest.fixture(scope="session")
+def made_logs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("traces")
+    for seed, name in enumerate(LOGS):
+        made_log(folder, name, seed=seed)
+    return folder

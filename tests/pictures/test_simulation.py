@@ -1,0 +1,313 @@
+import itertools
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schedules import schedule_of
+
+from gas import BadInput
+from gas.errors import Missing
+from gas.pictures.canvas import SUFFIXES, policy_labels
+from gas.pictures.distributions import draw_distributions, share_below
+from gas.pictures.machine_use import draw_machine_use, step_means
+from gas.pictures.schedule_gantt import draw_gantt, gantt_users, queue_window
+from gas.pictures.simulation import draw_simulation
+from gas.simulation.schedule import Reservation
+from workloads import Log
+from workloads.header import Header
+
+matplotlib = pytest.importorskip("matplotlib")
+
+DAY = 86400
+HEADER = Header.of(
+    [
+        ("Computer", "Abacus 4"),
+        ("Installation", "Institute of Sums"),
+        ("Acknowledge", "Ada and Charles"),
+        ("UnixStartTime", 843480031),
+        ("TimeZoneString", "Europe/Stockholm"),
+    ]
+)
+LOG = Log.from_columns({"submit": [0.0]}, header=HEADER, name="abacus.swf.gz")
+
+
+def made(policy, seed=3, jobs=60, machine=16, **more):
+    """A schedule in order of submission, first come first served, with a bit of backfilling by hand."""
+    rng = np.random.default_rng(seed)
+    submit = np.sort(rng.integers(0, 40_000, jobs))
+    rows, now = [], 0
+    for i, at in enumerate(submit.tolist()):
+        now = max(now, at)
+        run = int(rng.integers(60, 900))
+        rows.append((at, int(rng.integers(1, 3 if i % 3 else machine + 1)), now, now + run))
+        now += run
+    return schedule_of(rows, machine=machine, user=(np.arange(jobs) % 5).tolist(), policy=policy, **more)
+
+
+def passing():
+    return schedule_of([(0, 3, 0, 100), (5, 4, 100, 200), (10, 1, 10, 60)], machine=4, user=[1, 2, 3], policy="easy")
+
+
+def svg_texts(path):
+    """Texts of a picture; the SVG writer draws letters as paths and leaves the text in a comment."""
+    parser = ET.XMLParser(target=ET.TreeBuilder(insert_comments=True))
+    return [node.text.strip() for node in ET.parse(path, parser).getroot().iter(ET.Comment)]
+
+
+def drawn(tmp_path, schedules, draw=draw_simulation, **options):
+    draw(schedules, tmp_path / "x.svg", log=options.pop("log", LOG), **options)
+    return svg_texts(tmp_path / "x.svg")
+
+
+# ------------------------------------------------------------------------------------------------------------ files
+
+
+@pytest.mark.parametrize("draw", [draw_simulation, draw_gantt, draw_machine_use, draw_distributions])
+def test_a_png_is_an_image_with_something_on_it(tmp_path, draw):
+    from matplotlib.image import imread
+
+    draw([made("easy")], tmp_path / "x.png", log=LOG)
+    image = imread(tmp_path / "x.png")
+    assert image.shape[1] == 1650
+    blue = np.abs(image[:, :, :3] - np.array([0x00, 0x72, 0xB2]) / 255).max(axis=2) < 0.02
+    assert blue.any()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_equal_schedules_give_equal_bytes(tmp_path, suffix):
+    for name in ("a", "b"):
+        draw_simulation([made("easy", jobs=20)], tmp_path / f"{name}{suffix}", log=LOG)
+    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+def test_the_same_bytes_in_another_process_and_no_pyplot_in_it(tmp_path):
+    script = (
+        f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}\n"
+        "from test_simulation_shared import *\n"
+        "draw_simulation([passing()], sys.argv[1], log=LOG)\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    (tmp_path / "test_simulation_shared.py").write_text(
+        "import importlib.util as u, sys\n"
+        f"spec = u.spec_from_file_location('shared', {__file__!r}); m = u.module_from_spec(spec)\n"
+        "spec.loader.exec_module(m); globals().update(vars(m))\n"
+    )
+    draw_simulation([passing()], tmp_path / "here.svg", log=LOG)
+    environment = os.environ | {"PYTHONHASHSEED": "2", "MPLBACKEND": "svg", "PYTHONPATH": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", script, tmp_path / "there.svg"], check=True, env=environment, timeout=60)
+    assert (tmp_path / "there.svg").read_bytes() == (tmp_path / "here.svg").read_bytes()
+
+
+def test_a_matplotlibrc_changes_nothing_and_nothing_global_is_touched(tmp_path):
+    draw_simulation([passing()], tmp_path / "a.svg", log=LOG)
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "black", "date.epoch": "0000-12-31"}):
+        before = matplotlib.rcParams.copy()
+        draw_simulation([passing()], tmp_path / "b.svg", log=LOG)
+        assert matplotlib.rcParams.copy() == before
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_importing_the_pictures_does_not_import_matplotlib():
+    script = "import sys, gas.pictures.simulation; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+
+
+# --------------------------------------------------------------------------------------------------------- contents
+
+
+def test_the_heading_names_log_jobs_and_machine_and_the_foot_rules_and_thanks(tmp_path):
+    texts = drawn(tmp_path, [made("easy", order="event")])
+    assert "abacus: 60 jobs, 16 processors" in texts
+    foot = " ".join(texts)
+    assert "policy easy; order event; overrun kill" in foot
+    assert "log: Abacus 4, Institute of Sums" in foot
+    assert "acknowledgement: Ada and Charles" in foot
+
+
+@pytest.mark.parametrize("draw", [draw_gantt, draw_machine_use, draw_distributions])
+def test_every_part_by_itself_names_policy_and_thanks(tmp_path, draw):
+    texts = drawn(tmp_path, [made("s3")], draw)
+    assert any(re.match(r"s3\b", text) for text in texts)
+    assert "acknowledgement: Ada and Charles" in " ".join(texts)
+
+
+def test_every_policy_has_a_chart_a_line_and_a_mean(tmp_path):
+    pair = [made("easy"), made("conservative", seed=4)]
+    texts = drawn(tmp_path, pair)
+    assert any(text.startswith("easy: 23 Sep 1996") and text.endswith("(Europe/Stockholm)") for text in texts)
+    assert any(text.startswith("conservative: 23 Sep 1996") for text in texts)
+    assert {"easy", "conservative"} <= set(texts)
+    assert sum(text.startswith("mean ") for text in texts) == 2 * 3
+
+
+def test_of_many_policies_three_have_charts_and_all_have_lines(tmp_path):
+    texts = drawn(tmp_path, [made(p, jobs=9) for p in ("fcfs", "easy", "conservative", "s3", "s3-1999")])
+    assert sum("Sep 1996" in text and " to " in text for text in texts) == 3
+    assert {"fcfs", "easy", "conservative", "s3", "s3-1999"} <= set(texts)
+
+
+def test_schedules_of_one_policy_are_told_apart_by_what_differs():
+    one = made("easy", jobs=3)
+    assert policy_labels([one, replace(one, order="event")]) == ["easy, instant", "easy, event"]
+    assert policy_labels([one, replace(one, policy="s3")]) == ["easy", "s3"]
+    assert policy_labels([one, one]) == ["easy #1", "easy #2"]
+
+
+def test_a_window_is_what_the_charts_and_the_machine_show(tmp_path):
+    texts = drawn(tmp_path, [made("easy")], window=(3600, 7200))
+    assert "easy: 23 Sep 1996 15:00 to 23 Sep 1996 16:00 (Europe/Stockholm)" in texts
+    # The chart and the machine both have a tick at 15:30.
+    assert texts.count("15:30") == 2
+
+
+def test_users_who_hold_most_have_colours_of_their_own(tmp_path):
+    big = schedule_of([(0, 1, 0, 10), (0, 4, 0, 90), (0, 2, 0, 50), (0, 1, 0, 9)], machine=9, user=[7, 8, 9, -1])
+    assert gantt_users([big], (0, 100)) == [8, 9, 7]
+    assert gantt_users([big], (60, 100)) == []  # only one left
+    texts = drawn(tmp_path, [big])
+    assert {"user 8", "user 9", "user 7", "other users"} <= set(texts)
+    assert "other users" not in drawn(tmp_path, [passing()])
+
+
+def test_jobs_of_unknown_users_are_just_jobs(tmp_path):
+    texts = drawn(tmp_path, [schedule_of([(0, 1, 0, 10), (0, 2, 0, 20)], machine=4)])
+    assert "job" in texts
+    assert not any(text.startswith("user") for text in texts)
+
+
+def test_backfilled_jobs_are_marked_in_the_chart(tmp_path):
+    from matplotlib.image import imread
+
+    def ink(schedule):
+        draw_gantt([schedule], tmp_path / "x.png", log=LOG, window=(0, 100))
+        image = imread(tmp_path / "x.png")[:, :, :3]
+        # Inside the chart, without text and axis: what has this ink from the top of job 3 to its foot.
+        return (image[150:400, 150:1600].max(axis=2) < 0.2).sum(axis=0).max()
+
+    in_order = replace(passing(), start=np.array([0, 100, 200]), end=np.array([100, 200, 250]))
+    assert ink(in_order) == 0
+    assert ink(passing()) > 50
+
+
+def test_a_reservation_is_drawn_and_named(tmp_path):
+    one = replace(passing(), reservations=(Reservation(0, 1, 70, 20),), reserved=np.array([70], np.int64))
+    assert "reservation" in drawn(tmp_path, [one])
+    assert "reservation" not in drawn(tmp_path, [passing()])
+
+
+def test_thousands_of_jobs_make_a_picture_of_bounded_size(tmp_path):
+    many = made("easy", jobs=9000)
+    draw_simulation([many], tmp_path / "x.svg", log=LOG, window=(0, 4_000_000))
+    assert (tmp_path / "x.svg").stat().st_size < 3_000_000
+    assert any("means over" in text for text in svg_texts(tmp_path / "x.svg"))
+
+
+def test_a_log_without_dates_or_thanks_is_drawn_in_days(tmp_path):
+    texts = drawn(tmp_path, [passing()], log=Log.from_columns({"submit": [0.0]}, name="model"))
+    assert "easy: day 0 00:00 to day 0 00:03" in texts
+    assert not any("acknowledgement" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "jobs", [[], [(0, 1, None, 5)], [(3, 1, 3, 3)], [(0, 1, 0, 10**9)]], ids=["none", "cancelled", "instant", "long"]
+)
+def test_odd_schedules_are_drawn(tmp_path, jobs):
+    for draw in (draw_simulation, draw_gantt, draw_machine_use, draw_distributions):
+        draw([schedule_of(jobs, machine=1)], tmp_path / "x.svg", log=LOG)
+
+
+def test_names_are_text_and_not_formulas(tmp_path):
+    header = Header.of([("Computer", "$\\frac$ $x$"), ("Acknowledge", "A$_$B")])
+    texts = drawn(tmp_path, [passing()], log=Log.from_columns({"submit": [0.0]}, header=header, name="$x_\n$.swf"))
+    assert any(text.startswith("$x_ $: 3 jobs") for text in texts)
+    assert "A$_$B" in " ".join(texts)
+
+
+# ------------------------------------------------------------------------------------------------- what is computed
+
+
+@given(st.lists(st.integers(0, 30), max_size=8, unique=True), st.lists(st.integers(-5, 40), min_size=2, unique=True))
+def test_means_over_columns_are_those_of_the_seconds(times, edges):
+    times, edges = np.array(sorted(times), dtype=np.int64), np.array(sorted(edges), dtype=np.int64)
+    values = times * 3 % 7
+    found = step_means(times, values, edges, before=2)
+
+    def value(second):
+        step = np.searchsorted(times, second, "right") - 1
+        return 2 if step < 0 else values[step]
+
+    for k, (a, b) in enumerate(itertools.pairwise(edges)):
+        assert found[k] == pytest.approx(np.mean([value(s) for s in range(a, b)]))
+
+
+@given(st.lists(st.integers(0, 50), min_size=1), st.integers(2, 12))
+def test_points_of_a_distribution_lie_on_it(values, most):
+    x, share = share_below(np.array(values), most)
+    assert len(x) <= max(most, 1)
+    assert (np.diff(x) > 0).all()
+    assert share[-1] == 1
+    for one, part in zip(x, share, strict=True):
+        assert part == pytest.approx(np.mean(np.array(values) <= one))
+
+
+def test_the_week_of_the_longest_queue_is_shown():
+    week = 7 * DAY
+    rows = [(k * DAY, 1, k * DAY, k * DAY + 60) for k in range(40)]
+    rows += [(20 * DAY, 1, 21 * DAY, 22 * DAY)]
+    first, last = queue_window(schedule_of(sorted(rows), machine=5))
+    assert last - first == week
+    assert first < 20 * DAY < last
+    short = schedule_of([(5, 1, 5, DAY)], machine=1)
+    assert queue_window(short) == (5, DAY)
+
+
+# ----------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("name", ["x.jpg", "x", "x.png.gz"])
+def test_an_unknown_suffix_is_refused_with_those_that_work(tmp_path, name):
+    with pytest.raises(BadInput, match=r"ends with \.png, \.svg or \.pdf"):
+        draw_simulation([passing()], tmp_path / name, log=LOG)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(BadInput, match=r"nowhere/x\.png: cannot be written: No such file or directory"):
+        draw_distributions([passing()], tmp_path / "nowhere" / "x.png", log=LOG)
+
+
+def test_without_matplotlib_the_message_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.style", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(Missing, match=r'pip install "apples-gas\[plot]"'):
+        draw_simulation([passing()], tmp_path / "x.png", log=LOG)
+
+
+@pytest.mark.parametrize("draw", [draw_simulation, draw_gantt, draw_machine_use])
+def test_an_empty_window_is_refused(tmp_path, draw):
+    with pytest.raises(BadInput, match="window 50 to 50: must end after it begins"):
+        draw([passing()], tmp_path / "x.png", log=LOG, window=(50, 50))
+
+
+@pytest.mark.parametrize("draw", [draw_simulation, draw_gantt, draw_machine_use, draw_distributions])
+def test_nothing_to_draw_is_an_error(tmp_path, draw):
+    with pytest.raises(BadInput, match="schedule"):
+        draw([], tmp_path / "x.png", log=LOG)
+
+
+def test_schedules_on_different_machines_do_not_share_a_picture(tmp_path):
+    with pytest.raises(BadInput, match="3 jobs on 4 processors and 60 jobs on 16 processors"):
+        draw_simulation([passing(), made("easy")], tmp_path / "x.png", log=LOG)
+
+
+def test_an_impossible_schedule_is_an_error_that_names_the_job(tmp_path):
+    too_many = schedule_of([(0, 3, 0, 10), (0, 3, 5, 10)], machine=4)
+    with pytest.raises(BadInput, match="second 5: job 2 starts on 3 processors, but 1 of 4 are free"):
+        draw_gantt([too_many], tmp_path / "x.png", log=LOG)

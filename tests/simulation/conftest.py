@@ -1,0 +1,13 @@
+"""Fixtures of the simulator's tests."""
+
+import pytest
+from pyss_logs import pyss_folder
+
+
+@pytest.fixture(scope="session")
+def pyss():
+    """The folder of the logs that pyss has scheduled."""
+    folder = pyss_folder()
+    if folder is None:
+        pytest.skip("needs the logs scheduled by pyss: neither GAS_PYSS nor the folder beside GAS_TRACES has them")
+    return folder

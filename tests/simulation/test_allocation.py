@@ -1,0 +1,64 @@
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from schedules import schedule_of, schedules
+
+from gas.simulation.allocation import allocate
+from gas.simulation.schedule import Reservation
+
+
+def test_jobs_take_the_lowest_processors_in_one_piece():
+    made = allocate(schedule_of([(0, 4, 0, 10), (1, 3, 1, 20), (10, 2, 10, 20), (11, 5, 11, 20)], machine=12))
+    assert [made.text(row) for row in range(4)] == ["0-3", "4-6", "0-1", "7-11"]
+
+
+def test_a_job_that_fits_no_piece_is_split_over_the_lowest():
+    made = allocate(schedule_of([(0, 2, 0, 10), (0, 2, 0, 20), (0, 2, 0, 10), (10, 5, 10, 30)], machine=7))
+    assert made.pieces(3) == [(0, 2), (4, 7)]
+    assert made.text(3) == "0-1 4-6"
+
+
+def test_a_single_processor_is_written_as_such():
+    made = allocate(schedule_of([(0, 1, 0, 10), (0, 1, 0, 5), (0, 1, 0, 10), (6, 2, 6, 9)], machine=4))
+    assert made.text(3) == "1 3"
+
+
+def test_what_ends_makes_room_for_what_starts_in_the_same_second():
+    made = allocate(schedule_of([(0, 5, 0, 10), (0, 5, 10, 20)], machine=5))
+    assert made.text(1) == "0-4"
+
+
+def test_a_job_that_never_started_has_none_and_one_of_no_length_the_lowest():
+    made = allocate(schedule_of([(0, 5, 0, 10), (0, 3, None, 4), (2, 4, 2, 2)], machine=5))
+    assert [made.text(row) for row in range(3)] == ["0-4", "", "0-3"]
+
+
+def test_reservations_follow_the_jobs():
+    schedule = schedule_of([(0, 2, 0, 10)], machine=5)
+    schedule = replace(schedule, reservations=(Reservation(0, 3, 5, 5),), reserved=np.array([5], np.int64))
+    made = allocate(schedule)
+    assert made.text(0) == "0-1"
+    assert made.text(1) == "2-4"
+
+
+def test_too_many_processors_are_an_error_that_names_the_job():
+    with pytest.raises(ValueError, match=r"second 3: job 2 starts on 3 processors, but 2 of 5 are free"):
+        allocate(schedule_of([(0, 3, 0, 10), (0, 3, 3, 10)], machine=5))
+
+
+@given(schedules(machine=9))
+def test_every_processor_runs_one_job_at_a_time(schedule):
+    made = allocate(schedule)
+    for row in np.flatnonzero(schedule.started):
+        pieces = made.pieces(row)
+        assert sum(b - a for a, b in pieces) == schedule.jobs.processors[row]
+        assert all(0 <= a < b <= 9 for a, b in pieces)
+        assert all(b < c for (_, b), (c, _) in itertools.pairwise(pieces))  # neighbours would be one
+    for second in range(-5, 100):
+        held = []
+        for row in np.flatnonzero(schedule.started & (schedule.start <= second) & (second < schedule.end)):
+            held += [p for a, b in made.pieces(row) for p in range(a, b)]
+        assert len(held) == len(set(held))

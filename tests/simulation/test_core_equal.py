@@ -1,0 +1,145 @@
+"""One S³: the simulator's schedules are those of the live core, driven through the same log by a plain loop."""
+
+import heapq
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_logs import Case, logs, random_log
+
+from gas.s3 import S3
+from gas.s3.machine import Machine
+from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED
+from gas.simulation.simulate import simulate
+from workloads import read_swf, rigid_jobs
+
+WHENEVER = 10**9
+LATER = 10
+"""Moves a log to where no instant is negative: the core knows none of those."""
+
+
+class Recorded(S3):
+    """The core, with a note of when each entry started and what it had been promised."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.starts, self.promises = {}, {}
+
+    def submit(self, *arguments, **options):
+        entry = super().submit(*arguments, **options)
+        self.promises[entry.id] = entry.promise
+        return entry
+
+    def step(self, now, ended=()):
+        started = super().step(now, ended)
+        self.starts |= {entry.id: now for entry in started}
+        return started
+
+
+def drive(jobs, cancellations=(), reservations=(), machine_code=False):
+    """Return (starts, promises, starts of reservations) that the live core gives.
+
+    No two cancellations, and nothing else, may happen in the instant of one.
+    """
+    events = [(r.submit, 0, k) for k, r in enumerate(reservations)]
+    events += [(submit, 1, k) for k, submit in enumerate(jobs.submit.tolist())]
+    events += [(instant, 2, k) for k, instant in enumerate(cancellations) if instant != NOT_CANCELLED]
+    heapq.heapify(events)
+    rows = list(zip(*(c.tolist() for c in (jobs.processors, jobs.estimate, jobs.run_time)), strict=True))
+    schedule = Recorded(jobs.machine, events[0][0], machine_code=machine_code)
+    machine = Machine(schedule)
+    job_ids, reservation_ids = {}, {}
+    while events:
+        now, kind, k = heapq.heappop(events)
+        if now > schedule.now:
+            # What has no length ends in the round after what arrives in this instant.
+            machine.advance(now, settle=False)
+        if kind == 0:
+            _, processors, start, walltime = reservations[k]
+            entry = machine.reserve(processors, max(start, now), walltime, start_by=WHENEVER)
+            reservation_ids[k] = entry.id
+        elif kind == 1 and not (len(cancellations) and cancellations[k] <= now):
+            job_ids[k] = machine.submit(*rows[k]).id
+        elif kind == 2 and job_ids.get(k) in schedule.entries:
+            if schedule.entry(job_ids[k]).state == "running":
+                machine.end(job_ids[k])
+            else:
+                schedule.cancel(job_ids[k])
+                machine.advance(now)
+    while (instant := machine.next_instant()) is not None:
+        machine.advance(instant)
+    schedule.check()
+    assert schedule.broken == []
+    assert not schedule.entries
+    starts = [schedule.starts.get(job_ids.get(k), NEVER_STARTED) for k in range(len(jobs))]
+    promises = [schedule.promises.get(job_ids.get(k)) for k in range(len(jobs))]
+    return starts, promises, [schedule.starts[reservation_ids[k]] for k in range(len(reservations))]
+
+
+def assert_same(case, machine_code):
+    """Raise unless the simulator and the core agree on a case."""
+    jobs, beside = case.jobs, case.beside
+    starts, promises, reserved = drive(jobs, case.cancellations or (), beside["reservations"])
+    schedule = simulate(jobs, "s3", machine_code=machine_code, **beside)
+    assert schedule.start.tolist() == starts
+    assert schedule.reserved.tolist() == reserved
+    there = [k for k, promise in enumerate(promises) if promise is not None]
+    assert schedule.promise[there].tolist() == [promises[k] for k in there]
+
+
+@settings(max_examples=150, deadline=None)
+@given(case=logs())
+def test_small_logs(case):
+    rows = tuple((submit + LATER, *rest) for submit, *rest in case.rows)
+    assert_same(replace(case, rows=rows), machine_code=False)
+
+
+@st.composite
+def cancelled_and_reserved(draw):
+    """Return a case at no instant before 0 whose cancellations have instants of their own.
+
+    The core handles a cancellation at once, the simulator with what else ends in its instant; so that nothing else
+    can, everything but the k-th cancellation happens at multiples of 100, or at those plus the k of one before.
+    """
+    case = draw(logs(most_jobs=10))
+    rows = tuple((100 * (s + LATER), p, 100 * e, 100 * r) for s, p, e, r in case.rows)
+    after = st.one_of(st.none(), st.integers(0, 25))
+    drawn = draw(st.lists(after, min_size=len(rows), max_size=len(rows)))
+    cancellations = [
+        NOT_CANCELLED if steps is None else row[0] + 100 * steps + k + 1
+        for k, (row, steps) in enumerate(zip(rows, drawn, strict=True))
+    ]
+    first = case.rows[0][0] + LATER
+    reservation = st.tuples(
+        st.integers(first - 2, first + 15),
+        st.integers(1, case.machine),
+        st.integers(first - 2, first + 25),
+        st.integers(1, 8),
+    )
+    reservations = [
+        (100 * submit, size, 100 * start, 100 * walltime)
+        for submit, size, start, walltime in draw(st.lists(reservation, max_size=3))
+    ]
+    return Case(case.machine, rows, tuple(cancellations), tuple(reservations))
+
+
+@settings(max_examples=200, deadline=None)
+@given(case=cancelled_and_reserved())
+def test_small_logs_with_cancellations_and_reservations(case):
+    assert_same(case, machine_code=False)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_some_hundred_jobs(seed):
+    assert_same(random_log(seed, jobs=(300, 300), most_processors=60), machine_code=True)
+
+
+def test_the_whole_kth_log(traces):
+    jobs = rigid_jobs(read_swf(traces / "KTH-SP2-1996-2.1-cln.swf.gz"), 100)
+    starts, promises, _ = drive(jobs, machine_code=True)
+    schedule = simulate(jobs, "s3", machine_code=True)
+    assert len(jobs) > 28_000
+    assert np.array_equal(schedule.start, starts)
+    assert np.array_equal(schedule.promise, promises)

@@ -1,0 +1,155 @@
+"""The simulator is exact: job by job what the brute force says, which follows the rules of DESIGN.md to the letter."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from small_logs import assert_equal, disturbed_logs, logs, random_log
+
+from gas.simulation.schedule import ORDERS, POLICIES
+from gas.simulation.simulate import simulate
+
+PROMISING = [p for p in POLICIES if p not in ("fcfs", "easy", "conservative-replan")]
+
+each_policy = pytest.mark.parametrize("policy", POLICIES)
+each_order = pytest.mark.parametrize("order", ORDERS)
+each_overrun = pytest.mark.parametrize("overrun", ["kill", "extend"])
+
+
+def check(case, policy, machine_code, **rules):
+    got = simulate(case.jobs, policy, machine_code=machine_code, **case.beside, **rules)
+    try:
+        assert_equal(got, case.by_force(policy, **rules))
+    except AssertionError:
+        print(f"{policy} {rules} machine_code={machine_code}\n{case}")
+        raise
+    return got
+
+
+# ----------------------------------------------------------------------------------- small logs, shrunk on a failure
+
+
+@each_order
+@each_policy
+@settings(max_examples=100, deadline=None)
+@given(case=logs())
+def test_plain_source_starts_each_job_when_the_rules_say(policy, order, case):
+    for overrun in ("kill", "extend"):
+        check(case, policy, machine_code=False, order=order, overrun=overrun)
+
+
+@each_order
+@each_policy
+@settings(max_examples=100, deadline=None)
+@given(case=disturbed_logs())
+def test_so_it_does_beside_cancellations_and_reservations(policy, order, case):
+    for overrun in ("kill", "extend"):
+        check(case, policy, machine_code=False, order=order, overrun=overrun)
+
+
+# ------------------------------------------------------------------------------------------------- thousands of logs
+
+
+def thousands(policy, order, overrun, count, first):
+    """Check so many seeded logs, compiled; a tenth of them have more jobs."""
+    for seed in range(first, first + count):
+        disturbed = seed % 3 == 0
+        check(random_log(seed, disturbed=disturbed), policy, machine_code=True, order=order, overrun=overrun)
+        if seed % 10 == 0:
+            case = random_log(seed, jobs=(20, 60), disturbed=disturbed)
+            check(case, policy, machine_code=True, order=order, overrun=overrun)
+
+
+@each_overrun
+@each_order
+@each_policy
+def test_machine_code_does_the_same_on_many_logs(policy, order, overrun):
+    thousands(policy, order, overrun, count=200, first=0)
+
+
+@pytest.mark.long
+@each_overrun
+@each_order
+@each_policy
+def test_machine_code_does_the_same_on_thousands_of_logs(policy, order, overrun):
+    first = int(os.environ.get("GAS_SEED", "1000000"))
+    thousands(policy, order, overrun, count=3_000, first=first)
+
+
+# ---------------------------------------------------------------------------------------------------- larger ones
+
+
+@each_order
+@each_policy
+@pytest.mark.parametrize("disturbed", [False, True])
+def test_a_queue_of_a_hundred_is_kept_like_one_of_ten(policy, order, disturbed):
+    jobs = 70 if policy == "s3-1999" else 110  # the brute force takes its time
+    case = random_log(3, jobs=(jobs, jobs), most_processors=40, disturbed=disturbed)
+    check(case, policy, machine_code=True, order=order)
+    check(case, policy, machine_code=False, order=order)
+
+
+@each_order
+@each_policy
+def test_plain_and_compiled_source_give_the_same_schedule(policy, order):
+    case = random_log(11, jobs=(600, 600), most_processors=64, disturbed=True)
+    plain, fast = (simulate(case.jobs, policy, order=order, machine_code=code, **case.beside) for code in (False, True))
+    for name in ("start", "end", "promise", "reserved"):
+        assert np.array_equal(getattr(plain, name), getattr(fast, name))
+
+
+# --------------------------------------------------------------------------------- what holds whatever the rules say
+
+
+@each_order
+@pytest.mark.parametrize("policy", PROMISING)
+@settings(max_examples=60, deadline=None)
+@given(case=disturbed_logs())
+def test_no_promise_is_broken(policy, order, case):
+    schedule = simulate(case.jobs, policy, order=order, machine_code=False, **case.beside)
+    assert (schedule.start <= schedule.promise)[schedule.started].all()
+
+
+@each_order
+@each_policy
+@settings(max_examples=60, deadline=None)
+@given(case=disturbed_logs())
+def test_the_machine_is_never_oversubscribed_and_nobody_starts_before_submission(policy, order, case):
+    schedule = simulate(case.jobs, policy, order=order, machine_code=False, **case.beside)
+    ran = schedule.started
+    assert (schedule.start >= schedule.jobs.submit)[ran].all()
+    booked = np.array(case.reservations, np.int64).reshape(-1, 4)
+    start = np.concatenate([schedule.start[ran], schedule.reserved])
+    end = np.concatenate([schedule.end[ran], schedule.reserved + booked[:, 3]])
+    size = np.concatenate([schedule.jobs.processors[ran], booked[:, 1]])
+    for instant in set(start.tolist()):
+        assert size[(start <= instant) & (instant < end)].sum() <= case.machine
+
+
+def test_what_came_in_is_left_as_it_was():
+    case = random_log(5, disturbed=True)
+    jobs, beside = case.jobs, case.beside
+    simulate(jobs, "s3", machine_code=True, **beside)
+    assert np.array_equal(jobs.run_time, case.jobs.run_time)
+    assert np.array_equal(beside["cancellations"], case.beside["cancellations"])
+
+
+@each_order
+@each_policy
+def test_a_log_without_jobs_has_an_empty_schedule(policy, order):
+    case = replace(random_log(0), rows=())
+    schedule = simulate(case.jobs, policy, order=order, machine_code=False)
+    assert len(schedule) == 0
+
+
+@each_order
+@each_policy
+def test_another_second_zero_moves_the_schedule_and_nothing_else(policy, order):
+    for seed in range(5):
+        case = random_log(seed)
+        moved = replace(case, rows=tuple((submit - 1_000_000_000, *rest) for submit, *rest in case.rows))
+        here = simulate(case.jobs, policy, order=order, machine_code=False)
+        there = simulate(moved.jobs, policy, order=order, machine_code=False)
+        assert np.array_equal(here.start, there.start + 1_000_000_000)

@@ -1,0 +1,354 @@
+"""Schedules on disk: what is written says what was simulated, and every form that others use is read."""
+
+import csv
+import gzip
+import io
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gas.errors import BadInput
+from gas.simulation.audit import audit
+from gas.simulation.files import (
+    CSV_COLUMNS,
+    format_schedule_csv,
+    format_schedule_swf,
+    parse_schedule,
+    read_schedule,
+    write_schedule,
+)
+from gas.simulation.recorded import UNKNOWN, recorded
+from gas.simulation.schedule import NEVER_STARTED, Schedule
+from workloads import Header, Log, LogError, apply_overrun, parse_swf, rigid_jobs
+
+LOG = Log.from_columns(
+    {
+        "job": [7, 8, 9, 10],
+        "submit": [0, 1, 2, 3],
+        "wait": [5, 5, 5, 5],
+        "run_time": [10, 20, -1, 30],
+        "allocated_processors": [3, 4, 1, 2],
+        "requested_processors": [3, -1, 1, 2],
+        "requested_time": [12, -1, 8, 25],
+        "status": [1, 0, 5, 1],
+        "user": [40, 41, 42, 43],
+        "executable": [1, 2, 3, 4],
+    },
+    header=Header.of(
+        [
+            ("Version", "2.2"),
+            ("Acknowledge", "Ada of Somewhere"),
+            ("Copyright", "whoever kept it"),
+            ("MaxJobs", 99),
+            ("MaxRecords", 99),
+            ("MaxProcs", 4),
+            ("Note", "a remark"),
+        ]
+    ),
+    name="tiny.swf.gz",
+)
+JOBS = apply_overrun(rigid_jobs(LOG))
+SCHEDULE = Schedule(
+    JOBS, start=np.array([0, 10, 30]), end=np.array([10, 30, 55]), promise=np.array([0, 12, 32]), policy="s3"
+)
+CANCELLED = Schedule(JOBS, start=np.array([0, NEVER_STARTED, 10]), end=np.array([10, 6, 20]), policy="easy")
+
+
+def same(one, other):
+    for name in ("id", "submit", "processors", "estimate", "start", "end", "withdrawn"):
+        assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
+
+
+def test_swf_is_the_log_with_the_simulated_jobs_waits_and_run_times():
+    written = parse_swf(format_schedule_swf(SCHEDULE, LOG))
+    assert written.job.tolist() == [7, 8, 10]
+    assert written.wait.tolist() == [0, 9, 27]
+    assert written.run_time.tolist() == [10, 20, 25]  # the last one killed at its estimate
+    assert written.allocated_processors.tolist() == [3, 4, 2]
+    assert written.requested_processors.tolist() == [3, -1, 2]
+    assert written.requested_time.tolist() == [12, -1, 25]
+    assert written.status.tolist() == [1, 0, 1]
+    assert written.user.tolist() == [40, 41, 43]
+
+
+def test_swf_keeps_the_header_and_corrects_what_is_no_longer_true():
+    written = parse_swf(format_schedule_swf(SCHEDULE, LOG)).header
+    assert written.acknowledgements == ("Ada of Somewhere",)
+    assert written.text("Copyright") == "whoever kept it"
+    assert (written.max_jobs, written.max_records, written.max_procs) == (3, 3, 4)
+    first, simulated, left_out, promises = written.notes
+    assert first == "a remark"
+    assert "policy s3, order instant, overrun kill, 4 processors" in simulated
+    assert left_out == "Jobs left out: 1 (negative run time)"
+    assert "promised_start" in promises
+
+
+def test_swf_says_how_large_the_simulated_machine_was():
+    larger = Schedule(replace(JOBS, machine=512), SCHEDULE.start, SCHEDULE.end)
+    assert parse_swf(format_schedule_swf(larger, LOG)).header.max_procs == 512
+    assert parse_schedule(format_schedule_swf(larger, LOG)).machine == 512
+
+
+def test_swf_has_the_estimate_that_was_simulated():
+    extended = apply_overrun(rigid_jobs(LOG), "extend")
+    schedule = Schedule(extended, np.array([0, 10, 30]), np.array([10, 30, 60]), overrun="extend")
+    assert parse_swf(format_schedule_swf(schedule, LOG)).requested_time.tolist() == [12, -1, 30]
+    assert parse_schedule(format_schedule_swf(schedule, LOG)).estimate.tolist() == [12, 20, 30]
+
+
+def test_swf_of_cancelled_jobs():
+    written = parse_swf(format_schedule_swf(CANCELLED, LOG))
+    assert written.status.tolist() == [1, 5, 5]
+    assert written.run_time.tolist() == [10, -1, 10]
+    assert written.wait.tolist() == [0, 5, 7]
+    assert written.allocated_processors.tolist() == [3, -1, 2]
+    assert written.requested_processors.tolist() == [3, 4, 2]
+    assert written.requested_time.tolist() == [12, 20, 25]
+    assert audit(parse_schedule(format_schedule_swf(CANCELLED, LOG)), log=LOG, promise="none").ok
+
+
+def rows_of(data):
+    return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+def test_csv_has_batsims_columns_and_what_was_promised():
+    text = format_schedule_csv(SCHEDULE, LOG)
+    assert text.decode().splitlines()[0].split(",") == list(CSV_COLUMNS)
+    first, second, third = rows_of(text)
+    assert second == {
+        "job_id": "8",
+        "workload_name": "tiny",
+        "profile": "2",
+        "submission_time": "1",
+        "requested_number_of_resources": "4",
+        "requested_time": "20",
+        "success": "0",
+        "final_state": "COMPLETED_FAILED",
+        "starting_time": "10",
+        "execution_time": "20",
+        "finish_time": "30",
+        "waiting_time": "9",
+        "turnaround_time": "29",
+        "stretch": "1.45",
+        "allocated_resources": "0-3",
+        "consumed_energy": "-1",
+        "metadata": "",
+        "promised_start": "12",
+    }
+    assert (first["final_state"], first["success"]) == ("COMPLETED_SUCCESSFULLY", "1")
+    assert third["final_state"] == "COMPLETED_WALLTIME_REACHED"
+
+
+def test_csv_of_cancelled_jobs():
+    _, waited, ran = rows_of(format_schedule_csv(CANCELLED, LOG))
+    assert (waited["final_state"], waited["allocated_resources"], waited["stretch"]) == ("REJECTED", "", "")
+    assert (waited["starting_time"], waited["finish_time"], waited["waiting_time"]) == ("6", "6", "5")
+    assert (ran["final_state"], ran["execution_time"], ran["promised_start"]) == ("COMPLETED_KILLED", "10", "")
+
+
+@st.composite
+def schedules(draw):
+    """Logs run one job after the other, with holes, cancellations and jobs without estimates or of no length."""
+    count = draw(st.integers(1, 12))
+    whole = st.integers(0, 30)
+    log = Log.from_columns(
+        {
+            "job": draw(st.lists(st.integers(1, 99), min_size=count, max_size=count, unique=True)),
+            "submit": sorted(draw(st.lists(st.integers(-5, 30), min_size=count, max_size=count))),
+            "run_time": draw(st.lists(whole, min_size=count, max_size=count)),
+            "allocated_processors": draw(st.lists(st.integers(1, 8), min_size=count, max_size=count)),
+            "requested_processors": draw(st.lists(st.integers(-1, 8), min_size=count, max_size=count)),
+            "requested_time": draw(st.lists(st.integers(-1, 40), min_size=count, max_size=count)),
+            "status": draw(st.lists(st.sampled_from([0, 1]), min_size=count, max_size=count)),
+        }
+    )
+    overrun = draw(st.sampled_from(["kill", "extend"]))
+    jobs = apply_overrun(rigid_jobs(log, 8), overrun)
+    start, end, now = [], [], -5
+    for submit, run in zip(jobs.submit.tolist(), jobs.run_time.tolist(), strict=True):
+        now = max(now, submit) + draw(st.integers(0, 3))
+        fate = draw(st.sampled_from(["ran", "ran", "cancelled", "cut"]))
+        start.append(NEVER_STARTED if fate == "cancelled" else now)
+        now += 0 if fate == "cancelled" else draw(st.integers(0, run)) if fate == "cut" else run
+        end.append(now)
+    promise = draw(st.none() | st.lists(whole, min_size=count, max_size=count))
+    return log, Schedule(
+        jobs, np.array(start), np.array(end), None if promise is None else np.array(promise), "s3", overrun=overrun
+    )
+
+
+@given(case=schedules())
+def test_swf_that_is_read_again_is_what_was_simulated(case):
+    log, schedule = case
+    again, given_ = parse_schedule(format_schedule_swf(schedule, log)), recorded(schedule)
+    same(again, given_)
+    assert again.machine == 8
+    found = audit(again, log=log, overrun=schedule.overrun)
+    assert found.ok, found
+
+
+@given(case=schedules())
+def test_csv_that_is_read_again_is_what_was_simulated(case):
+    log, schedule = case
+    again, given_ = parse_schedule(format_schedule_csv(schedule, log)), recorded(schedule)
+    same(again, given_)
+    if schedule.promise is not None:
+        assert again.promise.tolist() == schedule.promise.tolist()
+    assert "promise" in {check.check for check in audit(again, processors=8).checks} or schedule.promise is None
+    found = audit(replace(again, promise=None), log=log, processors=8, overrun=schedule.overrun)
+    assert found.ok, found
+
+
+def members(text):
+    """Return the processors of ``0-3 7``, as the reader of evalys understands it."""
+    found = set()
+    for piece in text.split():
+        first, _, last = piece.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+@given(case=schedules())
+def test_no_processor_is_written_twice_at_a_time_and_each_job_has_its_number(case):
+    log, schedule = case
+    rows = rows_of(format_schedule_csv(schedule, log))
+    for number, row in enumerate(rows):
+        expected = 0 if row["final_state"] == "REJECTED" else int(row["requested_number_of_resources"])
+        assert len(members(row["allocated_resources"])) == expected
+        assert members(row["allocated_resources"]) <= set(range(8))
+        for other in rows[:number]:
+            if int(other["starting_time"]) < int(row["finish_time"]) and int(row["starting_time"]) < int(
+                other["finish_time"]
+            ):
+                assert not members(other["allocated_resources"]) & members(row["allocated_resources"])
+
+
+BATSIM = (
+    "allocated_resources,finish_time,job_id,workload_name,submission_time,requested_time,starting_time,"
+    "execution_time,final_state,metadata,something_new\n"
+    '0-1 3,30.000000,w0!2,w0,1.000000,20.000000,10.000000,20.000000,COMPLETED_SUCCESSFULLY,"a, b",x\n'
+    "0-2,10.000000,w0!1,w0,0.000000,12.000000,0.000000,10.000000,COMPLETED_SUCCESSFULLY,,x\n"
+    ",-1.000000,w0!3,w0,0.000000,12.000000,-1.000000,-1.000000,REJECTED,,x\n"
+)
+
+
+def test_batsims_csv_is_read_whatever_the_order_of_its_columns():
+    schedule = parse_schedule(BATSIM.encode())
+    assert schedule.id.tolist() == [1, 2, 3]
+    assert schedule.processors.tolist() == [3, 3, UNKNOWN]
+    assert schedule.submit.tolist() == [0, 1, 0]
+    assert schedule.estimate.tolist() == [12, 20, 12]
+    assert schedule.start.tolist() == [0, 10, NEVER_STARTED]
+    assert schedule.end.tolist() == [10, 30, 0]
+    assert schedule.withdrawn.tolist() == [False, False, True]
+    assert audit(schedule, processors=4, promise="easy").ok
+
+
+def test_jobs_of_several_workloads_are_told_apart():
+    text = "job_id,workload_name,submit,start,end,procs\n1,a,0,0,5,1\n1,b,0,0,5,1\n"
+    schedule = parse_schedule(text.encode())
+    assert (schedule.name_of(0), schedule.name_of(1)) == ("a!1", "b!1")
+    assert audit(schedule, processors=2).ok
+    with pytest.raises(BadInput, match='job "a!1" cannot be found in a log'):
+        audit(schedule, log=LOG)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "7 0 0 10\n8 1 10 30\n",
+        "7,0,0,10\n8,1,10,30\n",
+        "# starts\n7\t0\t0\t10\n\n8 1 10 30",
+        "id,submit,start,end\n7,0,0,10\n8,1,10,30\n",
+        "End,Start,Submit,ID\r\n10,0,0,7\r\n30,10,1,8\r\n",
+        "id submit wait run_time\n7 0 0 10\n8 1 9 20\n",
+        "8 1 10 30\n7 0 0 10\n",
+    ],
+)
+def test_bare_schedules_are_read_in_many_forms(text):
+    for data in (text.encode(), gzip.compress(text.encode())):
+        schedule = parse_schedule(data)
+        assert schedule.id.tolist() == [7, 8]
+        assert schedule.submit.tolist() == [0, 1]
+        assert schedule.start.tolist() == [0, 10]
+        assert schedule.end.tolist() == [10, 30]
+        assert schedule.processors.tolist() == [UNKNOWN, UNKNOWN]
+
+
+def test_a_log_is_a_schedule_too():
+    text = b"; MaxProcs: 8\n1 5 2 10 4 -1 -1 -1 60 -1 1 -1 -1 -1 -1 -1 -1 -1\n2 6 3 -1 -1 -1 -1 2 60 -1 5" + b" -1" * 7
+    schedule = parse_schedule(text)
+    assert schedule.machine == 8
+    assert schedule.processors.tolist() == [4, 2]
+    assert schedule.estimate.tolist() == [60, 60]
+    assert schedule.start.tolist() == [7, NEVER_STARTED]
+    assert schedule.end.tolist() == [17, 9]
+    assert schedule.withdrawn.tolist() == [False, True]
+
+
+def test_a_log_with_fractions_of_seconds_keeps_them():
+    schedule = parse_schedule(b"1 5.5 2.25 10 4 -1 -1 -1 60 -1 1 -1 -1 -1 -1 -1 -1 -1\n")
+    assert schedule.resolution == 1_000_000
+    assert schedule.start.tolist() == [7_750_000]
+    assert schedule.estimate.tolist() == [60_000_000]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("\n  \n", "is empty"),
+        ("id,submit,start,end\n", "has a header and no jobs"),
+        ("7 0 0 10\n8 1 10\n", "x, line 2: 3 fields; without a header they are 4: id submit start end"),
+        ("id,submit,start,end\n\n7,0,0\n", "x, line 3: 3 fields; the header has 4"),
+        ("id,submit,start,end\n7,0,soon,9\n", 'x, line 2, column "starting_time": "soon" is not a number'),
+        ("7 0 0 10\n8 1 1e99 3\n", "x, line 2: 1e99 is beyond"),
+        ("7 0 0 10\n8 1 inf 3\n", "x, line 2, column"),
+        ("7 0 0 10\n8 1_0 3 3\n", "x, line 2, column"),
+        ("id,submit,start,end\n7,,0,10\n", 'x, line 2, column "submission_time": is empty'),
+        ("id,submit,start,end\n,0,0,10\n", "x, line 2: the job has no number"),
+        ("id,submit,start\n7,0,0\n", 'has no column "finish_time or execution_time"'),
+        ("id,submit,start,starting_time,end\n7,0,0,0,9\n", "columns start and starting_time mean the same"),
+        ("id,submit,start,end,allocated_resources\n7,0,0,9,3-1\n", 'x, line 2, column "allocated_resources": "3-1"'),
+        ("PK\0\0", "is not text"),
+    ],
+)
+def test_what_cannot_be_read_is_named_by_line_and_column(text, message):
+    with pytest.raises(BadInput, match="^x") as error:
+        parse_schedule(text.encode(), name="x")
+    assert message in str(error.value)
+
+
+def test_a_malformed_swf_line_is_named_as_in_a_log():
+    with pytest.raises(LogError, match="x, line 1: 17 fields"):
+        parse_schedule(b"1 " * 17, name="x")
+    with pytest.raises(BadInput, match="gzip file is damaged"):
+        parse_schedule(gzip.compress(b"1 0 0 10\n" * 99)[:-20])
+
+
+def test_the_name_of_the_file_says_how_it_is_written(tmp_path):
+    for name in ("a.swf", "a.csv", "a.swf.gz", "a.csv.gz"):
+        for _ in range(2):
+            write_schedule(SCHEDULE, LOG, tmp_path / name)
+        same(read_schedule(tmp_path / name), recorded(SCHEDULE))
+        packed = (tmp_path / name).read_bytes().startswith(b"\x1f\x8b")
+        assert packed == name.endswith(".gz")
+    assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()) == format_schedule_csv(SCHEDULE, LOG)
+    with pytest.raises(BadInput, match=r"written as \.swf or \.csv"):
+        write_schedule(SCHEDULE, LOG, tmp_path / "a.txt")
+    with pytest.raises(BadInput, match="cannot be written: No such file"):
+        write_schedule(SCHEDULE, LOG, tmp_path / "no" / "a.swf")
+    with pytest.raises(BadInput, match="cannot be read: No such file"):
+        read_schedule(tmp_path / "none.swf")
+
+
+def test_standard_input_and_output(monkeypatch, capsysbinary):
+    write_schedule(SCHEDULE, LOG, "-")
+    written = capsysbinary.readouterr().out
+    assert written == format_schedule_swf(SCHEDULE, LOG)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written)))
+    same(read_schedule("-"), recorded(SCHEDULE))

@@ -1,0 +1,143 @@
+"""Small logs on which schedulers trip: equal instants, jobs of no length or of the whole machine, wrong estimates.
+
+As hypothesis strategies, which shrink what fails, and by a seed, where thousands are wanted quickly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from brute_force import FOREVER, simulate_by_force
+from hypothesis import strategies as st
+
+from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, Reservation
+from workloads import RigidJobs
+
+
+@dataclass(frozen=True)
+class Case:
+    """A log and what happens beside it."""
+
+    machine: int
+    rows: tuple[tuple[int, int, int, int], ...]
+    """(submit, processors, estimate, run time)"""
+    cancellations: tuple[int, ...] | None = None
+    reservations: tuple[tuple[int, int, int, int], ...] = ()
+    """(submit, processors, start, walltime)"""
+
+    @property
+    def jobs(self) -> RigidJobs:
+        submit, processors, estimate, run_time = np.array(self.rows, np.int64).reshape(-1, 4).T.copy()
+        unknown = np.full(len(self.rows), -1, np.int64)
+        ids = np.arange(1, len(self.rows) + 1, dtype=np.int64)
+        return RigidJobs(ids, submit, processors, estimate, run_time, unknown, unknown, unknown, ids - 1, self.machine)
+
+    @property
+    def beside(self):
+        """The cancellations and reservations, as keywords of `simulate`."""
+        cancellations = None if self.cancellations is None else np.array(self.cancellations, np.int64)
+        return {"cancellations": cancellations, "reservations": [Reservation(*r) for r in self.reservations]}
+
+    def by_force(self, policy, **options):
+        """Return what the brute force makes of it."""
+        withdrawn = self.cancellations
+        if withdrawn is not None:
+            withdrawn = [FOREVER if instant == NOT_CANCELLED else instant for instant in withdrawn]
+        return simulate_by_force(
+            self.machine, self.rows, policy, cancellations=withdrawn, reservations=self.reservations, **options
+        )
+
+
+def assert_equal(schedule, outcome):
+    """Raise unless a schedule is, job by job, what the brute force says."""
+    assert schedule.start.tolist() == [NEVER_STARTED if start is None else start for start in outcome.start]
+    assert schedule.end.tolist() == outcome.end
+    assert schedule.reserved.tolist() == outcome.reserved
+    if schedule.promise is not None:
+        promised = [p for p, there in zip(schedule.promise.tolist(), outcome.promise, strict=True) if there is not None]
+        assert promised == [p for p in outcome.promise if p is not None]
+
+
+# ------------------------------------------------------------------------------------------------------ strategies
+
+_FIRST = st.sampled_from([0, 0, 7, -5])
+_GAP = st.sampled_from([0, 0, 0, 1, 1, 2, 5])
+_LENGTH = st.sampled_from([1, 1, 2, 2, 3, 4, 5, 6, 8, 12])
+_RUN = st.sampled_from(["all", "all", "none", "half", "one less", "one", "more"])
+
+
+def run_time(kind, estimate):
+    """Return how long a job runs, in words of its estimate."""
+    return {
+        "all": estimate,
+        "none": 0,
+        "half": estimate // 2,
+        "one less": estimate - 1,
+        "one": 1,
+        "more": estimate + 3,
+    }[kind]
+
+
+@st.composite
+def logs(draw, most_jobs=14, most_processors=8):
+    """Return a case without cancellations and reservations."""
+    machine = draw(st.integers(1, most_processors))
+    size = st.one_of(st.integers(1, machine), st.sampled_from([1, machine]))
+    drawn = draw(st.lists(st.tuples(_GAP, size, _LENGTH, _RUN), min_size=1, max_size=most_jobs))
+    now, rows = draw(_FIRST), []
+    for gap, processors, estimate, kind in drawn:
+        now += gap
+        rows.append((now, processors, estimate, run_time(kind, estimate)))
+    return Case(machine, tuple(rows))
+
+
+@st.composite
+def disturbed_logs(draw, most_jobs=10, most_processors=6):
+    """Return a case with cancellations, reservations or both."""
+    case = draw(logs(most_jobs, most_processors))
+    after = st.one_of(st.none(), st.integers(-1, 25))
+    drawn = draw(st.lists(after, min_size=len(case.rows), max_size=len(case.rows)))
+    cancellations = tuple(
+        NOT_CANCELLED if seconds is None else row[0] + seconds for row, seconds in zip(case.rows, drawn, strict=True)
+    )
+    first = case.rows[0][0]
+    reservation = st.tuples(
+        st.integers(first - 2, first + 15), st.integers(1, case.machine), st.integers(first - 2, first + 25), _LENGTH
+    )
+    return replace(
+        case,
+        cancellations=cancellations if draw(st.booleans()) else None,
+        reservations=tuple(draw(st.lists(reservation, max_size=3))),
+    )
+
+
+# -------------------------------------------------------------------------------------------------------- by a seed
+
+
+def random_log(seed, jobs=(1, 14), most_processors=8, disturbed=False):
+    """Return a case made from a seed, with so many jobs at least and at most."""
+    random = np.random.default_rng(seed)
+    machine = int(random.integers(1, most_processors + 1))
+    count = int(random.integers(jobs[0], jobs[1] + 1))
+    longest = int(random.choice([3, 12, 40]))
+    busy = random.choice([0.3, 1.0, 3.0]) * longest / 4
+    submit = np.cumsum(np.where(random.random(count) < 0.5, 0, random.poisson(busy, count)))
+    size = np.where(random.random(count) < 0.25, machine, random.integers(1, machine + 1, count))
+    estimate = random.integers(1, longest + 1, count)
+    kinds = random.choice(["all", "all", "none", "half", "one less", "one", "more"], count)
+    rows = tuple(
+        (int(s), int(p), int(e), int(run_time(kind, e)))
+        for s, p, e, kind in zip(submit, size, estimate, kinds, strict=True)
+    )
+    if not disturbed:
+        return Case(machine, rows)
+    last = int(submit[-1]) + longest
+    withdrawn = np.where(random.random(count) < 0.4, submit + random.integers(-1, 2 * longest, count), NOT_CANCELLED)
+    reservations = [
+        (int(at), int(random.integers(1, machine + 1)), int(at + random.integers(-1, longest)), int(length))
+        for at, length in zip(
+            random.integers(-1, last, count // 6 + 1), random.integers(1, longest + 1, count // 6 + 1), strict=True
+        )
+    ]
+    return Case(machine, rows, tuple(map(int, withdrawn)), tuple(reservations))

@@ -1,0 +1,207 @@
+"""Parts of a log: some months, a stretch of time, some jobs, those up to a size, those that ran.
+
+Each function returns a log whose header is the old one with MaxJobs and MaxRecords put right and a Note of what was
+selected; second 0 stays where it was. Months and dates are those of the log's own time zone, summer time included. A
+selection that leaves no job is an error that says what there is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloads.header import Epoch
+from workloads.log import PARTIAL, Log, LogError
+
+__all__ = [
+    "between",
+    "first_jobs",
+    "in_months",
+    "months_of",
+    "noted",
+    "rows_between",
+    "that_ran",
+    "up_to_size",
+]
+
+_MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
+
+
+def months_of(times: ArrayLike, epoch: Epoch, *, name: str = "log") -> tuple[list[str], NDArray[np.int64]]:
+    """Return the months in which instants of a log lie, as "1996-10", and for each instant the index of its month.
+
+    Parameters
+    ----------
+    times
+        Seconds since second 0 of the log, in any order.
+    epoch
+        What that second is on the calendar: ``log.epoch``. A month begins at its first midnight there.
+
+    Returns
+    -------
+    labels
+        The months that have an instant, in order.
+    index
+        ``labels[index[i]]`` is the month of ``times[i]``.
+
+    Raises
+    ------
+    LogError
+        For an instant outside of the years 2 to 9998.
+    """
+    seconds = np.floor(np.asarray(times)).astype(np.int64)
+    if seconds.size == 0:
+        return [], np.zeros(0, dtype=np.int64)
+    first = _months_since_year_0(int(seconds.min()), epoch, name)
+    last = _months_since_year_0(int(seconds.max()), epoch, name)
+    starts = [_month_start(month, epoch) for month in range(first, last + 2)]
+    month = np.searchsorted(np.array(starts), seconds, side="right") - 1
+    there = np.flatnonzero(np.bincount(month, minlength=last - first + 1))
+    labels = [f"{(first + m) // 12:04d}-{(first + m) % 12 + 1:02d}" for m in there.tolist()]
+    return labels, np.searchsorted(there, month).astype(np.int64)
+
+
+def in_months(log: Log, months: str | Sequence[str]) -> Log:
+    """Return the jobs submitted in some months.
+
+    Parameters
+    ----------
+    months
+        One as "1996-10", or several.
+    """
+    wanted = [months] if isinstance(months, str) else list(months)
+    for month in wanted:
+        if not _MONTH.fullmatch(month):
+            raise LogError(log.name, f'"{month}" is no month; write one like 1996-10')
+    labels, index = months_of(log.submit, log.epoch, name=log.name)
+    for month in wanted:
+        if month not in labels:
+            raise LogError(log.name, f"no job was submitted in {month}; its months are {_span(labels)}")
+    chosen = np.isin(index, [labels.index(month) for month in wanted])
+    return _part(log, chosen, f"submitted in {', '.join(sorted(set(wanted)))}")
+
+
+def between(log: Log, since: str | date | None = None, until: str | date | None = None) -> Log:
+    """Return the jobs submitted from one instant on and before another.
+
+    Parameters
+    ----------
+    since, until
+        A date ("1996-10-01" is its first second) or an instant ("1996-10-01T12:00"), in the zone of the log where
+        none is given; None for the first and the last job.
+    """
+    begin, end = _instant(log, since), _instant(log, until)
+    if begin is not None and end is not None and begin >= end:
+        raise LogError(log.name, f"from {since} until {until} is no time at all; the second must be later")
+    chosen = np.ones(len(log), dtype=bool)
+    if begin is not None:
+        chosen &= log.submit >= begin
+    if end is not None:
+        chosen &= log.submit < end
+    said = [f"from {since}"] if since is not None else []
+    said += [f"until {until}"] if until is not None else []
+    if not chosen.any():
+        times = (int(log.submit.min()), int(log.submit.max())) if len(log) else (0, 0)
+        dates = " to ".join(_local(log, seconds).isoformat() for seconds in times)
+        raise LogError(log.name, f"no job was submitted {' '.join(said)}; its jobs were, from {dates}")
+    return _part(log, chosen, f"submitted {' '.join(said)}")
+
+
+def first_jobs(log: Log, count: int) -> Log:
+    """Return the first so many jobs, all of them if there are no more."""
+    if count < 1:
+        raise LogError(log.name, f"the first {count} jobs are none; name 1 or more")
+    return _part(log, np.arange(min(count, len(log))), f"the first {count}")
+
+
+def rows_between(log: Log, start: int, stop: int) -> Log:
+    """Return the jobs of some lines, counted from 0, the second exclusive."""
+    if not 0 <= start < stop or start >= len(log):
+        raise LogError(log.name, f"rows {start}:{stop} have no job; it has rows 0:{len(log)}")
+    return _part(log, np.arange(start, min(stop, len(log))), f"rows {start}:{stop}, counted from 0")
+
+
+def up_to_size(log: Log, processors: int) -> Log:
+    """Return the jobs of at most so many processors: the requested ones where positive, else the allocated ones."""
+    size = np.where(log.requested_processors > 0, log.requested_processors, log.allocated_processors)
+    chosen = size < processors + 1  # as fractions are cut off elsewhere
+    if not chosen.any():
+        smallest = f"; the smallest has {int(size.min())}" if len(log) else ""
+        raise LogError(log.name, f"no job has {processors} processors or fewer{smallest}")
+    return _part(log, chosen, f"of at most {processors} processors")
+
+
+def that_ran(log: Log) -> Log:
+    """Return the jobs without those that never ran: no run time, or 0 and cancelled."""
+    never = (log.run_time < 0) | ((log.run_time == 0) & (log.status == 5))
+    if len(log) and never.all():
+        raise LogError(log.name, f"none of its {len(log)} jobs ever ran")
+    return _part(log, ~never, "that ran")
+
+
+def noted(log: Log, note: str) -> Log:
+    """Return the log with MaxJobs and MaxRecords of what it holds now, and one more Note in its header."""
+    part = np.isin(log.status, PARTIAL)
+    jobs = len(np.union1d(log.job, [])) if part.any() else len(log)
+    header = log.header.with_value("MaxJobs", jobs).with_value("MaxRecords", len(log))
+    return log.with_header(header.with_note(note))
+
+
+def _part(log: Log, rows: NDArray[Any], what: str) -> Log:
+    part = log.select(rows)
+    return noted(part, f"Selected jobs: {what} ({len(part)} of {len(log)})")
+
+
+def _span(labels: list[str]) -> str:
+    if len(labels) <= 12:
+        return ", ".join(labels) or "none"
+    return f"{labels[0]} to {labels[-1]}"
+
+
+def _local(log: Log, seconds: int) -> datetime:
+    """Return an instant of a log on the calendar of its machine."""
+    try:
+        return datetime.fromtimestamp(log.start_time + seconds, log.zone)
+    except (OverflowError, ValueError, OSError):
+        raise LogError(log.name, f"second {seconds} is outside of the calendar") from None
+
+
+def _months_since_year_0(seconds: int, epoch: Epoch, name: str) -> int:
+    try:
+        local = datetime.fromtimestamp(epoch.start + seconds, epoch.zone)
+    except (OverflowError, ValueError, OSError):
+        local = datetime.min
+    if not 2 <= local.year <= 9998:
+        raise LogError(name, f"second {seconds} is outside of the calendar, so it has no month")
+    return 12 * local.year + local.month - 1
+
+
+def _month_start(months_since_year_0: int, epoch: Epoch) -> int:
+    year, month = divmod(months_since_year_0, 12)
+    return int(datetime(year, month + 1, 1, tzinfo=epoch.zone).timestamp()) - epoch.start
+
+
+def _instant(log: Log, given: str | date | None) -> int | None:
+    """Return an instant in seconds of the log."""
+    if given is None:
+        return None
+    moment: date | None = given if isinstance(given, date) else None
+    if isinstance(given, str):
+        try:
+            moment = datetime.fromisoformat(given)
+        except ValueError:
+            raise LogError(log.name, f'"{given}" is no date; write one like 1996-10-01 or 1996-10-01T12:00') from None
+    if not isinstance(moment, datetime):
+        assert moment is not None
+        moment = datetime.combine(moment, time())
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=log.zone)
+    try:
+        return int(np.ceil(moment.timestamp())) - log.start_time
+    except (OverflowError, ValueError):
+        raise LogError(log.name, f'"{given}" is outside of the calendar') from None
