@@ -24,7 +24,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-__all__ = ["WORTH_COMPILING", "available", "cache_directory", "compiled", "fastest", "kernel", "lean_kernel"]
+__all__ = [
+    "WORTH_COMPILING",
+    "available",
+    "cache_directory",
+    "compiled",
+    "fastest",
+    "inlined_kernel",
+    "kernel",
+    "lean_kernel",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,6 +54,15 @@ def lean_kernel(function: F) -> F:
     """
     function.__gas_lean__ = True  # type: ignore[attr-defined]
     return kernel(function)
+
+
+def inlined_kernel(function: F) -> F:
+    """Mark a lean kernel whose machine code is to stand in its caller's: one that is called from one place, and often.
+
+    Passing on a few arrays takes dozens of words. Inlining what is called from several places makes compiling slow.
+    """
+    function.__gas_inlined__ = True  # type: ignore[attr-defined]
+    return lean_kernel(function)
 
 
 def available() -> bool:
@@ -84,6 +102,11 @@ def cache_directory(function: Callable[..., Any]) -> Path:
                 digest.update(f"{reached.__module__}.{name}={value!r}".encode())
     home = os.environ.get("GAS_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gas")
     return Path(home) / f"kernels-{digest.hexdigest()[:20]}"
+
+
+def is_ready(function: Callable[..., Any]) -> bool:
+    """Return whether machine code of this version of the kernel's sources has been kept, so that nobody has to wait."""
+    return function in _compiled or any(cache_directory(function).rglob(f"*.{function.__name__}-*.nbi"))
 
 
 def _numba_version() -> str:
@@ -135,6 +158,8 @@ def _compile(function: types.FunctionType, directory: Path) -> Any:
     )
     clone.__module__, clone.__qualname__ = function.__module__, function.__qualname__
     lean: dict[str, Any] = {"_nrt": False} if getattr(function, "__gas_lean__", False) else {}
+    if getattr(function, "__gas_inlined__", False):
+        lean["forceinline"] = True
     config: Any = numba.config
     before = config.CACHE_DIR
     try:

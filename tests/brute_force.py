@@ -59,7 +59,7 @@ class Outcome:
     promise: list[int | None]
     reserved: list[int | None]
     seen: list[tuple[int, int, Steps]] = field(default_factory=list)
-    """(job, now, free processors from now on beside all who run and wait), at each arrival, before it is looked at."""
+    """At each arrival, before it is looked at: (job, now, free processors from now on beside all who run and wait)."""
 
 
 def simulate_by_force(
@@ -72,10 +72,12 @@ def simulate_by_force(
     cancellations: Sequence[float] | None = None,
     reservations: Sequence[Row] = (),
     by_profile: bool = False,
+    seeing: bool = False,
 ) -> Outcome:
     """Return what becomes of the rows, which are in the order of their submission.
 
     `by_profile`: have `easy` and `fcfs` look for room in the profile even where shadow time and extra do.
+    `seeing`: note what is free at each arrival.
     """
     jobs = []
     for number, (submit, processors, estimate, run_time) in enumerate(rows):
@@ -89,7 +91,7 @@ def simulate_by_force(
         Job(number, submit, processors, walltime, walltime, earliest=max(start, submit))
         for number, (submit, processors, start, walltime) in enumerate(reservations)
     ]
-    simulation = (Rounds if order == "instant" else Events)(machine, policy, by_profile or bool(booked))
+    simulation = (Rounds if order == "instant" else Events)(machine, policy, by_profile or bool(booked), seeing)
     # A reservation comes before the jobs of its second.
     simulation.run(sorted([*booked, *jobs], key=lambda job: (job.submit, job.earliest is None, job.number)))
     return Outcome(
@@ -138,8 +140,8 @@ def earliest_fit(profile: Steps, processors: int, walltime: int, not_before: int
 class Scheduler:
     """Who waits, who runs, and what the policy does with them."""
 
-    def __init__(self, machine: int, policy: str, by_profile: bool) -> None:
-        self.machine, self.policy, self.by_profile = machine, policy, by_profile
+    def __init__(self, machine: int, policy: str, by_profile: bool, seeing: bool) -> None:
+        self.machine, self.policy, self.by_profile, self.seeing = machine, policy, by_profile, seeing
         self.plans = policy in PLANNING
         self.queue: list[Job] = []  # in submission order
         self.running: list[Job] = []
@@ -156,14 +158,16 @@ class Scheduler:
         not_before = now if job.earliest is None else max(now, job.earliest)
         return earliest_fit(self.free(now, job, **more), job.processors, job.estimate, not_before)
 
-    def left_over(self, now: int) -> Steps:
-        """Return what is free beside all; without a plan each who waits is put at its earliest fit, in order."""
-        places = []
+    def look_around(self, arriving: Job, now: int) -> None:
+        """Note what is free beside all; without a plan each who waits is put at its earliest fit, in order."""
+        if not self.seeing:
+            return
+        places: list[Job] = []
         for job in [] if self.plans else self.queue:
             place = Job(-1, job.submit, job.processors, job.estimate, job.estimate)
             place.start = self.fit(job, now, also=places)
             places.append(place)
-        return self.free(now, also=places)
+        self.seen.append((arriving.number, now, self.free(now, also=places)))
 
     # --- planning policies
 
@@ -325,7 +329,7 @@ class Rounds(Scheduler):
             if job.start == now:
                 self.begin(job, now)
             return
-        self.seen.append((job.number, now, self.left_over(now)))
+        self.look_around(job, now)
         if job.cancelled <= now:
             return
         if self.plans:
@@ -363,7 +367,7 @@ class Events(Scheduler):
             self.book(job, now)
             self.create(job.start, START, self.start, job)
             return
-        self.seen.append((job.number, now, self.left_over(now)))
+        self.look_around(job, now)
         if job.cancelled <= now:
             return
         if self.plans:

@@ -276,8 +276,14 @@ def _jobs(log: Log, processors: int | None, scale_load: float | None) -> RigidJo
 def _simulated(
     jobs: RigidJobs, policy: Policy, order: Order, overrun: Overrun, show: Callable[[float], None]
 ) -> Schedule:
+    from gas.compiled import available, is_ready
+    from gas.simulation.engine import run
     from gas.simulation.simulate import simulate
 
+    if not available():
+        note('gas: without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
+    elif not is_ready(run):
+        note("gas: compiling the simulator, once; this takes about half a minute")
     return simulate(jobs, policy, order=order, overrun=overrun, progress=show)
 
 

@@ -51,6 +51,7 @@ UNKNOWN = 2**62
 """The length of a hole that has to be measured: longer than any."""
 
 _FILL = 20  # the frames of a new block
+_DEAD = 8  # the past frames that the first block may have
 _A_DAY = 86_400
 
 # Of a frame, in `Blocks.frames`:
@@ -59,36 +60,32 @@ START, FREE, STAMPED = 0, 1, 2
 LENGTH, NEWEST, LEAST, MOST, MEASURED, HOLES = 0, 1, 2, 3, 4, 5
 # Of the whole, in `Blocks.numbers`:
 HEAD, USED, ROWS, FRAMES, BEGIN, ENOUGH, LEVELS, SHIFT, STAMP, GIVEN_MOST, GIVEN_UNTIL = range(11)
+RING_AT = 16
+ORDER = RING_AT + RING
 
 
 class Blocks(NamedTuple):
-    """Free processors over time; few arrays, all int64.
+    """Free processors over time; few arrays, all int64, because machine code passes each on in seven words or more.
 
     Attributes
     ----------
     frames
-        Start, free processors and stamp of frame ``[row, :, j]``.
+        Start, free processors and stamp of frame ``[row, :, j]``; the rows behind those of `table` are room in which
+        all frames are lined up while they are packed.
     table
         By row: number of frames, newest stamp, least and most free processors, the stamp at which holes were last
         measured, then their lengths.
-    order
-        The rows in order of time, from ``numbers[HEAD]`` to ``numbers[USED]``.
     numbers
-        Of the whole: rows given out, frames, the first instant, a length of holes that is seldom wanted, levels,
-        seconds of a step of the ring (as a power of two), the last stamp, and what was given back since somebody last
-        took note: the most free processors that a frame got by it, and the last instant.
-    given
-        Stamps by time, modulo the ring: the newest give-back at or around an instant.
-    spare
-        Room for all frames, used while they are packed.
+        Of the whole: first and last block in order, rows given out, frames, the first instant, a length of holes that
+        is seldom wanted, levels, seconds of a step of the ring (as a power of two), the last stamp, and what was given
+        back since somebody last took note: the most free processors that a frame got by it, and the last instant. From
+        RING_AT on, stamps by time, modulo the ring: the newest give-back at or around an instant. From ORDER on, the
+        rows in order of time.
     """
 
     frames: NDArray[np.int64]
     table: NDArray[np.int64]
-    order: NDArray[np.int64]
     numbers: NDArray[np.int64]
-    given: NDArray[np.int64]
-    spare: NDArray[np.int64]
 
 
 # ------------------------------------------------------------------------------------------------------------ ask
@@ -109,7 +106,7 @@ def block_at(blocks: Blocks, time: int) -> int:
     low, high = blocks.numbers[HEAD], blocks.numbers[USED]
     while high - low > 1:
         middle = (low + high) >> 1
-        if blocks.frames[blocks.order[middle], START, 0] <= time:
+        if blocks.frames[blocks.numbers[ORDER + middle], START, 0] <= time:
             low = middle
         else:
             high = middle
@@ -132,7 +129,7 @@ def frame_at(blocks: Blocks, row: int, time: int) -> int:
 @lean_kernel
 def room_for(blocks: Blocks, frames: int) -> bool:
     """Return whether so many frames in all have room, however they come to be spread over the blocks."""
-    return 2 * frames <= _FILL * (len(blocks.order) - 4)
+    return 2 * frames <= _FILL * (len(blocks.table) - 4)
 
 
 # --------------------------------------------------------------------------------------------------------- change
@@ -160,7 +157,7 @@ def give_back(blocks: Blocks, start: int, end: int, processors: int) -> None:
     numbers[GIVEN_UNTIL] = max(numbers[GIVEN_UNTIL], end)
     low, high = start >> numbers[SHIFT], (end - 1) >> numbers[SHIFT]
     for step in range(low, min(high, low + RING - 1) + 1):
-        blocks.given[step & (RING - 1)] = numbers[STAMP]
+        numbers[RING_AT + (step & (RING - 1))] = numbers[STAMP]
 
 
 @lean_kernel
@@ -169,10 +166,10 @@ def forget(blocks: Blocks, now: int) -> None:
     numbers = blocks.numbers
     numbers[BEGIN] = max(now, numbers[BEGIN])
     while numbers[HEAD] + 1 < numbers[USED]:
-        row = blocks.order[numbers[HEAD] + 1]
+        row = blocks.numbers[ORDER + numbers[HEAD] + 1]
         if blocks.frames[row, START, 0] > now:
             return
-        numbers[FRAMES] -= blocks.table[blocks.order[numbers[HEAD]], LENGTH]
+        numbers[FRAMES] -= blocks.table[blocks.numbers[ORDER + numbers[HEAD]], LENGTH]
         numbers[HEAD] += 1
 
 
@@ -180,23 +177,25 @@ def forget(blocks: Blocks, now: int) -> None:
 def clear(blocks: Blocks, now: int, processors: int) -> None:
     """Make it the profile of an idle machine from `now` on."""
     numbers = blocks.numbers
-    blocks.spare[START, 0], blocks.spare[FREE, 0], blocks.spare[STAMPED, 0] = now, processors, numbers[STAMP]
+    spare = len(blocks.table)
+    blocks.frames[spare, START, 0], blocks.frames[spare, FREE, 0] = now, processors
+    blocks.frames[spare, STAMPED, 0] = numbers[STAMP]
     numbers[BEGIN] = now
-    _roll(blocks, blocks.spare, 1)
+    _roll(blocks, 1)
 
 
 @lean_kernel
 def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
     """Give processors (negative: take) in ``[start, end)``; return the most that are free in a frame of it then."""
-    frames, table, order = blocks.frames, blocks.table, blocks.order
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
     if start >= end:
         return 0
-    if blocks.numbers[ROWS] + 2 > len(order):
+    if numbers[ROWS] + 2 > len(table):
         _pack(blocks)
     _cut(blocks, end)
-    first = _cut(blocks, start)
-    row = order[first]
-    begin = frame_at(blocks, row, start)
+    place = _cut(blocks, start)
+    first, begin = place // WIDTH, place % WIDTH
+    row = numbers[ORDER + first]
     stamp = blocks.numbers[STAMP]
     k, j, most = first, begin, 0
     while frames[row, START, j] < end:
@@ -207,32 +206,35 @@ def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
         j += 1
         if j == table[row, LENGTH]:
             k += 1
-            row = order[k]
+            row = numbers[ORDER + k]
             j = 0
     _join(blocks, k, j)
     _join(blocks, first, begin)
     for touched in range(first, k + 1):
-        _look_over(blocks, order[touched])
+        _look_over(blocks, numbers[ORDER + touched])
         if processors > 0:
-            table[order[touched], NEWEST] = stamp
+            table[numbers[ORDER + touched], NEWEST] = stamp
     return most
 
 
 @lean_kernel
 def _cut(blocks: Blocks, time: int) -> int:
-    """Make a frame start at `time`, inside the profile, and return its block."""
+    """Make a frame start at `time`, inside the profile, and return its block and its place there, as one number."""
     frames, table = blocks.frames, blocks.table
     k = block_at(blocks, time)
-    row = blocks.order[k]
+    row = blocks.numbers[ORDER + k]
     j = frame_at(blocks, row, time)
     if frames[row, START, j] == time:
-        return k
+        return k * WIDTH + j
+    if time == blocks.numbers[BEGIN]:  # what comes before is past: the frame that lasts now may as well begin now
+        frames[row, START, j] = time
+        return k * WIDTH + j
     if table[row, LENGTH] == WIDTH:
         _split(blocks, k)
         if j >= table[row, LENGTH]:
             j -= table[row, LENGTH]
             k += 1
-            row = blocks.order[k]
+            row = blocks.numbers[ORDER + k]
     for field in range(3):
         for i in range(table[row, LENGTH], j + 1, -1):
             frames[row, field, i] = frames[row, field, i - 1]
@@ -241,17 +243,17 @@ def _cut(blocks: Blocks, time: int) -> int:
     frames[row, STAMPED, j + 1] = frames[row, STAMPED, j]
     table[row, LENGTH] += 1
     blocks.numbers[FRAMES] += 1
-    return k
+    return k * WIDTH + j + 1
 
 
 @lean_kernel
 def _split(blocks: Blocks, k: int) -> None:
     """Move the second half of a block into a new one after it."""
-    frames, table, order, numbers = blocks.frames, blocks.table, blocks.order, blocks.numbers
-    row, new = order[k], numbers[ROWS]
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    row, new = numbers[ORDER + k], numbers[ROWS]
     for i in range(numbers[USED], k + 1, -1):
-        order[i] = order[i - 1]
-    order[k + 1] = new
+        numbers[ORDER + i] = numbers[ORDER + i - 1]
+    numbers[ORDER + k + 1] = new
     numbers[ROWS] += 1
     numbers[USED] += 1
     half = WIDTH // 2
@@ -268,7 +270,7 @@ def _split(blocks: Blocks, k: int) -> None:
 @lean_kernel
 def _join(blocks: Blocks, k: int, j: int) -> None:
     """Remove a frame that does not differ from the one before it in its block."""
-    frames, table, row = blocks.frames, blocks.table, blocks.order[k]
+    frames, table, row = blocks.frames, blocks.table, blocks.numbers[ORDER + k]
     if j == 0 or frames[row, FREE, j] != frames[row, FREE, j - 1]:
         return
     frames[row, STAMPED, j - 1] = max(frames[row, STAMPED, j - 1], frames[row, STAMPED, j])
@@ -294,44 +296,47 @@ def _look_over(blocks: Blocks, row: int) -> None:
 @lean_kernel
 def _pack(blocks: Blocks) -> None:
     """Put the frames into as few blocks as at first, neighbours of equal size as one."""
-    count = _unroll(blocks, blocks.spare)
-    _roll(blocks, blocks.spare, count)
+    _roll(blocks, _line_up(blocks))
 
 
 @lean_kernel
-def _unroll(blocks: Blocks, flat: NDArray[np.int64]) -> int:
-    """Write start, free processors and stamp of the frames into the rows of `flat`; return how many there are."""
+def _line_up(blocks: Blocks) -> int:
+    """Copy the frames, full rows one after the other, behind the rows of the blocks; return how many there are."""
     frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    spare = len(table)
     count = 0
     for k in range(numbers[HEAD], numbers[USED]):
-        row = blocks.order[k]
+        row = numbers[ORDER + k]
         for j in range(table[row, LENGTH]):
             if count > 0 and frames[row, START, j] <= numbers[BEGIN]:  # the one before is past
                 count = 0
-            if count > 0 and frames[row, FREE, j] == flat[FREE, count - 1]:
-                flat[STAMPED, count - 1] = max(flat[STAMPED, count - 1], frames[row, STAMPED, j])
+            last, i = spare + (count - 1) // WIDTH, (count - 1) % WIDTH
+            if count > 0 and frames[row, FREE, j] == frames[last, FREE, i]:
+                frames[last, STAMPED, i] = max(frames[last, STAMPED, i], frames[row, STAMPED, j])
                 continue
             for field in range(3):
-                flat[field, count] = frames[row, field, j]
+                frames[spare + count // WIDTH, field, count % WIDTH] = frames[row, field, j]
             count += 1
-    flat[START, 0] = max(flat[START, 0], numbers[BEGIN])
+    frames[spare, START, 0] = max(frames[spare, START, 0], numbers[BEGIN])
     return count
 
 
 @lean_kernel
-def _roll(blocks: Blocks, flat: NDArray[np.int64], count: int) -> None:
-    """Put frames into blocks, from the first row on."""
-    table, numbers = blocks.table, blocks.numbers
+def _roll(blocks: Blocks, count: int) -> None:
+    """Put frames that are lined up into blocks, from the first row on."""
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    spare = len(table)
     used = (count + _FILL - 1) // _FILL
     numbers[HEAD], numbers[USED], numbers[ROWS], numbers[FRAMES] = 0, used, used, count
     for k in range(used):
-        blocks.order[k] = k
+        numbers[ORDER + k] = k
         length = min(_FILL, count - k * _FILL)
         newest = 0
         for j in range(length):
+            at = k * _FILL + j
             for field in range(3):
-                blocks.frames[k, field, j] = flat[field, k * _FILL + j]
-            newest = max(newest, flat[STAMPED, k * _FILL + j])
+                frames[k, field, j] = frames[spare + at // WIDTH, field, at % WIDTH]
+            newest = max(newest, frames[k, STAMPED, j])
         table[k, LENGTH], table[k, NEWEST], table[k, MEASURED] = length, newest, -1
         _look_over(blocks, k)
 
@@ -366,19 +371,15 @@ def blocks_of(
     count = len(starts)
     rows = 2 * max(count, frames) // _FILL + 8
     levels = int(processors).bit_length()
-    blocks = Blocks(
-        np.zeros((rows, 3, WIDTH), np.int64),
-        np.zeros((rows, HOLES + 2 * levels), np.int64),
-        np.zeros(rows, np.int64),
-        np.zeros(len(range(11)), np.int64),
-        np.zeros(RING, np.int64),
-        np.zeros((3, rows * WIDTH), np.int64),
-    )
-    blocks.numbers[[BEGIN, ENOUGH, LEVELS]] = starts[0], walltime, levels
-    blocks.numbers[SHIFT] = max(0, int(walltime).bit_length() - 6)
-    blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]] = processors, UNKNOWN  # nobody has taken note of anything yet
-    blocks.spare[START, :count], blocks.spare[FREE, :count], blocks.spare[STAMPED, :count] = starts, free, 0
-    _roll(blocks, blocks.spare, count)
+    blocks = _empty_rows(rows, levels)
+    numbers = blocks.numbers
+    numbers[[BEGIN, ENOUGH, LEVELS]] = starts[0], walltime, levels
+    numbers[SHIFT] = max(0, int(walltime).bit_length() - 6)
+    numbers[[GIVEN_MOST, GIVEN_UNTIL]] = processors, UNKNOWN  # nobody has taken note of anything yet
+    lined_up = np.zeros((3, rows * WIDTH), np.int64)
+    lined_up[START, :count], lined_up[FREE, :count] = starts, free
+    blocks.frames[rows:] = lined_up.reshape(3, rows, WIDTH).transpose(1, 0, 2)
+    _roll(blocks, count)
     return blocks
 
 
@@ -388,27 +389,28 @@ def with_rows(blocks: Blocks, frames: int) -> Blocks:
         _pack(blocks)
     if room_for(blocks, blocks.numbers[FRAMES] + frames):
         return blocks
-    rows = 2 * len(blocks.order) + 2 * frames // _FILL
-    table = np.zeros((rows, blocks.table.shape[1]), np.int64)
-    table[: len(blocks.table)] = blocks.table
-    grown = Blocks(
-        np.zeros((rows, 3, WIDTH), np.int64),
-        table,
-        np.zeros(rows, np.int64),
-        blocks.numbers,
-        blocks.given,
-        np.zeros((3, rows * WIDTH), np.int64),
-    )
-    grown.frames[: len(blocks.frames)] = blocks.frames
-    grown.order[: len(blocks.order)] = blocks.order
+    rows = len(blocks.table)
+    grown = _empty_rows(2 * rows + 2 * frames // _FILL, int(blocks.numbers[LEVELS]))
+    grown.frames[:rows] = blocks.frames[:rows]
+    grown.table[:rows] = blocks.table
+    grown.numbers[: len(blocks.numbers)] = blocks.numbers
     return grown
 
 
 def profile_in(blocks: Blocks, room: int = 0) -> Profile:
     """Return the frames in two arrays, with room for at least `room` in all."""
-    flat = np.empty((3, int(blocks.numbers[FRAMES])), np.int64)
-    count = _unroll(blocks, flat)
-    return profile_of(flat[START, :count], flat[FREE, :count], room)
+    count = _line_up(blocks)
+    rows = blocks.frames[len(blocks.table) :][: count // WIDTH + 1]
+    starts, free, _ = rows.transpose(1, 0, 2).reshape(3, -1)[:, :count]
+    return profile_of(starts, free, room)
+
+
+def _empty_rows(rows: int, levels: int) -> Blocks:
+    return Blocks(
+        np.zeros((2 * rows, 3, WIDTH), np.int64),
+        np.zeros((rows, HOLES + 2 * levels), np.int64),
+        np.zeros(ORDER + rows, np.int64),
+    )
 
 
 # --------------------------------------------------------------------------------------------------------- verify
@@ -417,7 +419,7 @@ def profile_in(blocks: Blocks, room: int = 0) -> Profile:
 def check(blocks: Blocks, processors: int) -> None:
     """Raise `AssertionError` if the index contradicts the frames, or these are no profile."""
     numbers, table = blocks.numbers, blocks.table
-    rows = blocks.order[numbers[HEAD] : numbers[USED]].tolist()
+    rows = numbers[ORDER:][numbers[HEAD] : numbers[USED]].tolist()
     assert len(set(rows)) == len(rows) > 0, "a row stands in the order twice"
     assert max(rows) < numbers[ROWS], "a row was never given out"
     starts = np.concatenate([blocks.frames[row, START, : table[row, LENGTH]] for row in rows])

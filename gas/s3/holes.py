@@ -20,7 +20,7 @@ looked at before it: `promote` asks in an order in which that holds.)
 
 from __future__ import annotations
 
-from gas.compiled import lean_kernel
+from gas.compiled import inlined_kernel, lean_kernel
 from gas.profile import NEVER
 from gas.s3.blocks import (
     BEGIN,
@@ -34,7 +34,9 @@ from gas.s3.blocks import (
     MEASURED,
     MOST,
     NEWEST,
+    ORDER,
     RING,
+    RING_AT,
     SHIFT,
     STAMPED,
     START,
@@ -58,14 +60,14 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
 
     `NEVER` if there is none. Reads the frames of the blocks whose holes are long enough, and one number of the others.
     """
-    frames, table, order = blocks.frames, blocks.table, blocks.order
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
     used = blocks.numbers[USED]
     first = max(not_before, blocks.numbers[BEGIN])
-    k = block_at(blocks, first)
+    k = numbers[HEAD] if first == numbers[BEGIN] else block_at(blocks, first)
     few = used - k <= _FEW
     level = min(level_of(processors), blocks.numbers[LEVELS] - 1)
     line = HOLES + blocks.numbers[LEVELS] + level
-    row = order[k]
+    row = numbers[ORDER + k]
     j = frame_at(blocks, row, first)
     passed_over = False
     while True:
@@ -77,7 +79,7 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
             j = 0
             passed_over = False
             while k < used:
-                row = order[k]
+                row = numbers[ORDER + k]
                 if table[row, MOST] >= processors:
                     if few or _hole(blocks, k, line, level, _ALL) >= walltime:
                         break
@@ -99,7 +101,7 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
                 k += 1
                 if k == used:
                     return anchor  # type: ignore[no-any-return]
-                row = order[k]
+                row = numbers[ORDER + k]
                 j = 0
                 while table[row, LEAST] >= processors:
                     if frames[row, START, 0] >= end:
@@ -107,14 +109,14 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
                     k += 1
                     if k == used:
                         return anchor  # type: ignore[no-any-return]
-                    row = order[k]
+                    row = numbers[ORDER + k]
             if frames[row, START, j] >= end:
                 return anchor  # type: ignore[no-any-return]
             if frames[row, FREE, j] < processors:
                 break
 
 
-@lean_kernel
+@inlined_kernel
 def earlier_start(
     blocks: Blocks, processors: int, level: int, walltime: int, first: int, start: int, since: int, until: int
 ) -> int:
@@ -142,8 +144,8 @@ def earlier_start(
     if found < start or not slides:
         return found
     last = block_at(blocks, start - 1)
-    j = frame_at(blocks, blocks.order[last], start - 1)
-    if blocks.frames[blocks.order[last], FREE, j] < processors:
+    j = frame_at(blocks, blocks.numbers[ORDER + last], start - 1)
+    if blocks.frames[blocks.numbers[ORDER + last], FREE, j] < processors:
         return start
     return _opens(blocks, processors, first, last, j)
 
@@ -151,15 +153,15 @@ def earlier_start(
 @lean_kernel
 def given_since(blocks: Blocks, instant: int, since: int) -> bool:
     """Return whether processors may have been given back at an instant after a stamp; False is certain."""
-    return blocks.given[(instant >> blocks.numbers[SHIFT]) & (RING - 1)] > since  # type: ignore[no-any-return]
+    return blocks.numbers[RING_AT + ((instant >> blocks.numbers[SHIFT]) & (RING - 1))] > since  # type: ignore[no-any-return]
 
 
-@lean_kernel
+@inlined_kernel
 def _read_for_hole(blocks: Blocks, processors: int, walltime: int, first: int, start: int, until: int) -> int:
     """Return where the first hole opens, before `until`, that is long enough or reaches `start`; else `start`."""
-    frames, table, order = blocks.frames, blocks.table, blocks.order
-    k = block_at(blocks, first)
-    row = order[k]
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    k = numbers[HEAD] if first <= numbers[BEGIN] else block_at(blocks, first)
+    row = numbers[ORDER + k]
     j = frame_at(blocks, row, first)
     length = table[row, LENGTH]
     while True:
@@ -169,11 +171,11 @@ def _read_for_hole(blocks: Blocks, processors: int, walltime: int, first: int, s
             if j < length:
                 break
             k += 1
-            row = order[k]
+            row = numbers[ORDER + k]
             j = 0
             while table[row, MOST] < processors:
                 k += 1
-                row = order[k]
+                row = numbers[ORDER + k]
             length = table[row, LENGTH]
         opened = frames[row, START, j]
         if opened >= until:
@@ -186,7 +188,7 @@ def _read_for_hole(blocks: Blocks, processors: int, walltime: int, first: int, s
                 k += 1
                 if k == blocks.numbers[USED]:
                     return opened  # type: ignore[no-any-return]
-                row = order[k]
+                row = numbers[ORDER + k]
                 j = 0
                 length = table[row, LENGTH]
             if frames[row, START, j] >= end:
@@ -200,10 +202,10 @@ def _ask_for_hole(
     blocks: Blocks, processors: int, level: int, walltime: int, first: int, start: int, since: int
 ) -> int:
     """Return where the first hole with a stamp after `since` opens that is long enough or reaches `start`."""
-    frames, table, order = blocks.frames, blocks.table, blocks.order
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
     line = HOLES + level
     for k in range(block_at(blocks, first), block_at(blocks, start - 1) + 1):
-        row = order[k]
+        row = numbers[ORDER + k]
         if table[row, NEWEST] <= since or table[row, MOST] < processors:
             continue
         if _hole(blocks, k, line, level, since) < walltime:
@@ -226,7 +228,7 @@ def _ask_for_hole(
 @lean_kernel
 def _hole(blocks: Blocks, k: int, line: int, level: int, since: int) -> int:
     """Return what a line says of the longest hole that crosses block `k`; measure it if that is not known."""
-    table, row = blocks.table, blocks.order[k]
+    table, row = blocks.table, blocks.numbers[ORDER + k]
     if table[row, MEASURED] < table[row, NEWEST]:  # every hole may have grown
         table[row, MEASURED] = table[row, NEWEST]
         for other in range(HOLES, table.shape[1]):
@@ -242,7 +244,7 @@ def _longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
 
     One that is `ENOUGH` or longer is as good as endless, and not measured any further.
     """
-    frames, table, row = blocks.frames, blocks.table, blocks.order[k]
+    frames, table, row = blocks.frames, blocks.table, blocks.numbers[ORDER + k]
     processors, enough = 1 << level, blocks.numbers[ENOUGH]
     if table[row, MOST] < processors:
         return 0
@@ -262,15 +264,15 @@ def _longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
 @lean_kernel
 def _opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
     """Return from when on, but not before `first`, processors are free until the frame `j` of block `k`."""
-    frames, table, order = blocks.frames, blocks.table, blocks.order
-    row = order[k]
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    row = numbers[ORDER + k]
     opened = frames[row, START, j]
     while opened > first:
         if j == 0:
             if k == blocks.numbers[HEAD]:
                 break
             k -= 1
-            row = order[k]
+            row = numbers[ORDER + k]
             if table[row, LEAST] >= processors:
                 opened = frames[row, START, 0]
                 continue
@@ -285,15 +287,15 @@ def _opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
 @lean_kernel
 def _closes(blocks: Blocks, processors: int, until: int, k: int, j: int) -> int:
     """Return for how long, but no longer than `until`, processors are free from the frame `j` of block `k` on."""
-    frames, table, order = blocks.frames, blocks.table, blocks.order
-    row = order[k]
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    row = numbers[ORDER + k]
     while True:
         j += 1
         if j == table[row, LENGTH]:
             k += 1
             if k == blocks.numbers[USED]:
                 return until
-            row = order[k]
+            row = numbers[ORDER + k]
             j = 0
             while table[row, LEAST] >= processors:
                 if frames[row, START, 0] >= until:
@@ -301,7 +303,7 @@ def _closes(blocks: Blocks, processors: int, until: int, k: int, j: int) -> int:
                 k += 1
                 if k == blocks.numbers[USED]:
                     return until
-                row = order[k]
+                row = numbers[ORDER + k]
         if frames[row, START, j] >= until:
             return until
         if frames[row, FREE, j] < processors:

@@ -37,31 +37,54 @@ NOT_LOOKED_AT = -1
 """What `Queue.seen` says of a job that may start earlier for all that is known."""
 
 
+Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB = range(7)
+"""The rows of `Queue.jobs`."""
+
+
 class Queue(NamedTuple):
-    """Waiting jobs in submission order, in the first ``used[0]`` places.
+    """Waiting jobs in submission order, in the first ``used[0]`` columns of `jobs`; the properties are its rows."""
 
-    Attributes
-    ----------
-    earliest
-        The instant before which a job must not start (its submission, or what its user asked for).
-    start
-        Each one's planned start. Who has started already may stay, with a start in the past.
-    seen
-        The stamp of the profile when it was last known to start as early as it could.
-    level
-        That of its processors (`gas.s3.blocks.level_of`).
-    job
-        What whoever keeps the queue calls it.
-    """
-
-    processors: NDArray[np.int64]
-    walltime: NDArray[np.int64]
-    earliest: NDArray[np.int64]
-    start: NDArray[np.int64]
-    seen: NDArray[np.int64]
-    level: NDArray[np.int64]
-    job: NDArray[np.int64]
+    jobs: NDArray[np.int64]
     used: NDArray[np.int64]
+
+    def _row(self, number: int) -> NDArray[np.int64]:
+        row: NDArray[np.int64] = self.jobs[number]
+        return row
+
+    @property
+    def processors(self) -> NDArray[np.int64]:
+        """How many each asks for."""
+        return self._row(Q_PROCESSORS)
+
+    @property
+    def walltime(self) -> NDArray[np.int64]:
+        """For how many seconds."""
+        return self._row(Q_WALLTIME)
+
+    @property
+    def earliest(self) -> NDArray[np.int64]:
+        """The instant before which a job must not start (its submission, or what its user asked for)."""
+        return self._row(Q_EARLIEST)
+
+    @property
+    def start(self) -> NDArray[np.int64]:
+        """Each one's planned start. Who has started already may stay, with a start in the past."""
+        return self._row(Q_START)
+
+    @property
+    def seen(self) -> NDArray[np.int64]:
+        """The stamp of the profile when it was last known to start as early as it could."""
+        return self._row(Q_SEEN)
+
+    @property
+    def level(self) -> NDArray[np.int64]:
+        """That of its processors (`gas.s3.blocks.level_of`)."""
+        return self._row(Q_LEVEL)
+
+    @property
+    def job(self) -> NDArray[np.int64]:
+        """What whoever keeps the queue calls it."""
+        return self._row(Q_JOB)
 
 
 @lean_kernel
@@ -77,10 +100,13 @@ def place(blocks: Blocks, processors: int, walltime: int, not_before: int) -> in
 def append(queue: Queue, blocks: Blocks, job: int, processors: int, walltime: int, earliest: int, start: int) -> None:
     """Add a job that was just placed. There must be room for it."""
     i = queue.used[0]
-    queue.processors[i], queue.walltime[i], queue.earliest[i], queue.start[i] = processors, walltime, earliest, start
-    queue.seen[i] = blocks.numbers[STAMP]
-    queue.level[i] = min(level_of(processors), blocks.numbers[LEVELS] - 1)
-    queue.job[i] = job
+    queue.jobs[Q_PROCESSORS, i] = processors
+    queue.jobs[Q_WALLTIME, i] = walltime
+    queue.jobs[Q_EARLIEST, i] = earliest
+    queue.jobs[Q_START, i] = start
+    queue.jobs[Q_SEEN, i] = blocks.numbers[STAMP]
+    queue.jobs[Q_LEVEL, i] = min(level_of(processors), blocks.numbers[LEVELS] - 1)
+    queue.jobs[Q_JOB, i] = job
     queue.used[0] = i + 1
 
 
@@ -102,6 +128,13 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
         `ONCE`, `UNTIL_NOTHING_MOVES` or `AGAIN_FROM_THE_HEAD`.
     """
     numbers = blocks.numbers
+    # Holes are measured for whoever is asked about, and must do for those who were looked at before that one. Where the
+    # walk begins again at the head, those behind may not have been looked at for long.
+    oldest = numbers[STAMP]
+    if walk == AGAIN_FROM_THE_HEAD:
+        for i in range(queue.used[0]):
+            if queue.jobs[Q_START, i] > now:
+                oldest = min(oldest, queue.jobs[Q_SEEN, i])
     moves = 0
     again = True
     while again:
@@ -110,26 +143,28 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
         most, until = numbers[GIVEN_MOST], numbers[GIVEN_UNTIL]
         numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = 0, numbers[BEGIN]
         for i in range(queue.used[0]):
-            before = queue.start[i]
+            before = queue.jobs[Q_START, i]
             if before <= now:
                 continue
-            seen = queue.seen[i]
-            queue.seen[i] = numbers[STAMP]
-            processors = queue.processors[i]
+            seen = queue.jobs[Q_SEEN, i]
+            queue.jobs[Q_SEEN, i] = numbers[STAMP]
+            processors = queue.jobs[Q_PROCESSORS, i]
             if processors > most or seen == numbers[STAMP]:
                 continue
-            first = max(now, queue.earliest[i])
+            first = max(now, queue.jobs[Q_EARLIEST, i])
             if before <= first:
                 continue
-            walltime = queue.walltime[i]
-            start = earlier_start(blocks, processors, queue.level[i], walltime, first, before, seen, until)
+            if walk == AGAIN_FROM_THE_HEAD:
+                seen = oldest
+            walltime = queue.jobs[Q_WALLTIME, i]
+            start = earlier_start(blocks, processors, queue.jobs[Q_LEVEL, i], walltime, first, before, seen, until)
             if start == before:
                 continue
             # Where the old span and the new one overlap, nothing changes.
             take(blocks, start, min(before, start + walltime), processors)
             give_back(blocks, max(before, start + walltime), before + walltime, processors)
-            queue.start[i] = start
-            queue.seen[i] = numbers[STAMP]
+            queue.jobs[Q_START, i] = start
+            queue.jobs[Q_SEEN, i] = numbers[STAMP]
             most, until = max(most, numbers[GIVEN_MOST]), max(until, numbers[GIVEN_UNTIL])
             moves += 1
             again = walk != ONCE
@@ -141,14 +176,12 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
 
 def empty_queue(room: int = 16) -> Queue:
     """Return a queue without jobs that has room for so many."""
-    processors, walltime, earliest, start, seen, level, job = np.zeros((7, room), np.int64)
-    return Queue(processors, walltime, earliest, start, seen, level, job, np.zeros(1, np.int64))
+    return Queue(np.zeros((7, room), np.int64), np.zeros(1, np.int64))
 
 
 def with_queue_room(queue: Queue) -> Queue:
     """Return the queue itself if it has room for one job more, else a copy of twice the size."""
-    room = len(queue.processors)
+    room = queue.jobs.shape[1]
     if queue.used[0] < room:
         return queue
-    grown = [np.concatenate([column, np.zeros(room, np.int64)]) for column in queue[:-1]]
-    return Queue(*grown, queue.used)  # type: ignore[call-arg]
+    return Queue(np.concatenate([queue.jobs, np.zeros((7, room), np.int64)], axis=1), queue.used)

@@ -113,8 +113,7 @@ class Waiting:
             first, count = min(gone), len(self.jobs)
             left = np.ones(count - first, np.bool_)
             left[np.array(gone) - first] = False
-            for column in self.queue[:-1]:
-                column[first : count - len(gone)] = column[first:count][left]
+            self.queue.jobs[:, first : count - len(gone)] = self.queue.jobs[:, first:count][:, left]
             self.queue.used[0] = count - len(gone)
             for i in sorted(gone, reverse=True):
                 del self.jobs[i]
@@ -157,7 +156,7 @@ class Waiting:
         assert ids == sorted(ids), "the queue is not in submission order"
         assert int(self.queue.used[0]) == len(ids), "the queue's arrays are not as long as it"
         for i, e in enumerate(self.jobs):
-            row = tuple(int(column[i]) for column in self.queue[:4])
+            row = tuple(self.queue.jobs[:4, i].tolist())
             assert row == (e.processors, e.walltime, e.earliest, e.start), f"the queue's arrays differ from job {e.id}"
         starts = [e.start for e in self.entries]
         assert self._first is None or self._first == min(starts, default=_NOBODY), "the first start is another"

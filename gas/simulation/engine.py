@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from gas.compiled import lean_kernel
+from gas.compiled import inlined_kernel, lean_kernel
 from gas.s3.blocks import forget
+from gas.s3.placing import Q_JOB
 from gas.simulation.heap import TIME, pop
 from gas.simulation.planning import begin, enter, leave_plan, revise, start_due
 from gas.simulation.planning import withdraw as withdraw_planned
@@ -31,6 +32,13 @@ from gas.simulation.state import (
     ORDER,
     POLICY,
     STARTS,
+    W_ASKED,
+    W_CANCEL,
+    W_END,
+    W_FIXED,
+    W_START,
+    W_STATUS,
+    W_SUBMIT,
     WAITING,
     State,
     is_roomy,
@@ -61,26 +69,26 @@ def run(state: State, events: int, before: int) -> int:
     return PAUSED
 
 
-@lean_kernel
+@inlined_kernel
 def next_instant(state: State) -> int:
     """Return when something happens next."""
     work, now = state.work, state.now
     instant = now[DUE]
-    if now[NEXT] < len(work.submit):
-        instant = min(instant, work.submit[now[NEXT]])
+    if now[NEXT] < work.shape[1]:
+        instant = min(instant, work[W_SUBMIT, now[NEXT]])
     if now[ENDS] > 0:
         instant = min(instant, state.ends[TIME, 0])
     if now[STARTS] > 0:
         instant = min(instant, state.starts[TIME, 0])
-    if now[CANCELLED] < len(work.cancellations):
-        instant = min(instant, work.cancel[work.cancellations[now[CANCELLED]]])
+    if now[CANCELLED] < len(state.cancellations):
+        instant = min(instant, work[W_CANCEL, state.cancellations[now[CANCELLED]]])
     return instant  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------------- order `instant`
 
 
-@lean_kernel
+@inlined_kernel
 def _round(state: State, instant: int) -> bool:
     """Handle the completions of a round and the step after them, then one arrival; False if it must be asked about."""
     work, now = state.work, state.now
@@ -90,13 +98,13 @@ def _round(state: State, instant: int) -> bool:
         now[ARRIVING] = 1
         _complete_all(state, planned)
     job = now[NEXT]
-    if job < len(work.submit) and work.submit[job] == now[NOW]:
+    if job < work.shape[1] and work[W_SUBMIT, job] == now[NOW]:
         return _arrive(state, job, planned)
     now[ARRIVING] = 0
     return True
 
 
-@lean_kernel
+@inlined_kernel
 def _complete_all(state: State, planned: bool) -> None:
     """Handle all completions and cancellations that are due, then start whoever can start now."""
     work, now = state.work, state.now
@@ -106,17 +114,17 @@ def _complete_all(state: State, planned: bool) -> None:
     while now[ENDS] > 0 and state.ends[TIME, 0] == now[NOW]:
         job = pop(state.ends, now[ENDS])
         now[ENDS] -= 1
-        work.end[job] = now[NOW]
+        work[W_END, job] = now[NOW]
         gone = True
         if planned:
-            work.status[job] = GONE
+            work[W_STATUS, job] = GONE
             early = leave_plan(state, job) or early
         else:
             completes(state, job)
         now[DONE] += 1
-    while now[CANCELLED] < len(work.cancellations):
-        job = work.cancellations[now[CANCELLED]]
-        if work.cancel[job] > now[NOW]:
+    while now[CANCELLED] < len(state.cancellations):
+        job = state.cancellations[now[CANCELLED]]
+        if work[W_CANCEL, job] > now[NOW]:
             break
         now[CANCELLED] += 1
         now[DONE] += 1
@@ -139,10 +147,9 @@ def _compact(state: State) -> None:
         return
     kept = 0
     for i in range(queue.used[0]):
-        if work.status[queue.job[i]] == WAITING:
-            queue.processors[kept], queue.walltime[kept] = queue.processors[i], queue.walltime[i]
-            queue.earliest[kept], queue.start[kept] = queue.earliest[i], queue.start[i]
-            queue.seen[kept], queue.level[kept], queue.job[kept] = queue.seen[i], queue.level[i], queue.job[i]
+        if work[W_STATUS, queue.jobs[Q_JOB, i]] == WAITING:
+            for row in range(queue.jobs.shape[0]):
+                queue.jobs[row, kept] = queue.jobs[row, i]
             kept += 1
     queue.used[0] = kept
 
@@ -159,20 +166,20 @@ def _event(state: State, instant: int) -> bool:
     if planned:
         forget(state.plan, instant)
     job = now[NEXT]
-    if job < len(work.submit) and work.submit[job] == instant:
+    if job < work.shape[1] and work[W_SUBMIT, job] == instant:
         return _arrive(state, job, planned)
     now[DONE] += 1
-    if now[CANCELLED] < len(work.cancellations) and work.cancel[work.cancellations[now[CANCELLED]]] <= instant:
-        job = work.cancellations[now[CANCELLED]]
+    if now[CANCELLED] < len(state.cancellations) and work[W_CANCEL, state.cancellations[now[CANCELLED]]] <= instant:
+        job = state.cancellations[now[CANCELLED]]
         now[CANCELLED] += 1
         if _withdraw(state, job, planned):
             _after_completion(state, planned)
     elif now[ENDS] > 0 and state.ends[TIME, 0] == instant:
         job = pop(state.ends, now[ENDS])
         now[ENDS] -= 1
-        work.end[job] = instant
+        work[W_END, job] = instant
         if planned:
-            work.status[job] = GONE
+            work[W_STATUS, job] = GONE
             leave_plan(state, job)
         else:
             completes(state, job)
@@ -180,10 +187,10 @@ def _event(state: State, instant: int) -> bool:
     else:
         job = pop(state.starts, now[STARTS])
         now[STARTS] -= 1
-        if work.start[job] == instant:
-            if planned and work.status[job] == WAITING:
+        if work[W_START, job] == instant:
+            if planned and work[W_STATUS, job] == WAITING:
                 begin(state, job)
-            elif not planned and work.status[job] != GONE:
+            elif not planned and work[W_STATUS, job] != GONE:
                 let_run(state, job)
     return True
 
@@ -204,15 +211,15 @@ def _after_completion(state: State, planned: bool) -> None:
 def _arrive(state: State, job: int, planned: bool) -> bool:
     """Handle an arrival; False if it has to be asked about first."""
     work, now = state.work, state.now
-    if work.asked[job] == 1 and now[ANSWERED] != job + 1:
+    if work[W_ASKED, job] == 1 and now[ANSWERED] != job + 1:
         return False
     now[NEXT] += 1
     now[DONE] += 1
-    if work.cancel[job] <= now[NOW]:
-        work.status[job], work.end[job] = GONE, work.cancel[job]
+    if work[W_CANCEL, job] <= now[NOW]:
+        work[W_STATUS, job], work[W_END, job] = GONE, work[W_CANCEL, job]
     elif planned:
         enter(state, job)
-    elif work.fixed[job] == 1:
+    elif work[W_FIXED, job] == 1:
         reserve(state, job)
     else:
         join(state, job)
@@ -223,11 +230,11 @@ def _arrive(state: State, job: int, planned: bool) -> bool:
 def _withdraw(state: State, job: int, planned: bool) -> bool:
     """Cancel a job if it waits; a running one completes at that instant, which was known when it started."""
     work, now = state.work, state.now
-    if work.status[job] != WAITING:
+    if work[W_STATUS, job] != WAITING:
         return False
     if planned:
         withdraw_planned(state, job)
     else:
         withdraw_queued(state, job)
-    work.start[job], work.end[job] = -FOR_EVER, now[NOW]
+    work[W_START, job], work[W_END, job] = -FOR_EVER, now[NOW]
     return True

@@ -9,7 +9,18 @@ from __future__ import annotations
 from gas.compiled import lean_kernel
 from gas.s3.blocks import give_back, take
 from gas.s3.holes import first_fit
-from gas.s3.placing import AGAIN_FROM_THE_HEAD, ONCE, UNTIL_NOTHING_MOVES, append, place, promote
+from gas.s3.placing import (
+    AGAIN_FROM_THE_HEAD,
+    ONCE,
+    Q_JOB,
+    Q_PROCESSORS,
+    Q_START,
+    Q_WALLTIME,
+    UNTIL_NOTHING_MOVES,
+    append,
+    place,
+    promote,
+)
 from gas.simulation.heap import push
 from gas.simulation.state import (
     ALIVE,
@@ -29,6 +40,15 @@ from gas.simulation.state import (
     S3_1999,
     SPANS,
     STARTS,
+    W_CANCEL,
+    W_EARLIEST,
+    W_ESTIMATE,
+    W_FIXED,
+    W_PROCESSORS,
+    W_PROMISE,
+    W_RUN_TIME,
+    W_START,
+    W_STATUS,
     WAITING,
     State,
 )
@@ -40,17 +60,17 @@ __all__ = ["begin", "create_start", "enter", "leave_plan", "revise", "start_due"
 def enter(state: State, job: int) -> None:
     """Give an arriving job, or a reservation, the first slot that it fits."""
     work, now = state.work, state.now
-    processors, estimate = work.processors[job], work.estimate[job]
-    start = place(state.plan, processors, estimate, work.earliest[job])
-    work.start[job], work.promise[job] = start, start
-    work.status[job] = WAITING
+    processors, estimate = work[W_PROCESSORS, job], work[W_ESTIMATE, job]
+    start = place(state.plan, processors, estimate, work[W_EARLIEST, job])
+    work[W_START, job], work[W_PROMISE, job] = start, start
+    work[W_STATUS, job] = WAITING
     now[SPANS] += 1
-    if work.fixed[job] == 0:
-        append(state.queue, state.plan, job, processors, estimate, work.earliest[job], start)
+    if work[W_FIXED, job] == 0:
+        append(state.queue, state.plan, job, processors, estimate, work[W_EARLIEST, job], start)
         now[ALIVE] += 1
     if state.rules[ORDER] == EVENT:
         create_start(state, job, start)
-    elif work.fixed[job] == 1 or start == now[NOW]:
+    elif work[W_FIXED, job] == 1 or start == now[NOW]:
         begin(state, job)
     else:
         now[DUE] = min(now[DUE], start)
@@ -60,14 +80,14 @@ def enter(state: State, job: int) -> None:
 def begin(state: State, job: int) -> None:
     """Start a job at its planned start; its completion is now known to the simulation."""
     work, now = state.work, state.now
-    start = work.start[job]
-    work.status[job] = RUNNING
-    if work.fixed[job] == 0:
+    start = work[W_START, job]
+    work[W_STATUS, job] = RUNNING
+    if work[W_FIXED, job] == 0:
         now[ALIVE] -= 1
     push(
         state.ends,
         now[ENDS],
-        max(start, min(start + work.run_time[job], work.cancel[job])),
+        max(start, min(start + work[W_RUN_TIME, job], work[W_CANCEL, job])),
         now[MADE],
         job,
     )
@@ -89,10 +109,10 @@ def leave_plan(state: State, job: int) -> bool:
     """Give back what a job that completes now has in the plan; return whether that was early."""
     work, now = state.work, state.now
     now[SPANS] -= 1
-    due_back = work.start[job] + work.estimate[job]
+    due_back = work[W_START, job] + work[W_ESTIMATE, job]
     if due_back <= now[NOW]:
         return False
-    give_back(state.plan, now[NOW], due_back, work.processors[job])
+    give_back(state.plan, now[NOW], due_back, work[W_PROCESSORS, job])
     return True
 
 
@@ -103,13 +123,13 @@ def withdraw(state: State, job: int) -> None:
     low, high = 0, queue.used[0]
     while high - low > 1:  # jobs stand in the order of their arrival, which is that of their numbers
         middle = (low + high) >> 1
-        if queue.job[middle] <= job:
+        if queue.jobs[Q_JOB, middle] <= job:
             low = middle
         else:
             high = middle
-    queue.start[low] = -FOR_EVER
-    give_back(state.plan, work.start[job], work.start[job] + work.estimate[job], work.processors[job])
-    work.status[job] = GONE
+    queue.jobs[Q_START, low] = -FOR_EVER
+    give_back(state.plan, work[W_START, job], work[W_START, job] + work[W_ESTIMATE, job], work[W_PROCESSORS, job])
+    work[W_STATUS, job] = GONE
     state.now[ALIVE] -= 1
     state.now[SPANS] -= 1
 
@@ -139,15 +159,16 @@ def _replan(state: State) -> int:
     queue, work, plan, now = state.queue, state.work, state.plan, state.now[NOW]
     first = now + 1 if state.rules[ORDER] == EVENT else now
     for i in range(queue.used[0]):
-        if work.status[queue.job[i]] == WAITING and queue.start[i] >= first:
-            give_back(plan, queue.start[i], queue.start[i] + queue.walltime[i], queue.processors[i])
+        if work[W_STATUS, queue.jobs[Q_JOB, i]] == WAITING and queue.jobs[Q_START, i] >= first:
+            start = queue.jobs[Q_START, i]
+            give_back(plan, start, start + queue.jobs[Q_WALLTIME, i], queue.jobs[Q_PROCESSORS, i])
     moves = 0
     for i in range(queue.used[0]):
-        if work.status[queue.job[i]] == WAITING and queue.start[i] >= first:
-            start = first_fit(plan, queue.processors[i], queue.walltime[i], now)
-            take(plan, start, start + queue.walltime[i], queue.processors[i])
-            moves += start != queue.start[i]
-            queue.start[i] = start
+        if work[W_STATUS, queue.jobs[Q_JOB, i]] == WAITING and queue.jobs[Q_START, i] >= first:
+            start = first_fit(plan, queue.jobs[Q_PROCESSORS, i], queue.jobs[Q_WALLTIME, i], now)
+            take(plan, start, start + queue.jobs[Q_WALLTIME, i], queue.jobs[Q_PROCESSORS, i])
+            moves += start != queue.jobs[Q_START, i]
+            queue.jobs[Q_START, i] = start
     return moves
 
 
@@ -157,13 +178,13 @@ def _read_starts(state: State) -> None:
     queue, work, now = state.queue, state.work, state.now
     due = FOR_EVER
     for i in range(queue.used[0]):
-        job = queue.job[i]
-        if work.status[job] != WAITING:
+        job = queue.jobs[Q_JOB, i]
+        if work[W_STATUS, job] != WAITING:
             continue
-        start = queue.start[i]
+        start = queue.jobs[Q_START, i]
         due = min(due, start)
-        if start != work.start[job]:
-            work.start[job] = start
+        if start != work[W_START, job]:
+            work[W_START, job] = start
             if state.rules[ORDER] == EVENT:
                 create_start(state, job, start)
     if state.rules[ORDER] != EVENT:
@@ -178,11 +199,11 @@ def start_due(state: State) -> None:
         return
     due = FOR_EVER
     for i in range(queue.used[0]):
-        start = queue.start[i]
+        start = queue.jobs[Q_START, i]
         if start < now[NOW]:
             continue
         if start > now[NOW]:
             due = min(due, start)
-        elif work.status[queue.job[i]] == WAITING:
-            begin(state, queue.job[i])
+        elif work[W_STATUS, queue.jobs[Q_JOB, i]] == WAITING:
+            begin(state, queue.jobs[Q_JOB, i])
     now[DUE] = due

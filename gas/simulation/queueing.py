@@ -18,6 +18,7 @@ from __future__ import annotations
 from gas.compiled import lean_kernel
 from gas.s3.blocks import clear, take
 from gas.s3.holes import first_fit
+from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.heap import push
 from gas.simulation.planning import create_start
 from gas.simulation.state import (
@@ -40,6 +41,14 @@ from gas.simulation.state import (
     RESERVATIONS,
     RUNNING,
     SHADOW,
+    W_CANCEL,
+    W_EARLIEST,
+    W_ESTIMATE,
+    W_PROCESSORS,
+    W_PROMISE,
+    W_RUN_TIME,
+    W_START,
+    W_STATUS,
     WAITING,
     State,
 )
@@ -54,24 +63,26 @@ def join(state: State, job: int) -> None:
     """Put an arriving job at the end of the queue, and start it if the policy lets it start."""
     work, queue, now = state.work, state.queue, state.now
     i = queue.used[0]
-    queue.processors[i], queue.walltime[i], queue.job[i] = work.processors[job], work.estimate[job], job
+    queue.jobs[Q_PROCESSORS, i] = work[W_PROCESSORS, job]
+    queue.jobs[Q_WALLTIME, i] = work[W_ESTIMATE, job]
+    queue.jobs[Q_JOB, i] = job
     queue.used[0] = i + 1
-    work.status[job] = WAITING
+    work[W_STATUS, job] = WAITING
     now[ALIVE] += 1
     if state.rules[ORDER] == EVENT or state.rules[RESERVATIONS] > 0:
         look(state)
         return
-    if work.processors[job] > now[FREE]:
+    if work[W_PROCESSORS, job] > now[FREE]:
         return
     if i > 0:
         if state.rules[POLICY] != EASY:
             return
         if now[SHADOW] == _UNKNOWN:
             _cast_shadow(state)
-        if now[NOW] + work.estimate[job] > now[SHADOW]:
-            if work.processors[job] > now[EXTRA]:
+        if now[NOW] + work[W_ESTIMATE, job] > now[SHADOW]:
+            if work[W_PROCESSORS, job] > now[EXTRA]:
                 return
-            now[EXTRA] -= work.processors[job]
+            now[EXTRA] -= work[W_PROCESSORS, job]
     queue.used[0] = i
     _pick(state, job)
 
@@ -93,8 +104,8 @@ def pass_over(state: State) -> None:
     _expire(state)
     used = queue.used[0]
     head = 0
-    while head < used and queue.processors[head] <= now[FREE]:
-        _pick(state, queue.job[head])
+    while head < used and queue.jobs[Q_PROCESSORS, head] <= now[FREE]:
+        _pick(state, queue.jobs[Q_JOB, head])
         head += 1
     kept = 0
     if head < used:
@@ -104,13 +115,13 @@ def pass_over(state: State) -> None:
         if state.rules[POLICY] == EASY and now[FREE] > 0:
             _cast_shadow(state)
             while q < used and now[FREE] > 0:
-                processors = queue.processors[q]
+                processors = queue.jobs[Q_PROCESSORS, q]
                 if processors <= now[FREE]:
-                    by_shadow = now[NOW] + queue.walltime[q] <= now[SHADOW]
+                    by_shadow = now[NOW] + queue.jobs[Q_WALLTIME, q] <= now[SHADOW]
                     if by_shadow or processors <= now[EXTRA]:
                         if not by_shadow:
                             now[EXTRA] -= processors
-                        _pick(state, queue.job[q])
+                        _pick(state, queue.jobs[Q_JOB, q])
                         q += 1
                         continue
                 _keep(state, q, kept)
@@ -130,20 +141,21 @@ def pass_over(state: State) -> None:
 def _keep(state: State, q: int, to: int) -> None:
     queue = state.queue
     if q != to:
-        queue.processors[to], queue.walltime[to], queue.job[to] = queue.processors[q], queue.walltime[q], queue.job[q]
+        for row in (Q_PROCESSORS, Q_WALLTIME, Q_JOB):
+            queue.jobs[row, to] = queue.jobs[row, q]
 
 
 @lean_kernel
 def _cast_shadow(state: State) -> None:
     """Find the shadow time of the head of the queue, and the extra processors then."""
     held, work, now = state.held, state.work, state.now
-    wanted = state.queue.processors[0]
+    wanted = state.queue.jobs[Q_PROCESSORS, 0]
     gathered, shadow = now[FREE], now[NOW]
     k = 0
     while gathered < wanted:
         shadow = held[0, k]
         while k < now[HELD] and held[0, k] == shadow:
-            gathered += work.processors[held[1, k]]
+            gathered += work[W_PROCESSORS, held[1, k]]
             k += 1
     now[SHADOW], now[EXTRA] = shadow, gathered - wanted
 
@@ -152,12 +164,12 @@ def _cast_shadow(state: State) -> None:
 def _pick(state: State, job: int) -> None:
     """Give a job its processors, now; in order `event` its start is an event to come."""
     work, now = state.work, state.now
-    work.start[job] = now[NOW]
-    now[FREE] -= work.processors[job]
+    work[W_START, job] = now[NOW]
+    now[FREE] -= work[W_PROCESSORS, job]
     now[ALIVE] -= 1
-    _hold(state, job, now[NOW] + work.estimate[job])
+    _hold(state, job, now[NOW] + work[W_ESTIMATE, job])
     if state.rules[ORDER] == EVENT:
-        work.status[job] = PICKED
+        work[W_STATUS, job] = PICKED
         create_start(state, job, now[NOW])
     else:
         run(state, job)
@@ -167,13 +179,13 @@ def _pick(state: State, job: int) -> None:
 def run(state: State, job: int) -> None:
     """Let a job that has its processors run; its completion is now known to the simulation."""
     work, now = state.work, state.now
-    start = work.start[job]
-    if work.status[job] != EXPIRED:
-        work.status[job] = RUNNING
+    start = work[W_START, job]
+    if work[W_STATUS, job] != EXPIRED:
+        work[W_STATUS, job] = RUNNING
     push(
         state.ends,
         now[ENDS],
-        max(start, min(start + work.run_time[job], work.cancel[job])),
+        max(start, min(start + work[W_RUN_TIME, job], work[W_CANCEL, job])),
         now[MADE],
         job,
     )
@@ -185,10 +197,10 @@ def run(state: State, job: int) -> None:
 def completes(state: State, job: int) -> None:
     """Take back the processors of a job, unless that happened when its estimate was over."""
     work, now = state.work, state.now
-    if work.status[job] != EXPIRED:
-        now[FREE] += work.processors[job]
+    if work[W_STATUS, job] != EXPIRED:
+        now[FREE] += work[W_PROCESSORS, job]
         _release(state, job)
-    work.status[job] = GONE
+    work[W_STATUS, job] = GONE
 
 
 @lean_kernel
@@ -197,11 +209,11 @@ def withdraw(state: State, job: int) -> None:
     queue = state.queue
     kept = 0
     for q in range(queue.used[0]):
-        if queue.job[q] != job:
+        if queue.jobs[Q_JOB, q] != job:
             _keep(state, q, kept)
             kept += 1
     queue.used[0] = kept
-    state.work.status[job] = GONE
+    state.work[W_STATUS, job] = GONE
     state.now[ALIVE] -= 1
 
 
@@ -219,7 +231,7 @@ def _hold(state: State, job: int, until: int) -> None:
 @lean_kernel
 def _release(state: State, job: int) -> None:
     held, now, work = state.held, state.now, state.work
-    until = work.start[job] + work.estimate[job]
+    until = work[W_START, job] + work[W_ESTIMATE, job]
     low, high = 0, now[HELD]
     while low < high:
         middle = (low + high) >> 1
@@ -242,9 +254,9 @@ def _expire(state: State) -> None:
         return
     while now[HELD] > 0 and held[0, 0] <= now[NOW]:
         job = held[1, 0]
-        now[FREE] += work.processors[job]
+        now[FREE] += work[W_PROCESSORS, job]
         _release(state, job)
-        work.status[job] = EXPIRED
+        work[W_STATUS, job] = EXPIRED
 
 
 # ---------------------------------------------------------------------------------------------- around reservations
@@ -256,12 +268,12 @@ def reserve(state: State, job: int) -> None:
     work, queue, now, plan = state.work, state.queue, state.now, state.plan
     plan_of_held(state)
     if state.rules[POLICY] == EASY and queue.used[0] > 0:
-        head = first_fit(plan, queue.processors[0], queue.walltime[0], now[NOW])
-        take(plan, head, head + queue.walltime[0], queue.processors[0])
-    start = first_fit(plan, work.processors[job], work.estimate[job], work.earliest[job])
-    work.start[job], work.promise[job], work.status[job] = start, start, PICKED
-    now[FREE] -= work.processors[job]
-    _hold(state, job, start + work.estimate[job])
+        head = first_fit(plan, queue.jobs[Q_PROCESSORS, 0], queue.jobs[Q_WALLTIME, 0], now[NOW])
+        take(plan, head, head + queue.jobs[Q_WALLTIME, 0], queue.jobs[Q_PROCESSORS, 0])
+    start = first_fit(plan, work[W_PROCESSORS, job], work[W_ESTIMATE, job], work[W_EARLIEST, job])
+    work[W_START, job], work[W_PROMISE, job], work[W_STATUS, job] = start, start, PICKED
+    now[FREE] -= work[W_PROCESSORS, job]
+    _hold(state, job, start + work[W_ESTIMATE, job])
     if state.rules[ORDER] == EVENT:
         create_start(state, job, start)
     else:
@@ -276,7 +288,7 @@ def plan_of_held(state: State) -> None:
     for k in range(now[HELD]):
         job = held[1, k]
         if held[0, k] > now[NOW]:
-            take(plan, max(work.start[job], now[NOW]), held[0, k], work.processors[job])
+            take(plan, max(work[W_START, job], now[NOW]), held[0, k], work[W_PROCESSORS, job])
 
 
 @lean_kernel
@@ -287,11 +299,11 @@ def _pass_around(state: State) -> None:
     used = queue.used[0]
     kept = 0
     for q in range(used):
-        processors, walltime = queue.processors[q], queue.walltime[q]
+        processors, walltime = queue.jobs[Q_PROCESSORS, q], queue.jobs[Q_WALLTIME, q]
         start = first_fit(plan, processors, walltime, now[NOW])
         if start == now[NOW] and (kept == 0 or state.rules[POLICY] == EASY):
             take(plan, start, start + walltime, processors)
-            _pick(state, queue.job[q])
+            _pick(state, queue.jobs[Q_JOB, q])
             continue
         if kept == 0 and state.rules[POLICY] == EASY:
             take(plan, start, start + walltime, processors)

@@ -15,6 +15,7 @@ from gas.errors import BadInput
 from gas.profile import Profile
 from gas.s3.blocks import Blocks, profile_in, take, with_rows
 from gas.s3.holes import first_fit
+from gas.s3.placing import Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.engine import ASKS, FINISHED, FULL, run
 from gas.simulation.queueing import plan_of_held
 from gas.simulation.schedule import NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation, Schedule
@@ -26,6 +27,13 @@ from gas.simulation.state import (
     NEXT,
     NOW,
     POLICY,
+    W_ASKED,
+    W_END,
+    W_ESTIMATE,
+    W_PROCESSORS,
+    W_PROMISE,
+    W_RUN_TIME,
+    W_START,
     State,
     copy_state,
     initial_state,
@@ -122,7 +130,8 @@ class Simulation:
         self._state, self._place, self._reserved = initial_state(self.jobs, policy, order, withdrawn, self.reservations)
         self._job_at = np.full(len(self._place) + len(self._reserved), -1, np.int64)
         self._job_at[self._place] = np.arange(len(self._place))
-        self._state.work.asked[self._place[np.asarray(ask, np.int64)]] = 1
+        self._state.work[W_ASKED, self._place[np.asarray(ask, np.int64)]] = 1
+        self._run(self._state, 0, 0)  # compiled, or loaded, before anything is timed
 
     @property
     def now(self) -> int:
@@ -161,7 +170,7 @@ class Simulation:
             self.engine_seconds += time.perf_counter() - began
             left -= self.events - done
             if progress is not None:
-                progress(int(self._state.now[NEXT]) / max(1, len(self._state.work.submit)))
+                progress(int(self._state.now[NEXT]) / max(1, self._state.work.shape[1]))
             if why == FULL:
                 self._state = with_room(self._state)
             elif why == ASKS:
@@ -181,19 +190,19 @@ class Simulation:
         """
         state = self._state
         at = int(state.now[NEXT])
-        if at >= len(state.work.submit) or state.work.asked[at] == 0 or state.now[ANSWERED] == at + 1:
+        if at >= state.work.shape[1] or state.work[W_ASKED, at] == 0 or state.now[ANSWERED] == at + 1:
             raise BadInput("no job waits for an answer; run() returns the next one that does")
         work = state.work
-        size = int(work.processors[at]) if processors is None else processors
-        limit = int(work.estimate[at]) if estimate is None else estimate
-        lasts = int(work.run_time[at]) if run_time is None else run_time
+        size = int(work[W_PROCESSORS, at]) if processors is None else processors
+        limit = int(work[W_ESTIMATE, at]) if estimate is None else estimate
+        lasts = int(work[W_RUN_TIME, at]) if run_time is None else run_time
         if not 1 <= size <= self.jobs.machine:
             raise BadInput(f"processors {size}: the machine has {self.jobs.machine}; answer 1 to {self.jobs.machine}")
         if limit < 1 or lasts < 0:
             raise BadInput(f"estimate {limit} and run time {lasts}: must be at least 1 and 0 seconds")
         if lasts > limit:
             lasts, limit = (limit, limit) if self.overrun == "kill" else (lasts, lasts)
-        work.processors[at], work.estimate[at], work.run_time[at] = size, limit, lasts
+        work[W_PROCESSORS, at], work[W_ESTIMATE, at], work[W_RUN_TIME, at] = size, limit, lasts
         state.now[ANSWERED] = at + 1
 
     def availability(self, scheduler: str = "simulation") -> AvailabilityList:
@@ -229,23 +238,23 @@ class Simulation:
         work, place = self._state.work, self._place
         promises = self.policy not in ("fcfs", "easy", "conservative-replan")
         jobs = self.jobs
-        if work.asked.any():
+        if work[W_ASKED].any():
             jobs = replace(
                 jobs,
-                processors=work.processors[place],
-                estimate=work.estimate[place],
-                run_time=work.run_time[place],
+                processors=work[W_PROCESSORS, place],
+                estimate=work[W_ESTIMATE, place],
+                run_time=work[W_RUN_TIME, place],
             )
         return Schedule(
             jobs=jobs,
-            start=work.start[place],
-            end=work.end[place],
-            promise=work.promise[place] if promises else None,
+            start=work[W_START, place],
+            end=work[W_END, place],
+            promise=work[W_PROMISE, place] if promises else None,
             policy=self.policy,
             order=self.order,
             overrun=self.overrun,
             reservations=self.reservations,
-            reserved=work.start[self._reserved],
+            reserved=work[W_START, self._reserved],
             engine_seconds=self.engine_seconds,
         )
 
@@ -254,11 +263,11 @@ class Simulation:
         queue, now = state.queue, self.now
         count = int(queue.used[0])
         plan: Blocks = with_rows(state.plan, 4 * (count + len(state.held[0])))
-        state = State(state.work, plan, *state[2:])
+        state = State(state.work, state.cancellations, plan, *state[3:])
         plan_of_held(state)
         for i in range(count):
-            start = first_fit(plan, int(queue.processors[i]), int(queue.walltime[i]), now)
-            take(plan, start, start + int(queue.walltime[i]), int(queue.processors[i]))
+            start = first_fit(plan, int(queue.jobs[Q_PROCESSORS, i]), int(queue.jobs[Q_WALLTIME, i]), now)
+            take(plan, start, start + int(queue.jobs[Q_WALLTIME, i]), int(queue.jobs[Q_PROCESSORS, i]))
         return profile_in(plan)
 
 

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import lean_kernel
+from gas.compiled import inlined_kernel
 from gas.s3.blocks import Blocks, empty_blocks, room_for, with_rows
-from gas.s3.placing import Queue, empty_queue
+from gas.s3.placing import Queue, empty_queue, with_queue_room
 from gas.simulation.heap import CREATED, JOB, TIME, empty_heap
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation
 from workloads import RigidJobs
 
-__all__ = ["State", "Work", "copy_state", "initial_state", "is_roomy", "with_room"]
+__all__ = ["State", "copy_state", "initial_state", "is_roomy", "with_room"]
 
 FCFS, EASY, CONSERVATIVE, S3, S3_1999, REPLAN, STATIC = range(7)
 """Policies, as numbers in the order of `POLICIES`."""
@@ -43,40 +43,9 @@ NOW, ARRIVING, NEXT, CANCELLED, DUE, ENDS, STARTS, ALIVE, HELD, SPANS, MADE, DON
 POLICY, ORDER, MACHINE, RESERVATIONS = range(4)
 
 
-class Work(NamedTuple):
-    """Jobs and reservations in the order of their submission; one value each.
-
-    Attributes
-    ----------
-    earliest
-        The instant before which it must not start: its submission, or what a reservation asks for.
-    cancel
-        When it is withdrawn.
-    fixed
-        1 for a reservation, which nothing moves.
-    asked
-        1 for a job about which a caller is asked when it arrives.
-    start, end, promise
-        What came of it so far; `start` is its planned start as long as it waits under a planning policy.
-    status
-        Where it is.
-    cancellations
-        Those that are cancelled, in the order in which that happens.
-    """
-
-    submit: NDArray[np.int64]
-    processors: NDArray[np.int64]
-    estimate: NDArray[np.int64]
-    run_time: NDArray[np.int64]
-    earliest: NDArray[np.int64]
-    cancel: NDArray[np.int64]
-    fixed: NDArray[np.int64]
-    asked: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    promise: NDArray[np.int64]
-    status: NDArray[np.int64]
-    cancellations: NDArray[np.int64]
+# Rows of `State.work`: what is known of each job, then what came of it so far.
+W_SUBMIT, W_PROCESSORS, W_ESTIMATE, W_RUN_TIME, W_EARLIEST, W_CANCEL, W_FIXED, W_ASKED = range(8)
+W_START, W_END, W_PROMISE, W_STATUS = range(8, 12)
 
 
 class State(NamedTuple):
@@ -85,7 +54,12 @@ class State(NamedTuple):
     Attributes
     ----------
     work
-        The jobs.
+        Jobs and reservations in the order of their submission, a column each. Row by row: submission, processors,
+        estimate, run time; the instant before which it must not start; when it is withdrawn; 1 for a reservation,
+        which nothing moves; 1 for a job about which a caller is asked when it arrives; start (the planned one, as long
+        as it waits under a planning policy), end, promise, and where it is.
+    cancellations
+        Those that are cancelled, in the order in which that happens.
     plan
         What running and planned jobs leave free (planning policies; `easy` and `fcfs` use it around reservations).
     queue
@@ -102,7 +76,8 @@ class State(NamedTuple):
         Policy, order, size of the machine, number of reservations.
     """
 
-    work: Work
+    work: NDArray[np.int64]
+    cancellations: NDArray[np.int64]
     plan: Blocks
     queue: Queue
     ends: NDArray[np.int64]
@@ -135,48 +110,50 @@ def initial_state(
     cancel = column(none, withdrawn)
     cancelled = np.flatnonzero(cancel != NOT_CANCELLED)
     total = count + booked
-    work = Work(
-        submit=submit[order_of_arrival],
-        processors=column(rows[:, 1], jobs.processors),
-        estimate=column(rows[:, 3], jobs.estimate),
-        run_time=column(rows[:, 3], jobs.run_time),
-        earliest=column(np.maximum(rows[:, 0], rows[:, 2]), jobs.submit),
-        cancel=cancel,
-        fixed=column(np.ones(booked, np.int64), np.zeros(count, np.int64)),
-        asked=np.zeros(total, np.int64),
-        start=np.full(total, NEVER_STARTED),
-        end=np.full(total, NEVER_STARTED),
-        promise=np.full(total, NEVER_STARTED),
-        status=np.zeros(total, np.int64),
-        cancellations=cancelled[np.argsort(cancel[cancelled], kind="stable")],
+    known = (
+        submit[order_of_arrival],
+        column(rows[:, 1], jobs.processors),
+        column(rows[:, 3], jobs.estimate),
+        column(rows[:, 3], jobs.run_time),
+        column(np.maximum(rows[:, 0], rows[:, 2]), jobs.submit),
+        cancel,
+        column(np.ones(booked, np.int64), np.zeros(count, np.int64)),
     )
-    begin = int(work.submit[0]) if total else 0
-    walltime = int(np.percentile(work.estimate, 99)) if total else 1
+    work = np.zeros((12, total), np.int64)
+    for row, values in enumerate(known):
+        work[row] = values
+    work[[W_START, W_END, W_PROMISE]] = NEVER_STARTED
+    at = cancelled[np.argsort(cancel[cancelled], kind="stable")]
+    begin = int(work[W_SUBMIT, 0]) if total else 0
+    walltime = int(np.percentile(work[W_ESTIMATE], 99)) if total else 1
     now = np.zeros(16, np.int64)
     now[[NOW, DUE, FREE, SHADOW]] = begin, FOR_EVER, jobs.machine, -FOR_EVER
     rules = np.array([POLICIES.index(policy), ORDERS.index(order), jobs.machine, booked], np.int64)
     plan = empty_blocks(jobs.machine, begin, walltime=max(1, walltime))
-    state = State(work, plan, empty_queue(), empty_heap(64), empty_heap(64), np.zeros((2, 64), np.int64), now, rules)
+    state = State(
+        work, at, plan, empty_queue(), empty_heap(64), empty_heap(64), np.zeros((2, 64), np.int64), now, rules
+    )
     return state, place[booked:], place[:booked]
 
 
 def copy_state(state: State) -> State:
     """Return an independent copy."""
     return State(
-        Work(*(array.copy() for array in state.work)),
+        state.work.copy(),
+        state.cancellations,
         Blocks(*(array.copy() for array in state.plan)),
         Queue(*(array.copy() for array in state.queue)),
-        *(array.copy() for array in state[3:]),
+        *(array.copy() for array in state[4:]),
     )
 
 
-@lean_kernel
+@inlined_kernel
 def is_roomy(state: State) -> bool:
     """Return whether whatever happens next has room: an arrival, or everybody who waits moving or starting."""
     now = state.now
     most = now[ALIVE] + 2
     return (
-        state.queue.used[0] < len(state.queue.job)
+        state.queue.used[0] < state.queue.jobs.shape[1]
         and now[ENDS] + most <= state.ends.shape[1]
         and now[STARTS] + most <= state.starts.shape[1]
         and now[HELD] + most <= state.held.shape[1]
@@ -188,9 +165,6 @@ def with_room(state: State) -> State:
     """Return the state with arrays large enough for what happens next, at least half as large again where they grow."""
     now = state.now
     most = int(now[ALIVE]) + 2
-    queue = state.queue
-    if queue.used[0] == len(queue.job):
-        queue = Queue(*(_wider(array, 2 * len(array)) for array in queue[:-1]), queue.used)  # type: ignore[call-arg]
     starts = state.starts
     if now[STARTS] + most > starts.shape[1] and state.rules[POLICY] != REPLAN:
         starts = _without_stale(state)
@@ -200,8 +174,9 @@ def with_room(state: State) -> State:
         plan = with_rows(plan, 2 * frames)
     return State(
         state.work,
+        state.cancellations,
         plan,
-        queue,
+        with_queue_room(state.queue),
         _for(state.ends, int(now[ENDS]) + most),
         _for(starts, int(now[STARTS]) + most),
         _for(state.held, int(now[HELD]) + most),
@@ -214,7 +189,7 @@ def _without_stale(state: State) -> NDArray[np.int64]:
     """Return the starts without those whose job has moved since; who only moves earlier never gets an old one back."""
     heap = state.starts[:, : state.now[STARTS]]
     work = state.work
-    valid = heap[:, (work.status[heap[JOB]] <= PICKED) & (work.start[heap[JOB]] == heap[TIME])]
+    valid = heap[:, (work[W_STATUS, heap[JOB]] <= PICKED) & (work[W_START, heap[JOB]] == heap[TIME])]
     state.now[STARTS] = valid.shape[1]
     kept = np.zeros_like(state.starts)
     kept[:, : valid.shape[1]] = valid[:, np.lexsort((valid[CREATED], valid[TIME]))]  # what is sorted is a heap

@@ -1,7 +1,5 @@
 """The profile in blocks, beside the same profile in two arrays."""
 
-import functools
-
 import numpy as np
 import pytest
 from blocks_and_arrays import FORMS, Both, make_blocks_small
@@ -10,8 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from strategies import TODAY, frames
 
-from gas.profile import earliest_fit, free_at, profile_of
-from gas.s3 import blocks as module
+from gas.profile import free_at
 from gas.s3.blocks import (
     BEGIN,
     FRAMES,
@@ -23,6 +20,7 @@ from gas.s3.blocks import (
     LENGTH,
     MOST,
     NEWEST,
+    ORDER,
     ROWS,
     STAMP,
     STAMPED,
@@ -30,11 +28,11 @@ from gas.s3.blocks import (
     UNKNOWN,
     USED,
     WIDTH,
+    _pack,
     block_at,
     blocks_of,
     check,
     empty_blocks,
-    forget,
     frame_at,
     give_back,
     level_of,
@@ -104,32 +102,43 @@ def test_the_level_of_a_job_is_the_power_of_two_not_above_it(processors, level):
 # -------------------------------------------------------------------------------------------------------------- change
 
 
+def change_at_random(seed, form, span, steps):
+    """Take, give back and forget in both, compared after each step; return the most blocks that there were."""
+    random = np.random.default_rng(seed)
+    both = Both(MACHINE, int(random.choice([0, -100, TODAY])), form=form, walltime=int(random.choice([1, 60, 9000])))
+    blocks = 0
+    for _ in range(steps):
+        what = random.random()
+        if what < 0.65 or not both.held:
+            start, lasts, processors = random.integers([0, 1, 1], [span, 60, 9]).tolist()
+            both.hold(both.begin + start, both.begin + start + lasts, processors)
+        elif what < 0.95:
+            held = both.held[int(random.integers(len(both.held)))]
+            both.let_go(held, both.begin + 10 if random.random() < 0.2 else None)
+        else:
+            both.forget(both.begin + int(random.integers(0, 9)))
+        both.assert_same()
+        blocks = max(blocks, blocks_in(both))
+    return blocks
+
+
 @forms
-@pytest.mark.parametrize(("span", "steps"), [(30, 300), (400, 300), (20_000, 900)])
-def test_whatever_is_taken_given_back_and_forgotten_is_so_in_arrays_too(form, span, steps):
+@pytest.mark.parametrize(("span", "steps", "blocks"), [(30, 300, 1), (400, 300, 2), (20_000, 900, 25)])
+def test_whatever_is_taken_given_back_and_forgotten_is_so_in_arrays_too(form, span, steps, blocks):
     for seed in range(3 if steps < 500 else 1):
-        random = np.random.default_rng(seed)
-        both = Both(MACHINE, int(random.choice([0, -100, TODAY])), form=form, walltime=int(random.choice([1, 60, 9000])))
-        blocks = 0
-        for _ in range(steps):
-            what = random.random()
-            if what < 0.65 or not both.held:
-                start, lasts, processors = random.integers([0, 1, 1], [span, 60, 9]).tolist()
-                both.hold(both.begin + start, both.begin + start + lasts, processors)
-            elif what < 0.95:
-                span_held = both.held[int(random.integers(len(both.held)))]
-                both.let_go(span_held, both.begin + 10 if random.random() < 0.2 else None)
-            else:
-                both.forget(both.begin + int(random.integers(0, 9)))
-            both.assert_same()
-            blocks = max(blocks, blocks_in(both))
-        assert blocks >= {30: 1, 400: 2, 20_000: 25}[span]
+        assert change_at_random(seed, form, span, steps) >= blocks
+
+
+@pytest.mark.parametrize("span", [30, 400, 3000])
+def test_it_is_so_in_blocks_of_a_few_frames_that_are_split_and_packed_all_the_time(small, span):
+    for seed in range(4):
+        assert change_at_random(seed, "plain", span, 250) > 4
 
 
 @forms
 def test_hundreds_of_blocks_split_and_are_packed_and_grow(form):
     both = Both(MACHINE, 0, form=form, room=20_000)
-    rows = len(both.blocks.order)
+    rows = len(both.blocks.table)
     random = np.random.default_rng(1)
     most = 0
     for step, start in enumerate(random.permutation(2500).tolist()):
@@ -138,7 +147,7 @@ def test_hundreds_of_blocks_split_and_are_packed_and_grow(form):
             both.assert_same()
             most = max(most, blocks_in(both))
     assert most > 5000 / WIDTH
-    assert len(both.blocks.order) > 4 * rows
+    assert len(both.blocks.table) > 4 * rows
     for step in range(len(both.held)):
         both.let_go(both.held[-1 - step // 7 % len(both.held)])
         if step % 100 == 0:
@@ -192,12 +201,12 @@ def test_time_does_not_go_back():
 
 def test_many_frames_forgotten_and_made_in_turn_need_no_more_room():
     both = Both(MACHINE, 0, room=300)
-    rows = len(both.blocks.order)
+    rows = len(both.blocks.table)
     for now in range(0, 30_000, 10):
         both.hold(now + 50, now + 53, 1 + now // 10 % 3)
         both.forget(now)
     both.assert_same()
-    assert len(both.blocks.order) == rows
+    assert len(both.blocks.table) == rows
 
 
 # ---------------------------------------------------------------------------------------------------------------- room
@@ -212,11 +221,11 @@ def test_blocks_with_room_for_so_many_frames_more_hold_them(frames):
     before = both.frames_in_blocks()
     both.blocks = with_rows(both.blocks, frames)
     assert both.frames_in_blocks() == before
-    rows = len(both.blocks.order)
+    rows = len(both.blocks.table)
     for i in range(frames // 2):
         take(both.blocks, 200_000 - 4 * i, 200_002 - 4 * i, 1)
     check(both.blocks, 1)
-    assert len(both.blocks.order) == rows
+    assert len(both.blocks.table) == rows
     assert both.blocks.numbers[FRAMES] == len(before[0]) + frames // 2 * 2
 
 
@@ -225,10 +234,10 @@ def test_blocks_that_have_room_stay_as_they_are():
     assert room_for(blocks, 101)
     assert with_rows(blocks, 100) is blocks
     assert not room_for(blocks, 10_000)
-    assert len(with_rows(blocks, 10_000).order) > len(blocks.order)
+    assert len(with_rows(blocks, 10_000).table) > len(blocks.table)
 
 
-def test_larger_blocks_know_the_stamps_and_the_holes_that_the_smaller_ones_knew():
+def test_larger_blocks_know_the_stamps_that_the_smaller_ones_knew():
     both, _ = crowded(3)
     for held in both.held[::9]:
         both.let_go(held)
@@ -239,13 +248,13 @@ def test_larger_blocks_know_the_stamps_and_the_holes_that_the_smaller_ones_knew(
     used = int(smaller.numbers[ROWS])
     assert (larger.table[:used] == smaller.table[:used]).all()
     assert (larger.frames[:used] == smaller.frames[:used]).all()
-    assert (larger.numbers == smaller.numbers).all()
+    assert (larger.numbers[: len(smaller.numbers)] == smaller.numbers).all()
 
 
 # -------------------------------------------------------------------------------------------------------------- stamps
 
 
-def test_the_stamp_of_an_instant_is_at_least_that_of_the_last_change_that_gave_back_there():
+def test_the_stamp_of_an_instant_is_at_least_that_of_the_last_change_that_gave_back_there(small):
     for seed in range(5):
         both, random = crowded(seed, span=600, jobs=200)
         stamps = np.zeros(2000, np.int64)
@@ -259,9 +268,11 @@ def test_the_stamp_of_an_instant_is_at_least_that_of_the_last_change_that_gave_b
                 both.hold(start, start + lasts, processors)
             if random.random() < 0.05:
                 both.forget(both.begin + 5)
+            if random.random() < 0.1:
+                _pack(both.blocks)
             blocks = both.blocks
             for instant in random.integers(both.begin, 700, 20).tolist():
-                row = blocks.order[block_at(blocks, instant)]
+                row = blocks.numbers[ORDER + block_at(blocks, instant)]
                 stamp = blocks.frames[row, STAMPED, frame_at(blocks, row, instant)]
                 assert stamps[instant] <= stamp <= blocks.table[row, NEWEST] <= blocks.numbers[STAMP]
                 # ... and by time, where nothing that was given back is missed.
@@ -311,7 +322,7 @@ def damaged(damage):
     for held in both.held[::5]:
         both.let_go(held)
     check(both.blocks, MACHINE)
-    row = int(both.blocks.order[blocks_in(both) // 2])
+    row = int(both.blocks.numbers[ORDER + blocks_in(both) // 2])
     damage(both.blocks, row)
     return both.blocks
 
@@ -321,8 +332,8 @@ def set_in(array, *index, by):
 
 
 DAMAGES = {
-    "a row stands in the order twice": lambda b, row: b.order.__setitem__(1, b.order[0]),
-    "a row was never given out": lambda b, row: b.order.__setitem__(1, b.numbers[ROWS]),
+    "a row stands in the order twice": lambda b, row: b.numbers.__setitem__(ORDER + 1, b.numbers[ORDER]),
+    "a row was never given out": lambda b, row: b.numbers.__setitem__(ORDER + 1, b.numbers[ROWS]),
     "frames, counted as": lambda b, row: set_in(b.numbers, FRAMES, by=1),
     "starts do not ascend": lambda b, row: b.frames.__setitem__((row, START, 3), b.frames[row, START, 2]),
     "least or most are others": lambda b, row: set_in(b.table, row, MOST, by=1),
@@ -342,7 +353,7 @@ def test_check_finds_blocks_that_contradict_themselves(found):
 
 def test_check_finds_rows_out_of_order_and_frames_that_are_missing():
     def swap(blocks, row):
-        blocks.order[[0, 1]] = blocks.order[[1, 0]]
+        blocks.numbers[[ORDER, ORDER + 1]] = blocks.numbers[[ORDER + 1, ORDER]]
 
     def lose(blocks, row):
         blocks.table[row, LENGTH] -= 1
@@ -353,7 +364,9 @@ def test_check_finds_rows_out_of_order_and_frames_that_are_missing():
         check(damaged(lose), MACHINE)
 
 
-@pytest.mark.parametrize(("by", "found"), [(MACHINE + 1, "more free than the machine's 20"), (-MACHINE - 1, "negative")])
+@pytest.mark.parametrize(
+    ("by", "found"), [(MACHINE + 1, "more free than the machine's 20"), (-MACHINE - 1, "negative")]
+)
 def test_check_finds_what_is_no_profile_though_the_index_agrees(by, found):
     def damage(blocks, row):
         blocks.frames[row, FREE, : blocks.table[row, LENGTH]] += by

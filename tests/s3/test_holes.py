@@ -128,9 +128,10 @@ def test_nothing_fits_for_ever_where_the_last_frame_is_too_small(size, last):
     assert never > 10
 
 
-def test_a_hole_that_grows_in_one_block_is_found_from_those_before_it(size):
+@pytest.mark.parametrize("hint", [20, 320, 10_000])
+def test_a_hole_that_grows_in_one_block_is_found_from_those_before_it(size, hint):
     # Holes were measured, and then grew to the right, to the left and on both sides, several blocks away.
-    both = Both(4, 0, walltime=10_000)
+    both = Both(4, 0, walltime=hint)
     for start in range(0, 4000, 20):
         both.hold(start, start + 10, 3)
         both.hold(start + 10, start + 20, 4)
@@ -140,7 +141,7 @@ def test_a_hole_that_grows_in_one_block_is_found_from_those_before_it(size):
     assert first_fit(both.blocks, 1, 11, 0) == 4000
     for k in random.permutation(200).tolist():
         both.let_go((20 * k + 10, 20 * k + 20, 4))
-        for walltime in (11, 31, 51, 111, 311):
+        for walltime in (11, 51, 111, 211, 311):
             expected = earliest_fit(both.flat, 1, walltime, 0)
             assert first_fit(both.blocks, 1, walltime, 0) == expected
             assert first_fit(both.blocks, 1, walltime, 20 * k + 1) == earliest_fit(both.flat, 1, walltime, 20 * k + 1)
@@ -286,3 +287,14 @@ def test_a_job_slides_to_the_left_into_less_than_its_walltime(size):
     assert earlier_start(both.blocks, 3, 1, 50, 0, 100, 1, 100) == 60
     assert earlier_start(both.blocks, 3, 1, 50, 75, 100, 1, 100) == 75
     assert earlier_start(both.blocks, 4, 2, 50, 0, 100, 1, 100) == 100
+
+
+def test_the_last_second_given_back_may_be_the_one_that_was_missing(size):
+    both = Both(4, 0)
+    both.hold(0, 9, 4)
+    both.hold(9, 10, 4)
+    both.hold(19, 40, 4)
+    both.hold(40, 50, 2)
+    both.give_back(9, 10, 4)
+    assert earlier_start(both.blocks, 2, 1, 10, 0, 40, 0, 10) == 9
+    assert earlier_start(both.blocks, 2, 1, 11, 0, 40, 0, 10) == 40

@@ -33,7 +33,7 @@ def check(case, policy, machine_code, **rules):
 
 @each_order
 @each_policy
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(case=logs())
 def test_plain_source_starts_each_job_when_the_rules_say(policy, order, case):
     for overrun in ("kill", "extend"):
@@ -42,7 +42,7 @@ def test_plain_source_starts_each_job_when_the_rules_say(policy, order, case):
 
 @each_order
 @each_policy
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(case=disturbed_logs())
 def test_so_it_does_beside_cancellations_and_reservations(policy, order, case):
     for overrun in ("kill", "extend"):
@@ -66,7 +66,7 @@ def thousands(policy, order, overrun, count, first):
 @each_order
 @each_policy
 def test_machine_code_does_the_same_on_many_logs(policy, order, overrun):
-    thousands(policy, order, overrun, count=200, first=0)
+    thousands(policy, order, overrun, count=150, first=0)
 
 
 @pytest.mark.long

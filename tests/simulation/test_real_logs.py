@@ -25,7 +25,7 @@ def read(path):
     return read_swf(path)
 
 
-def assert_kept(traces, name, policy, order, overrun="kill"):
+def assert_kept(traces, name, policy, order, overrun):
     """Raise if a schedule of a whole log breaks a rule."""
     log = read(traces / f"{name}.swf.gz")
     jobs = rigid_jobs(log, LOGS[name])
@@ -35,16 +35,21 @@ def assert_kept(traces, name, policy, order, overrun="kill"):
     assert [check for check in found.checks if not check.ok] == []
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("policy", PROMISES)
-def test_kth(traces, policy, order):
-    assert_kept(traces, "KTH-SP2-1996-2.1-cln", policy, order)
+each_order = pytest.mark.parametrize("order", ORDERS)
+each_policy = pytest.mark.parametrize("policy", PROMISES)
+each_log = pytest.mark.parametrize("name", LOGS)
+
+
+@each_order
+@each_policy
+@each_log
+def test_who_outlives_the_estimate_is_killed(traces, name, policy, order):
+    assert_kept(traces, name, policy, order, "kill")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("overrun", ["kill", "extend"])
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("policy", PROMISES)
-@pytest.mark.parametrize("name", LOGS)
-def test_every_log(traces, name, policy, order, overrun):
-    assert_kept(traces, name, policy, order, overrun)
+@each_order
+@each_policy
+@each_log
+def test_who_outlives_the_estimate_is_given_time(traces, name, policy, order):
+    assert_kept(traces, name, policy, order, "extend")
