@@ -141,3 +141,32 @@ def random_log(seed, jobs=(1, 14), most_processors=8, disturbed=False):
         )
     ]
     return Case(machine, rows, tuple(map(int, withdrawn)), tuple(reservations))
+
+
+def busy_log(seed, jobs, load=3.0, disturbed=False):
+    """Return a case whose queue grows long, with lengths from seconds to hours: many holes, none like the other."""
+    random = np.random.default_rng(seed)
+    machine, longest = int(random.choice([8, 30, 100])), int(random.choice([1_000, 50_000]))
+    powers = 2 ** random.integers(0, machine.bit_length(), jobs)
+    size = np.minimum(machine, np.where(random.random(jobs) < 0.4, powers, random.integers(1, machine + 1, jobs)))
+    estimate = np.exp(random.uniform(0, np.log(longest), jobs)).astype(np.int64) + 1
+    used = random.choice([0, 0.05, 0.3, 0.7, 1, 1], jobs) * random.uniform(0.5, 1.5, jobs)
+    run_time = np.minimum(estimate + 60, estimate * used).astype(np.int64)
+    between = np.mean(size * run_time) / machine / load
+    submit = np.cumsum(random.exponential(between, jobs)).astype(np.int64)
+    rows = tuple(zip(*(column.tolist() for column in (submit, size, estimate, run_time)), strict=True))
+    if not disturbed:
+        return Case(machine, rows)
+    last = int(submit[-1])
+    patience = random.integers(0, last, jobs)
+    withdrawn = np.where(random.random(jobs) < 0.2, submit + patience, NOT_CANCELLED)
+    reservations = [
+        (
+            at,
+            int(random.integers(1, machine + 1)),
+            at + int(random.integers(0, longest)),
+            int(random.integers(1, longest)),
+        )
+        for at in random.integers(0, last, jobs // 30).tolist()
+    ]
+    return Case(machine, rows, tuple(withdrawn.tolist()), tuple(reservations))

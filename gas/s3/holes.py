@@ -140,7 +140,7 @@ def earlier_start(
     if blocks.numbers[USED] - blocks.numbers[HEAD] <= _FEW:
         found = _read_for_hole(blocks, processors, walltime, first, start, min(start, until))
     else:
-        found = _ask_for_hole(blocks, processors, level, walltime, first, start, since)
+        found = _ask_for_hole(blocks, processors, level, walltime, first, start, since, until)
     if found < start or not slides:
         return found
     last = block_at(blocks, start - 1)
@@ -199,12 +199,12 @@ def _read_for_hole(blocks: Blocks, processors: int, walltime: int, first: int, s
 
 @lean_kernel
 def _ask_for_hole(
-    blocks: Blocks, processors: int, level: int, walltime: int, first: int, start: int, since: int
+    blocks: Blocks, processors: int, level: int, walltime: int, first: int, start: int, since: int, until: int
 ) -> int:
     """Return where the first hole with a stamp after `since` opens that is long enough or reaches `start`."""
     frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
     line = HOLES + level
-    for k in range(block_at(blocks, first), block_at(blocks, start - 1) + 1):
+    for k in range(block_at(blocks, first), block_at(blocks, min(start, until) - 1) + 1):
         row = numbers[ORDER + k]
         if table[row, NEWEST] <= since or table[row, MOST] < processors:
             continue

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from small_logs import assert_equal, disturbed_logs, logs, random_log
+from small_logs import Case, assert_equal, busy_log, disturbed_logs, logs, random_log
 
 from gas.simulation.schedule import ORDERS, POLICIES
 from gas.simulation.simulate import simulate
+from workloads import read_swf, rigid_jobs
 
 PROMISING = [p for p in POLICIES if p not in ("fcfs", "easy", "conservative-replan")]
 
@@ -78,17 +79,36 @@ def test_machine_code_does_the_same_on_thousands_of_logs(policy, order, overrun)
     thousands(policy, order, overrun, count=3_000, first=first)
 
 
-# ---------------------------------------------------------------------------------------------------- larger ones
+# ----------------------------------------------------------------------------------------------------- long queues
 
 
 @each_order
 @each_policy
-@pytest.mark.parametrize("disturbed", [False, True])
-def test_a_queue_of_a_hundred_is_kept_like_one_of_ten(policy, order, disturbed):
-    jobs = 70 if policy == "s3-1999" else 110  # the brute force takes its time
-    case = random_log(3, jobs=(jobs, jobs), most_processors=40, disturbed=disturbed)
+@pytest.mark.parametrize(("seed", "disturbed"), [(1, False), (2, True)])
+def test_a_long_queue_with_many_holes_before_it_is_kept_like_a_short_one(policy, order, seed, disturbed):
+    case = busy_log(seed, 100, disturbed=disturbed)
     check(case, policy, machine_code=True, order=order)
     check(case, policy, machine_code=False, order=order)
+
+
+@pytest.mark.long
+@each_order
+@each_policy
+@pytest.mark.parametrize("seed", range(100, 115))
+def test_longer_queues_of_any_load_too(policy, order, seed):
+    jobs = 120 if policy == "s3-1999" else 200  # the brute force takes its time
+    case = busy_log(seed, jobs, load=(1.2, 2, 3)[seed % 3], disturbed=seed % 2 == 0)
+    check(case, policy, machine_code=True, order=order, overrun=("kill", "extend")[seed // 2 % 2])
+
+
+@pytest.mark.long
+@each_order
+@each_policy
+def test_the_whole_kth_log(traces, policy, order):
+    jobs = rigid_jobs(read_swf(traces / "KTH-SP2-1996-2.1-cln.swf.gz"), 100)
+    columns = (jobs.submit, jobs.processors, jobs.estimate, jobs.run_time)
+    case = Case(100, tuple(zip(*(column.tolist() for column in columns), strict=True)))
+    assert_equal(simulate(jobs, policy, order=order), case.by_force(policy, order=order))
 
 
 @each_order

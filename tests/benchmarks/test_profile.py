@@ -1,0 +1,149 @@
+"""How long the profile of S³ takes to find an earliest fit from any instant on, among 100,000 change points.
+
+Not collected by default; -s shows the tables:
+
+    pytest tests/benchmarks/test_profile.py -s -o addopts="--import-mode=importlib" --benchmark-columns=min,rounds
+
+A machine of 1,000 processors. Every query has an instant anywhere in the profile, any number of processors, and a
+walltime of a minute to two days (their logarithm is uniform; the index knows how long holes are up to one day). Each is
+a call of machine code of its own, timed by itself; what a call costs that does nothing is taken off. Everything is done
+five times over, and the best time of each query counts, so that the longest is the query's and not the machine's. The
+profiles are
+
+    random        each frame as if drawn from a hat
+    alternating   nothing and nearly everything free in turn
+    ups and downs up and down one processor at a time: holes nest a thousand deep
+    planned       jobs that were placed one after the other, each in its earliest fit, as a long queue plans them
+
+A profile that has just been made does not know its holes yet (*new*), one that was asked the same before does (*warm*);
+*changed* means that between any two queries a job was put in somewhere and another one taken out, which is not timed.
+The *walk* reads every frame from the instant on, in two flat arrays (`gas.profile`); its answers must be the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gas.compiled import compiled
+from gas.profile import earliest_fit
+from gas.s3.blocks import FRAMES, Blocks, blocks_of, empty_blocks, give_back, profile_in, take, with_rows
+from gas.s3.holes import first_fit, given_since
+from gas.s3.placing import place
+
+MACHINE = 1_000
+DAY = 86_400
+SHAPES = ["random", "alternating", "ups and downs", "planned"]
+STATES = ["new", "warm", "changed", "walk"]
+
+Query = tuple[int, int, int]
+
+
+def wanted(count: int, until: int, seed: int) -> list[Query]:
+    """Return processors, walltimes and instants."""
+    random = np.random.default_rng(seed)
+    walltimes = np.exp(random.uniform(np.log(60), np.log(2 * DAY), count)).astype(np.int64)
+    columns = random.integers(1, MACHINE + 1, count), walltimes, random.integers(0, until, count)
+    return [(int(p), int(w), int(t)) for p, w, t in zip(*columns, strict=True)]
+
+
+@cache
+def made(shape: str, frames: int) -> Blocks:
+    """Return a profile (which nobody may change) of so many frames."""
+    if shape == "planned":
+        blocks, put = with_rows(empty_blocks(MACHINE, 0), 2 * frames), compiled(place)
+        for processors, walltime, _ in wanted(4 * frames, 1, 5):
+            if blocks.numbers[FRAMES] >= frames:
+                break
+            put(blocks, processors, walltime, 0)
+        flat = profile_in(blocks)
+        starts, free = flat.starts, flat.free
+    else:
+        random = np.random.default_rng(1)
+        starts = np.concatenate([[0], np.cumsum(random.integers(60, 600, frames - 1))])
+        steps = np.arange(frames)
+        if shape == "random":
+            free = random.integers(0, MACHINE, frames)
+            free[1:] += free[1:] == free[:-1]
+        elif shape == "alternating":
+            free = np.where(steps % 2, MACHINE - 1, 0)
+        else:
+            free = np.abs(steps % (2 * MACHINE) - MACHINE)
+        free[-1] = MACHINE
+    return blocks_of(starts, free, MACHINE, frames=2 * frames)
+
+
+def timed(call: Callable[[int, int, int], int], queries: list[Query], between: Iterator[None] | None = None):
+    """Return the answer to each query, and the nanoseconds that it took."""
+    answers, took = [], []
+    for query in queries:
+        if between is not None:
+            next(between)
+        began = time.perf_counter_ns()
+        answer = call(*query)
+        took.append(time.perf_counter_ns() - began)
+        answers.append(answer)
+    return answers, np.array(took)
+
+
+def changes(blocks: Blocks, until: int) -> Iterator[None]:
+    """Put a job in somewhere and take out the one that was put in ten changes ago, whenever asked."""
+    fit, put, back = compiled(first_fit), compiled(take), compiled(give_back)
+    spans: list[tuple[int, int, int]] = []
+    for processors, walltime, instant in wanted(1_000_000, until, 7):
+        start = fit(blocks, processors, walltime, instant)
+        put(blocks, start, start + walltime, processors)
+        spans.append((start, start + walltime, processors))
+        if len(spans) > 10:
+            back(blocks, *spans.pop(0))
+        yield
+
+
+def cost_of_a_call(*arrays: NDArray[np.int64]) -> float:
+    """Return the nanoseconds that it takes to call machine code with as many arrays, and to time that."""
+    blocks, nothing = Blocks(*arrays), compiled(given_since)
+    return float(np.median(timed(lambda p, w, t: nothing(blocks, p, w), wanted(2_000, DAY, 9))[1]))
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_earliest_fit_from_any_instant_on(benchmark, shape, state):
+    frames, count = (2_000, 100) if benchmark.disabled else (100_000, 3_000)
+    flat = profile_in(made(shape, frames), 2 * frames)
+    until = int(flat.starts[flat.used[0] - 1])
+    queries = wanted(count, until, 3)
+    fit, walk = compiled(first_fit), compiled(earliest_fit)
+    fit(made("random", 10), 1, 1, 0)
+    walk(flat, 1, 1, 0)  # both are loaded now
+    passes: list[NDArray[np.int64]] = []
+    free_calls = cost_of_a_call(*made(shape, frames))
+
+    def queried() -> tuple[tuple[Blocks, Iterator[None] | None], dict[str, object]]:
+        blocks = Blocks(*(array.copy() for array in made(shape, frames)))
+        between = None
+        if state in ("warm", "changed"):
+            timed(lambda p, w, t: fit(blocks, p, w, t), queries)
+        if state == "changed":
+            between = changes(blocks, until)
+            next(between)
+        return (blocks, between), {}
+
+    def ask(blocks: Blocks, between: Iterator[None] | None) -> list[int]:
+        asked = (lambda p, w, t: walk(flat, p, w, t)) if state == "walk" else (lambda p, w, t: fit(blocks, p, w, t))
+        answers, took = timed(asked, queries, between)
+        passes.append(took)
+        return answers
+
+    benchmark.group = f"{count} queries, {shape}"
+    answers = benchmark.pedantic(ask, setup=queried, rounds=5)
+    took = (np.min(passes, axis=0) - free_calls) / 1e3
+    figures = {"median": np.median(took), "mean": took.mean(), "99%": np.quantile(took, 0.99), "max": took.max()}
+    benchmark.extra_info |= {f"{name}, us": round(float(figure), 2) for name, figure in figures.items()}
+    print(f"\n{shape}, {state}: {benchmark.extra_info}")
+    if state != "changed":
+        assert answers == [walk(flat, *query) for query in queries]
