@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from speedup_models import FieldError, ModelError
 from workloads import LogError
+from workloads.archive import ArchiveError, ArchiveUnreachable, NotInArchive
 
 __all__ = [
     "ERRORS",
@@ -130,6 +131,9 @@ ERRORS: dict[type[Exception], Outcome] = {
     FieldError: Outcome(422, 2),
     ModelError: Outcome(422, 2),
     LogError: Outcome(422, 2),
+    ArchiveError: Outcome(502, 1),
+    ArchiveUnreachable: Outcome(503, 4),
+    NotInArchive: Outcome(404, 2),
     Infeasible: Outcome(422, 3),
     Unreachable: Outcome(503, 4),
     StalePlan: Outcome(412, 5),

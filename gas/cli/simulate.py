@@ -211,6 +211,8 @@ def _files(
     for file in files.values():
         if not Path(file).parent.is_dir():
             raise BadInput(f"{option} {file}: there is no folder {Path(file).parent}; make it first")
+        if any(Path(file).exists() and Path(trace).exists() and Path(file).samefile(trace) for trace in traces):
+            raise BadInput(f"{option} {file}: is a log that is read; choose another name")
     return files
 
 

@@ -220,7 +220,8 @@ def _from_swf(log: Log) -> Recorded:
     started = ran & (log.wait >= 0)
     withdrawn = log.status == _CANCELLED
     submit, wait = units_of(log.submit, resolution), units_of(np.maximum(log.wait, 0), resolution)
-    size = np.where(log.requested_processors > 0, log.requested_processors, log.allocated_processors)
+    # Unlike for a log that is to be simulated, what counts is what each job was given.
+    size = np.where(log.allocated_processors > 0, log.allocated_processors, log.requested_processors)
     estimate = np.maximum(np.trunc(np.where(log.requested_time > 0, log.requested_time, log.run_time)), 1)
     header = log.header
     machines = [size for size in (header.max_procs, header.max_nodes) if size is not None and size > 0]

@@ -18,7 +18,7 @@ from gas.s3.holes import first_fit
 from gas.s3.placing import Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.engine import ASKS, FINISHED, FULL, run
 from gas.simulation.queueing import plan_of_held
-from gas.simulation.schedule import NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation, Schedule
+from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation, Schedule
 from gas.simulation.state import (
     ANSWERED,
     CONSERVATIVE,
@@ -34,6 +34,8 @@ from gas.simulation.state import (
     W_PROMISE,
     W_RUN_TIME,
     W_START,
+    W_STATUS,
+    WAITING,
     State,
     copy_state,
     initial_state,
@@ -43,7 +45,7 @@ from workloads import Overrun, RigidJobs, apply_overrun
 
 __all__ = ["Simulation", "simulate"]
 
-_BREATH = 20_000  # events between two looks at the world outside: some milliseconds of machine code
+_BREATH = 0.1  # seconds between two looks at the world outside (progress, Ctrl-C), about
 
 
 def simulate(
@@ -163,11 +165,14 @@ class Simulation:
         """
         limit = FOR_EVER if before is None else before
         left = FOR_EVER if events is None else events
+        breath = 1000
         while True:
-            some = min(left, _BREATH)
+            some = min(left, breath)
             done, began = self.events, time.perf_counter()
             why = self._run(self._state, some, limit)
-            self.engine_seconds += time.perf_counter() - began
+            took = time.perf_counter() - began
+            self.engine_seconds += took
+            breath = min(2 * breath, 10**6) if took < _BREATH else max(breath // 2, 10)
             left -= self.events - done
             if progress is not None:
                 progress(int(self._state.now[NEXT]) / max(1, self._state.work.shape[1]))
@@ -247,7 +252,7 @@ class Simulation:
             )
         return Schedule(
             jobs=jobs,
-            start=work[W_START, place],
+            start=np.where(work[W_STATUS, place] <= WAITING, NEVER_STARTED, work[W_START, place]),
             end=work[W_END, place],
             promise=work[W_PROMISE, place] if promises else None,
             policy=self.policy,

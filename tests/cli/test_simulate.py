@@ -236,6 +236,14 @@ def test_files_that_cannot_be_written_are_refused_before_anything_is_simulated(g
         assert message in done.err
 
 
+def test_a_log_is_not_overwritten_by_its_own_schedule(gas, three):
+    before = three.read_bytes()
+    done = gas("simulate", three, "--output", three)
+    assert (done.code, done.out) == (2, "")
+    assert "is a log that is read" in done.err
+    assert three.read_bytes() == before
+
+
 def test_policies_share_a_picture_unless_its_name_tells_them_apart(gas, three, tmp_path):
     assert gas("simulate", three, "--policy", "easy,s3", "--plot", tmp_path / "both.png").code == 0
     assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")

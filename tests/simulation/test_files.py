@@ -323,6 +323,14 @@ def test_what_cannot_be_read_is_named_by_line_and_column(text, message):
     assert message in str(error.value)
 
 
+def test_a_job_ran_on_the_processors_that_it_was_given_not_on_those_it_asked_for():
+    line = b"%d 0 0 10 %d -1 -1 2 10 -1 1 1 1 -1 -1 -1 -1 -1\n"
+    swf = b"; MaxProcs: 4\n" + line % (1, 500) + line % (2, -1)
+    given = parse_schedule(swf, name="other.swf")
+    assert given.processors.tolist() == [500, 2]
+    assert not audit(given).ok
+
+
 def test_a_malformed_swf_line_is_named_as_in_a_log():
     with pytest.raises(LogError, match="x, line 1: 17 fields"):
         parse_schedule(b"1 " * 17, name="x")
