@@ -11,6 +11,7 @@ import typer
 
 from gas.cli.logs import read_log
 from gas.cli.progress import progress
+from gas.cli.selection import First, From, Lenient, Month, Until, selected
 from gas.cli.tables import note, print_json, print_table, say
 from gas.errors import BadInput, Missing
 from gas.simulation.schedule import POLICIES, Order, Policy
@@ -88,21 +89,15 @@ def simulate_command(
     overrun: Annotated[
         Overrun, typer.Option("--overrun", help="What becomes of jobs that outlive their estimate.")
     ] = "kill",
-    month: Annotated[
-        list[str] | None, typer.Option("--month", metavar="YYYY-MM", help="Only jobs submitted in this month.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option("--from", metavar="DATE", help="Only jobs submitted at or after this.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="DATE", help="Only jobs submitted before this.")
-    ] = None,
-    first: Annotated[int | None, typer.Option("--first", min=1, metavar="N", help="Only the first N of these.")] = None,
+    month: Month = None,
+    since: From = None,
+    until: Until = None,
+    first: First = None,
     scale_load: Annotated[
         float | None,
         typer.Option("--scale-load", metavar="L", help="Let jobs arrive faster or slower, so that they offer load L."),
     ] = None,
-    lenient: Annotated[bool, typer.Option("--lenient", help="Leave malformed lines out and count them.")] = False,
+    lenient: Lenient = False,
     months: Annotated[bool, typer.Option("--months", help="Also by the month of submission.")] = False,
     output: Annotated[
         str | None,
@@ -127,7 +122,7 @@ def simulate_command(
     results: list[dict[str, Any]] = []
     with _one_bar(len(traces) * len(policies)) as bar_of:
         for trace in traces:
-            log = _selected(read_log(trace, lenient=lenient), month or [], since, until, first)
+            log = selected(read_log(trace, lenient=lenient), month, since, until, first)
             jobs = _jobs(log, processors, scale_load)
             schedules = []
             for chosen in policies:
@@ -247,16 +242,6 @@ def _one_bar(runs: int) -> Iterator[Callable[[int], Callable[[float], None]]]:
     """Show one bar for all runs; the block asks for what each of them has to call."""
     with progress("simulating") as show:
         yield lambda number: lambda share: show((number + share) / runs)
-
-
-def _selected(log: Log, months: Sequence[str], since: str | None, until: str | None, first: int | None) -> Log:
-    from workloads.selection import between, first_jobs, in_months
-
-    if months:
-        log = in_months(log, months)
-    if since is not None or until is not None:
-        log = between(log, since, until)
-    return log if first is None else first_jobs(log, first)
 
 
 def _jobs(log: Log, processors: int | None, scale_load: float | None) -> RigidJobs:
