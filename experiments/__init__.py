@@ -13,10 +13,12 @@ The study of backfilling (Mu'alem & Feitelson 2001):
 
     runs                 EASY and conservative backfilling on a log, and on a model at a load
     comparison           a cell of the paper's table beside ours: does its sign agree, and if not, why
-    backfilling          which runs there are, and which of the paper's statements hold
+    backfilling          which runs there are, and what came out
+    claims               which of the paper's statements hold
     pictures             its pictures
     backfilling_tables   its results as rows
     backfilling_report   its report
+    models_report        the parts of it that tell of the models
 
     cli   the commands ``gas experiment …``
 """

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from experiments.backfilling import HIGH_LOAD, WITHIN, Claim, Study
-from experiments.comparison import FIGURES_APART, NOISE, Cell, count, distance, reasons
-from experiments.ledger import Result
+from experiments.backfilling import BASE, DOUBLED, Study
+from experiments.claims import HIGH_LOAD, WITHIN, Claim, claims
+from experiments.comparison import FIGURES_APART, NOISE, UNEXPLAINED, Cell, count, distance, reasons
 from experiments.logs import Found
-from experiments.models import MOST_REPEATS, PROCESSORS, Model
-from experiments.pictures import draw_backfilling, draw_models
-from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall
-from experiments.report import Block, Bullets, Column, Picture, Report, Section, Table, Text, no, yes
+from experiments.models_report import amounts_section, changes_section, figure, models_section
+from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
+from experiments.report import Block, Bullets, Column, Report, Section, Table, Text, no, yes
 from experiments.report import Cell as TableCell
-from workloads.jann import ctc_model
 
-__all__ = ["backfilling_report"]
+__all__ = ["Origin", "backfilling_report"]
 
 _MEASURES: dict[Measure, str] = {"response": "mean response time (s)", "slowdown": "mean bounded slowdown (unclamped)"}
 _PAPER = (
@@ -25,16 +22,32 @@ _PAPER = (
 )
 
 
-def backfilling_report(study: Study) -> Report:
-    """Return the report."""
+@dataclass(frozen=True)
+class Origin:
+    """What made a report, so that it can be made again."""
+
+    gas: str
+    """Version of Gas."""
+    sources: str
+    """Hash of the sources on which results depend (see `experiments.ledger.sources_version`)."""
+    libraries: tuple[str, ...]
+    """Names and versions of libraries on which bytes depend."""
+    command: str
+    """With TRACES for the folder of the logs."""
+
+
+def backfilling_report(study: Study, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
         _summary(study),
-        _logs(study),
-        *(section for trace in TRACES for section in _trace(study, trace)),
         _overall(study),
+        _origin(study, origin),
+        _logs(study),
+        *(_trace(study, trace) for trace in TRACES),
         _sensitivity(study),
-        _models(study),
-        _amounts(study),
+        models_section(study),
+        changes_section(study),
+        amounts_section(study),
         _method(),
     ]
     return Report("EASY against conservative backfilling", _lead(study), tuple(s for s in sections if s is not None))
@@ -43,19 +56,29 @@ def backfilling_report(study: Study) -> Report:
 def _lead(study: Study) -> str:
     compared = count(study.cells)
     sp2 = count(study.cells, ("KTH", "CTC"))
-    claims = [claim for claim in study.claims if claim.holds is not None]
-    held = sum(bool(claim.holds) for claim in claims)
+    tested = [claim for claim in claims(study) if claim.holds is not None]
+    held = sum(bool(claim.holds) for claim in tested)
     return (
         f"Of the {len(study.cells)} cells of the paper's Table 1, {compared.cells} could be compared; the sign of the "
         f"difference between the schemes agrees in {compared.agree}, for KTH and CTC in {sp2.agree} of {sp2.cells}. "
-        f"{held} of {len(claims)} statements that could be tested hold. The paper is: {_PAPER}."
+        f"{held} of {len(tested)} statements that could be tested hold. The paper is: {_PAPER}."
     )
+
+
+def _origin(study: Study, origin: Origin) -> Section:
+    facts = (
+        f"Gas {origin.gas}, sources `{origin.sources}`; {', '.join(origin.libraries)}.",
+        f"Seed of the models: {study.options.seed}.",
+        f"`{origin.command}`, TRACES being a folder with the logs below. The number of worker processes changes "
+        "nothing but the time.",
+    )
+    return Section("To make this report again", (Bullets(facts),))
 
 
 def _summary(study: Study) -> Section:
     rows = [
         (claim.where, claim.text, claim.here, _verdict(claim), "" if claim.holds else claim.why)
-        for claim in study.claims
+        for claim in claims(study)
     ]
     titles = ("paper", "statement", "here", "holds", "why not")
     columns = tuple(Column(title, left=title != "holds") for title in titles)
@@ -75,11 +98,32 @@ def _summary(study: Study) -> Section:
         tuple(by_trace),
         "Cells of Table 1 in which the difference has the paper's sign.",
     )
-    return Section("What holds", (Table(columns, tuple(rows)), signs))
+    apart = [cell for cell in study.cells if cell.agrees is False]
+    unknown = sum(any(UNEXPLAINED in reason for reason in reasons(cell)) for cell in apart)
+    by_cause = [
+        f"{sum(any(mark in reason for reason in reasons(cell)) for cell in apart)} {words}" for mark, words in _CAUSES
+    ]
+    text = Text(
+        f"Of the {len(apart)} cells whose sign is another one, {', '.join(by_cause)} (one cell may be several of "
+        f"these), and {unknown} have no cause that was found."
+    )
+    return Section("What holds", (Table(columns, tuple(rows)), signs, *([text] if apart else [])))
+
+
+_CAUSES = (
+    ("another version", "are of months in which the log at hand has other numbers of jobs than the paper's"),
+    ("another load", "of months of another load"),
+    ("a difference within", f"have a difference within {NOISE:g}% on one side"),
+    ("sign turns", "turn under other rules for overruns, estimates, months or the order of events"),
+    ("not resolved", "have a difference that the days of the month do not resolve"),
+)
+"""How the reasons of a cell begin, and what they mean."""
 
 
 def _verdict(claim: Claim) -> TableCell | str:
-    return "not tested" if claim.holds is None else yes() if claim.holds else no()
+    if claim.holds is None:
+        return "reported" if claim.reported else "not tested"
+    return yes() if claim.holds else no()
 
 
 def _logs(study: Study) -> Section:
@@ -119,26 +163,65 @@ def _logs(study: Study) -> Section:
     notes += [f"{log.name}: also found and not used: {', '.join(log.others)}." for log in study.logs if log.others]
     notes += [f"{source}: no log {source.stem}-* at hand; its cells are not compared." for source in study.missing]
     blocks.append(Bullets(tuple(dict.fromkeys(notes))))
+    if study.logs:
+        sums = [f"{log.path.name}: `{log.sha256}`" for log in study.logs]
+        blocks += [Text("Files, and SHA-256 of what they hold uncompressed:"), Bullets(tuple(sums))]
     thanks = [f"{log.name}: {' '.join(text.split())}" for log in study.logs for text in log.header.acknowledgements]
     if thanks:
-        blocks += [
-            Text("The headers of the logs ask to acknowledge:"),
-            Bullets(tuple(thanks)),
-        ]
-        sums = [f"{log.name}: `{log.sha256}`" for log in study.logs]
-        blocks += [Text("SHA-256 of the uncompressed files:"), Bullets(tuple(sums))]
+        blocks += [Text("The headers of the logs ask to acknowledge:"), Bullets(tuple(thanks))]
     return Section("The logs", tuple(blocks))
 
 
-def _trace(study: Study, trace: str) -> list[Section]:
+def _facts(study: Study, log: Found) -> list[str]:
+    """Return in what a log and its simulation differ from the paper's, as far as that is known."""
+    result, source = study.result(log), log.source
+    jobs, longer = result["jobs"], result["overruns"]
+    version = "the archive has taken jobs out of it" if log.cleaned else "not cleaned"
+    found = [f"Version of the log: {log.name} ({version}), {jobs:,} jobs simulated; {source.jobs:,} in the paper."]
+    header = log.header.max_procs
+    if header is not None and header != source.processors:
+        found.append(
+            f"Machine: {source.processors:,} processors as in the paper; the log's header says {header:,}. "
+            f"{source.remark}".strip()
+        )
+    if source.estimates == "users":
+        found.append(
+            f"Overruns: {longer:,} jobs ran longer than they had asked for; they are killed then, under “overrun "
+            "extend” they run on."
+        )
+    elif result["without_estimate"] == jobs:
+        found.append("Estimates: the log has none; run times stand in for them, so there are no overruns.")
+    else:
+        users = study.result(log, "users' estimates")
+        found.append(
+            f"Estimates: run times, as the paper says; {users['jobs'] - users['without_estimate']:,} jobs have one of "
+            f"their user, which {users['overruns']:,} outlive (under “users' estimates” they are killed then, with "
+            "“overrun extend” they run on)."
+        )
+    rows = [row for row in table1() if source.covers(row.trace, row.month)]
+    off = {}
+    for kind, months in (("submission", result["months"]), ("end, under EASY", result["by_end"])):
+        ours = {month["month"]: month["jobs"] for month in months}
+        if all(row.month in ours for row in rows):
+            off[kind] = sum(abs(ours[row.month] - row.jobs) for row in rows)
+    if len(off) == 2:
+        told = ", ".join(f"{apart:,} by the month of their {kind}" for kind, apart in off.items())
+        found.append(f"Months: numbers of jobs, {sum(row.jobs for row in rows):,} in the paper, are off by {told}.")
+    if result["overall"]:
+        found.append(_nearest_rules(study, log))
+    return found
+
+
+def _trace(study: Study, trace: str) -> Section:
     cells = [cell for cell in study.cells if cell.trace == trace]
-    blocks: list[Block] = []
+    facts = [fact for log in study.logs if log.source.trace == trace for fact in _facts(study, log)]
+    blocks: list[Block] = [Bullets(tuple(facts))] if facts else []
     for measure in MEASURES:
         mine = [cell for cell in cells if cell.measure == measure]
         counts = count(mine)
         caption = f"{trace}, {_MEASURES[measure]}; the sign agrees in {counts.agree} of {counts.cells} months compared."
         blocks.append(Table(_CELL_COLUMNS, tuple(_cell_row(cell) for cell in mine), caption))
-    return [Section(f"Table 1: {trace}", tuple(blocks))]
+    return Section(f"Table 1: {trace}", tuple(blocks))
 
 
 _CELL_COLUMNS = (
@@ -154,14 +237,14 @@ _CELL_COLUMNS = (
     Column("here", "difference"),
     Column("±", "difference"),
     Column("paper", "difference"),
-    Column("sign agrees"),
+    Column("same sign"),
     Column("why they differ", left=True),
 )
 
 
 def _cell_row(cell: Cell) -> tuple[TableCell | str, ...]:
     why = "; ".join(reasons(cell))
-    paper = _figure(cell.paper.easy, cell.measure), _figure(cell.paper.conservative, cell.measure)
+    paper = figure(cell.paper.easy, cell.measure), figure(cell.paper.conservative, cell.measure)
     if cell.ours is None:
         return (
             cell.month, "-", f"{cell.paper_jobs:,}", "-", f"{cell.paper_load:.3f}", "-", paper[0], "-", paper[1],
@@ -173,9 +256,9 @@ def _cell_row(cell: Cell) -> tuple[TableCell | str, ...]:
         f"{cell.paper_jobs:,}",
         f"{cell.load:.3f}",
         f"{cell.paper_load:.3f}",
-        _figure(cell.ours.easy, cell.measure),
+        figure(cell.ours.easy, cell.measure),
         paper[0],
-        _figure(cell.ours.conservative, cell.measure),
+        figure(cell.ours.conservative, cell.measure),
         paper[1],
         f"{cell.ours.percent:+.1f}%",
         f"{cell.error:.1f}",
@@ -185,28 +268,56 @@ def _cell_row(cell: Cell) -> tuple[TableCell | str, ...]:
     )
 
 
-def _figure(value: float | None, measure: str) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if measure == "response" else f"{value:,.1f}"
-
-
 def _overall(study: Study) -> Section:
     rows: list[tuple[TableCell | str, ...]] = []
+    found = [
+        (row, ours) for row in overall() if (ours := study.overall(row.trace, row.measure, row.policy)) is not None
+    ]
     for row in overall():
-        ours = study.overall(row.trace, row.measure, row.policy)
-        off = "-" if ours is None else f"{(ours / row.mean - 1) * 100:+.1f}%"
-        judged: TableCell | str = "-"
-        if ours is not None:
-            near = abs(ours / row.mean - 1) * 100 <= WITHIN
-            judged = yes() if near else no()
-        paper = _figure(row.mean, row.measure)
-        rows.append((row.trace, _MEASURES[row.measure], row.policy, _figure(ours, row.measure), paper, off, judged))
-    columns = ("trace", "measure", "policy", "here", "paper", "off by", f"within {WITHIN:g}%")
-    left = ("trace", "measure", "policy")
-    table = Table(tuple(Column(title, left=title in left) for title in columns), tuple(rows))
-    text = Text("Means over all jobs of a log, under the users' own estimates (the paper's columns called orig).")
-    return Section("Table 4: overall means", (text, table))
+        line: list[TableCell | str] = [row.trace, _MEASURES[row.measure], row.policy]
+        for variant, paper in ((BASE, row.mean), (DOUBLED, row.doubled)):
+            mean = study.overall(row.trace, row.measure, row.policy, variant)
+            line += [figure(mean, row.measure), figure(paper, row.measure), *_off(mean, paper)]
+        rows.append(tuple(line))
+    columns = [Column("trace", left=True), Column("measure", left=True), Column("policy", left=True)]
+    for group in ("estimates as they are", "estimates doubled"):
+        columns += [Column(title, group) for title in ("here", "paper", "off by", f"within {WITHIN:g}%")]
+    near = {
+        policy: [abs(m / row.mean - 1) * 100 <= WITHIN for row, m in found if row.policy == policy]
+        for policy in POLICIES
+    }
+    words = "Means over all jobs of a log, under the users' own estimates and under twice those."
+    if found:
+        counts = {policy: f"{sum(which)} of {len(which)}" for policy, which in near.items()}
+        words += (
+            f" With estimates as they are, {counts['conservative']} means under conservative lie within {WITHIN:g}% of "
+            f"the paper's, and {counts['easy']} under EASY. Both schemes ran the same jobs on the same machine: where "
+            "only EASY is off, neither can be the whole cause, which was not found."
+        )
+    text = Text(words)
+    months: list[tuple[TableCell | str, ...]] = []
+    for trace in TRACES:
+        for measure in MEASURES:
+            for policy in POLICIES:
+                both = study.together(trace, measure, policy)
+                here, there = both or (None, None)
+                figures = (figure(here, measure), figure(there, measure), *_off(here, there))
+                months.append((trace, _MEASURES[measure], policy, *figures))
+    heads = ("trace", "measure", "policy", "here", "paper", "off by", f"within {WITHIN:g}%")
+    means = Table(
+        tuple(Column(title, left=title in heads[:3]) for title in heads),
+        tuple(months),
+        "The months of Table 1 that are at hand taken together, each by its number of jobs, here and in the paper: the "
+        "only overall means there are for Par and CM5.",
+    )
+    return Section("Table 4: overall means", (text, Table(tuple(columns), tuple(rows)), means))
+
+
+def _off(ours: float | None, paper: float | None) -> tuple[TableCell | str, TableCell | str]:
+    if ours is None or paper is None:
+        return "-", "-"
+    off = (ours / paper - 1) * 100
+    return f"{off:+.1f}%", yes() if abs(off) <= WITHIN else no()
 
 
 def _sensitivity(study: Study) -> Section | None:
@@ -222,7 +333,7 @@ def _sensitivity(study: Study) -> Section | None:
                 easy, conservative = (figures[policy][measure] for policy in POLICIES)
                 change = f"{(conservative / easy - 1) * 100:+.1f}%" if easy else "-"
                 counts = count(cell for cell in cells if cell.measure == measure)
-                row += [_figure(easy, measure), _figure(conservative, measure), change]
+                row += [figure(easy, measure), figure(conservative, measure), change]
                 row.append(f"{counts.agree} of {counts.cells}")
             off = distance(cells)
             row.append("-" if off is None else f"{off:.1f}%")
@@ -234,109 +345,26 @@ def _sensitivity(study: Study) -> Section | None:
         group = "mean response" if measure == "response" else "bounded slowdown"
         columns += [Column(title, group) for title in ("EASY", "conservative", "difference", "signs agree")]
     columns.append(Column("off by (median)"))
-    nearest = Bullets(tuple(_nearest_rules(study, log) for log in study.logs if study.result(log)["overall"]))
     text = Text(
         "The same logs under other rules. The first line of each is what the tables above show; the others differ from "
         "it by what is named. Means are over all jobs; signs are those of the months of Table 1. The last "
         "column says how far the figures of both schemes in these months are from the published ones."
     )
-    return Section("On what the results depend", (text, Table(tuple(columns), tuple(rows)), nearest))
+    return Section("On what the results depend", (text, Table(tuple(columns), tuple(rows))))
 
 
 def _nearest_rules(study: Study, log: Found) -> str:
     """Return which rules come nearest to the published figures of a log."""
-    by_rules = {variant.name: study.cells_of_log(log, variant.name) for variant in study.variants(log)}
+    readings = (variant.name for variant in study.variants(log) if variant.name != DOUBLED)
+    by_rules = {name: study.cells_of_log(log, name) for name in readings}
     off = {name: away for name, cells in by_rules.items() if (away := distance(cells)) is not None}
     if not off:
-        return f"{log.source}: the log has no month of Table 1."
+        return "Rules: the log has no month of Table 1."
     best = min(off, key=lambda name: off[name])
     counts = count(by_rules[best])
-    words = f"the paper's figures are met best with {best or 'the rules of the paper'}"
+    words = f"Rules: the paper's figures are met best with {best or 'its own rules'}"
     how = f"{off[best]:.1f}% away in the median, {counts.agree} of {counts.cells} signs"
-    return f"{log.source}: {words} ({how})."
-
-
-def _models(study: Study) -> Section:
-    models = _points_of_models(study)
-    if not models:
-        return Section("Fig. 4: models", (Text("No model was run."),))
-    caption = (
-        "Mean response time and bounded slowdown of both schemes over load, with 90% intervals by batch means. "
-        f"Seed {study.options.seed}. The paper's Fig. 4 shows curves without figures; its statements are tested above. "
-        "Hollow marks: stopped because the mean response was beyond 30,000 s, so it is only a mean so far."
-    )
-    blocks: list[Block] = [Picture("backfilling-models", draw_models(models), caption)]
-    columns = (
-        Column("load"), Column("EASY", "mean response (s)"), Column("conservative", "mean response (s)"),
-        Column("difference", "mean response (s)"), Column("EASY", "bounded slowdown"),
-        Column("conservative", "bounded slowdown"), Column("difference", "bounded slowdown"),
-        Column("EASY", "batches and why it stopped", left=True),
-        Column("conservative", "batches and why it stopped", left=True),
-    )  # fmt: skip
-    for model, points in models.items():
-        rows = tuple(_point_row(load, point) for load, point in points)
-        blocks.append(Table(columns, rows, _model_caption(study, model)))
-    return Section("Fig. 4: models", tuple(blocks))
-
-
-def _points_of_models(study: Study) -> dict[Model, list[tuple[float, Result]]]:
-    return {model: study.points(model) for model in PROCESSORS if study.points(model)}
-
-
-def _model_caption(study: Study, model: Model) -> str:
-    jobs = study.options.model_jobs(model)
-    if model == "F":
-        return (
-            f"Model F: like Feitelson's of 1996 (most of its constants are not known; jobs are repeated at most "
-            f"{MOST_REPEATS} times), {jobs:,} jobs generated, {PROCESSORS['F']} processors."
-        )
-    fitted = ctc_model()
-    thanks = f"; acknowledged: {', '.join(fitted.acknowledgements)}" if fitted.acknowledgements else ""
-    return (
-        f"Model J: Jann's, fitted to {fitted.source}{thanks} (the published table of its constants is not at hand), "
-        f"{jobs:,} jobs generated, {PROCESSORS['J']} processors."
-    )
-
-
-def _point_row(load: float, point: Mapping[str, Any]) -> tuple[TableCell | str, ...]:
-    easy, conservative = point["easy"], point["conservative"]
-    cells: list[TableCell | str] = [f"{load:g}"]
-    for measure in MEASURES:
-        for figures in (easy, conservative):
-            half = figures[f"{measure}_half_width"]
-            cells.append(_figure(figures[measure], measure) + (f" ± {_figure(half, measure)}" if half else ""))
-        own, other = (figures["together"][measure] for figures in (easy, conservative))
-        cells.append(f"{(other / own - 1) * 100:+.1f}%")
-    return (*cells, *(f"{figures['batches']}, {figures['reason']}" for figures in (easy, conservative)))
-
-
-def _amounts(study: Study) -> Section:
-    models = _points_of_models(study)
-    traces: dict[str, dict[str, float]] = {}
-    for trace in TRACES:
-        shares = {policy: study.backfilled(trace, policy) for policy in POLICIES}
-        known = {policy: share for policy, share in shares.items() if share is not None}
-        if len(known) == len(POLICIES):
-            traces[trace] = known
-    if not models and not traces:
-        return Section("Fig. 5: amount of backfilling", (Text("Nothing was run."),))
-    caption = (
-        "Share of jobs that were backfilled: started while a job submitted earlier waited. The paper's Fig. 5 shows no "
-        "figures; its statements are tested above."
-    )
-    rows = [(trace, *(f"{shares[p]:.1%}" for p in POLICIES), _points(shares)) for trace, shares in traces.items()]
-    for model, points in models.items():
-        for load, point in points:
-            of_point = {policy: float(point[policy]["together"]["backfilled"]) for policy in POLICIES}
-            shown = (f"{of_point[policy]:.1%}" for policy in POLICIES)
-            rows.append((f"model {model}, load {load:g}", *shown, _points(of_point)))
-    columns = (Column("jobs", left=True), Column("EASY"), Column("conservative"), Column("difference, points"))
-    picture = Picture("backfilling-amount", draw_backfilling(models, traces), caption)
-    return Section("Fig. 5: amount of backfilling", (picture, Table(columns, tuple(rows))))
-
-
-def _points(shares: Mapping[str, float]) -> str:
-    return f"{(shares['conservative'] - shares['easy']) * 100:+.1f}"
+    return f"{words} ({how})."
 
 
 _METHOD = (
@@ -348,13 +376,16 @@ _METHOD = (
     "A difference is what going from EASY to conservative changes, in per cent of EASY; negative is better for "
     "conservative. Signs agree only if they are equal, however small the difference.",
     "± is half of a 90% interval of the difference, from its scatter between days of submission; a difference smaller "
-    "than that is not resolved by the jobs of one month.",
+    "than that is not resolved by the days of one month. Such scatter is no cause: it says that a mean hangs on few "
+    "days, so that little in the log or the rules may move it.",
     f"Reasons are given where signs differ or a figure is more than {FIGURES_APART:g}% off. Differences within "
     f"{NOISE:g}% say little of which scheme is better, and their signs are an accident, in the paper as here.",
     "Models: users estimate perfectly, as in the paper; all loads are the same jobs arriving at another pace; batch "
-    "means and the stopping rule are those of the paper's section 3.1. Where one scheme stops before the other, the "
-    "difference and the share backfilled are over the batches that both have. "
-    f"Loads are called high from {HIGH_LOAD:g} on.",
+    "means and the stopping rule are those of the paper's section 3.1. There each simulation, that is each scheme at "
+    "each load, goes on until one of three conditions holds for it; figures, differences and verdicts are therefore "
+    "those at each run's own end, and what comes out over the batches that both schemes completed stands beside them. "
+    f"Loads are called high from {HIGH_LOAD:g} on; one at which both runs were stopped because their mean exceeded "
+    "30,000 s does not count for or against a statement on means, which have not settled there.",
 )
 
 

@@ -73,4 +73,7 @@ def result_rows(study: Study) -> list[dict[str, Any]]:
             own = dict(figures[policy])
             shared = {f"together_{measure}": value for measure, value in own.pop("together").items()}
             rows.append({**rules, "policy": policy, **own, **shared})
+    for changed, means in zip(study.change_runs, study.change_results, strict=True):
+        about = {"workload": "model F", "change": changed.change.name, "load": changed.load, "jobs": changed.jobs}
+        rows += [{**about, "policy": policy, **means[policy]} for policy in POLICIES]
     return rows

@@ -19,8 +19,18 @@ __all__ = ["experiment_app"]
 
 QUICK_LOADS = (0.5, 0.7, 0.9)
 QUICK_JOBS = 21_000
-SOURCES = ("workloads", "gas.simulation", "gas.s3", "gas.profile", "experiments.runs", "experiments.models")
+SOURCES = (
+    "workloads",
+    "gas.simulation",
+    "gas.s3",
+    "gas.profile",
+    "experiments.runs",
+    "experiments.models",
+    "experiments.logs",
+)
 """What results depend on; another version of it computes anew."""
+LIBRARIES = ("numpy", "scipy")
+"""The same; versions of what the sources call."""
 
 experiment_app = typer.Typer(
     no_args_is_help=True,
@@ -67,15 +77,18 @@ def backfilling_command(
     loads = QUICK_LOADS if quick else LOADS
     options = Options(seed, loads, jobs_per_point or (QUICK_JOBS if quick else None))
     study = _backfilling(traces, output, options, workers or os.cpu_count() or 1)
-    _report(study, output)
+    chosen = [f"--traces TRACES --seed {seed}"]
+    chosen += [f"--jobs-per-point {jobs_per_point}"] if jobs_per_point else []
+    chosen += ["--quick"] if quick else []
+    _report(study, output, " ".join(["gas experiment backfilling", *chosen]))
 
 
 def _backfilling(traces: Path | None, output: Path, options: Options, workers: int) -> Study:
     """Return the study, with what is not kept yet computed."""
-    from experiments.backfilling import Study, log_runs, model_runs
-    from experiments.ledger import Configuration, Ledger, sources_version
+    from experiments.backfilling import Study, change_runs, log_runs, model_runs
+    from experiments.ledger import Ledger, sources_version
     from experiments.logs import find_logs
-    from experiments.runs import log_run, model_run
+    from experiments.runs import study_run
 
     logs, missing = find_logs(traces)
     for source in missing:
@@ -84,37 +97,65 @@ def _backfilling(traces: Path | None, output: Path, options: Options, workers: i
     for log in logs:
         for line in log.header.acknowledgements:
             note(f"log: {log.name}: {' '.join(line.split())}")
-    of_logs, of_models = log_runs(logs), model_runs(options)
-    ledger = Ledger(output / "runs", sources_version(SOURCES, ("numpy", "scipy")))
+    of_logs, of_models, of_changes = log_runs(logs), model_runs(options), change_runs(options)
+    ledger = Ledger(output / "runs", sources_version(SOURCES, LIBRARIES))
     files = {log.sha256: str(log.path) for log in logs}
-    total = len(of_logs) + len(of_models)
+    run = partial(study_run, files=files)
+    configurations = [one.configuration for one in of_logs]
+    configurations += [one.configuration for one in of_models]
+    configurations += [one.configuration for one in of_changes]
+    if any(ledger.find(run, one) is None for one in configurations):
+        _compile()
     with progress("simulating") as show:
-
-        def log_done(count: int, _: Configuration) -> None:
-            show(count / total)
-
-        def model_done(count: int, _: Configuration) -> None:
-            show((len(of_logs) + count) / total)
-
-        log_results = ledger.run(
-            partial(log_run, files=files), [run.configuration for run in of_logs], workers=workers, progress=log_done
+        results = ledger.run(
+            run, configurations, workers=workers, progress=lambda count, _: show(count / len(configurations))
         )
-        model_results = ledger.run(
-            model_run, [run.configuration for run in of_models], workers=workers, progress=model_done
-        )
-    return Study(options, missing, of_logs, log_results, of_models, model_results)
+    logs_end, models_end = len(of_logs), len(of_logs) + len(of_models)
+    return Study(
+        options,
+        missing,
+        of_logs,
+        results[:logs_end],
+        of_models,
+        results[logs_end:models_end],
+        of_changes,
+        results[models_end:],
+    )
 
 
-def _report(study: Study, output: Path) -> None:
-    from experiments.backfilling_report import backfilling_report
+def _compile() -> None:
+    """Compile the simulator in this process, so that workers find it compiled and need not each do it."""
+    from gas.compiled import available, is_ready
+    from gas.simulation.engine import run
+    from gas.simulation.simulate import simulate
+    from workloads import rigid_jobs
+
+    if not available():
+        note('gas: without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
+    elif not is_ready(run):
+        from experiments.models import generate
+
+        note("gas: compiling the simulator, once; this takes about half a minute")
+        simulate(rigid_jobs(generate("F", 10, 0.5, 0)), "easy")
+
+
+def _report(study: Study, output: Path, command: str) -> None:
+    from importlib.metadata import version
+
+    from experiments.backfilling_report import Origin, backfilling_report
     from experiments.backfilling_tables import cell_rows, result_rows
+    from experiments.claims import claims
+    from experiments.ledger import sources_version
     from experiments.records import table_files
     from experiments.report import write, write_files
 
-    written = write(backfilling_report(study), output, "backfilling")
+    libraries = tuple(f"{name} {version(name)}" for name in (*LIBRARIES, "matplotlib"))
+    origin = Origin(version("apples-gas"), sources_version(SOURCES, LIBRARIES), libraries, command)
+    written = write(backfilling_report(study, origin), output, "backfilling")
     written += write_files(output, table_files("results", result_rows(study)) | table_files("cells", cell_rows(study)))
-    for claim in study.claims:
-        verdict = "not tested" if claim.holds is None else "yes" if claim.holds else "no"
+    for claim in claims(study):
+        untold = "reported" if claim.reported else "not tested"
+        verdict = untold if claim.holds is None else "yes" if claim.holds else "no"
         say(f"{verdict:>10}  {claim.where}: {claim.text}: {claim.here}")
     for path in written:
         note(f"gas: {path} written")

@@ -14,7 +14,8 @@ from typing import Any
 
 from experiments.published import MEASURES, POLICIES, Difference, Measure, Month
 
-__all__ = ["FIGURES_APART", "NOISE", "Cell", "Counts", "cells_of", "count", "difference", "distance", "reasons"]
+__all__ = ["FIGURES_APART", "NOISE", "UNEXPLAINED", "Cell", "Counts", "cells_of", "count", "difference", "distance"]
+__all__ += ["reasons"]
 
 JOBS_APART = 0.02
 """Share by which numbers of jobs may differ before the log is another one."""
@@ -27,6 +28,8 @@ NOISE = 1.0
 
 FIGURES_APART = 5.0
 """Per cent by which our figures may differ from the published ones before that needs a reason."""
+
+UNEXPLAINED = "not explained"
 
 CONFIDENCE = 1.645
 """Standard errors on either side that hold 90% of a normal distribution."""
@@ -134,43 +137,47 @@ def reasons(cell: Cell) -> list[str]:
         return []
     found = []
     if abs(cell.jobs - cell.paper_jobs) > JOBS_APART * cell.paper_jobs:
-        found.append(f"another version of the log: {cell.jobs:,} jobs, the paper's {cell.paper_jobs:,}")
+        found.append(f"another version of the log, {cell.jobs / cell.paper_jobs - 1:+.0%} jobs")
     if abs(cell.load - cell.paper_load) > LOAD_APART:
-        found.append(f"load {cell.load:.3f}, the paper's {cell.paper_load:.3f}")
+        found.append(f"another load, {cell.load - cell.paper_load:+.3f}")
     if not cell.agrees:
-        found += _why_the_sign(cell, cell.ours.percent) or ([] if found else ["the sign is not explained"])
+        found += _why_the_sign(cell, cell.ours.percent) or ([] if found else [f"{UNEXPLAINED}: the sign"])
     if (cell.apart or 0) > FIGURES_APART:
         found += _why_the_figures(cell, cell.ours)
-    return found or [f"not explained: jobs and load are the paper's, figures up to {cell.apart:.0f}% apart"]
+    return found or [f"{UNEXPLAINED}: jobs and load are the paper's, figures up to {cell.apart:.0f}% apart"]
 
 
 def _why_the_figures(cell: Cell, ours: Difference) -> list[str]:
-    """Return which of the paper's figures that are apart from ours lie within what other rules or other days give."""
+    """Return which of the paper's figures that are apart from ours other rules give, or other days might."""
     shown = ",.0f" if cell.measure == "response" else ",.1f"
     by_rules, by_days = [], []
     for policy in POLICIES:
         here, paper = getattr(ours, policy), getattr(cell.paper, policy)
         if abs(here / paper - 1) * 100 <= FIGURES_APART:
             continue
-        tried = [here, *(getattr(other, policy) for other in cell.variants.values())]
-        if min(tried) <= paper <= max(tried):
-            by_rules.append(f"{policy} {min(tried):{shown}} to {max(tried):{shown}}")
+        tried = {name: getattr(other, policy) for name, other in cell.variants.items()}
+        if met := [name for name, one in tried.items() if abs(one / paper - 1) * 100 <= FIGURES_APART]:
+            nearest = min(met, key=lambda name: abs(tried[name] - paper))
+            by_rules.append(f"{_SHORT[policy]} {tried[nearest]:{shown}} with {nearest}")
         elif abs(here - paper) <= cell.scatter.get(policy, 0.0):
-            by_days.append(f"{policy} {here:{shown}} ± {cell.scatter[policy]:{shown}}")
-    found = [f"the paper's figure is what other rules give: {', '.join(by_rules)}"] if by_rules else []
-    return found + ([f"the paper's figure is within the scatter between days: {', '.join(by_days)}"] if by_days else [])
+            by_days.append(f"{_SHORT[policy]} {here:{shown}} ± {cell.scatter[policy]:{shown}}")
+    found = [f"met under other rules: {', '.join(by_rules)}"] if by_rules else []
+    return found + ([f"within the scatter between days: {', '.join(by_days)}"] if by_days else [])
+
+
+_SHORT = {"easy": "EASY", "conservative": "conservative"}
 
 
 def _why_the_sign(cell: Cell, ours: float) -> list[str]:
     found = []
     small = [name for name, percent in (("here", ours), ("in the paper", cell.paper.percent)) if abs(percent) <= NOISE]
     if small:
-        found.append(f"the difference is within {NOISE:g}% {' and '.join(small)}")
-    turned = [f"{other.percent:+.1f}% {name}" for name, other in cell.variants.items() if other.percent * ours <= 0]
+        found.append(f"a difference within {NOISE:g}% {' and '.join(small)}")
+    turned = [f"{name} ({other.percent:+.1f}%)" for name, other in cell.variants.items() if other.percent * ours <= 0]
     if turned:
-        found.append(f"the sign turns: {', '.join(turned)}")
+        found.append(f"the sign turns with {', '.join(turned)}")
     if abs(ours) <= cell.error:
-        found.append(f"not resolved by the month: {ours:+.1f}% ± {cell.error:.1f}% between its days")
+        found.append("not resolved by the days of the month")
     return found
 
 

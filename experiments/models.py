@@ -1,18 +1,24 @@
-"""The workload models of Mu'alem & Feitelson (2001, 3.1): F after Feitelson 1996, J after Jann et al. 1997."""
+"""The workload models of Mu'alem & Feitelson (2001, 3.1): F after Feitelson 1996, J after Jann et al. 1997.
+
+Most constants of model F are not sourced. `CHANGES` are other choices for each of them, one at a time, to see on which
+of them it depends what the study finds.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from workloads import Log
+from workloads.estimates import uniform_factor
 from workloads.feitelson import FeitelsonModel
 from workloads.feitelson import generate as feitelson_log
 from workloads.jann import ctc_model
 from workloads.jann import generate as jann_log
 
-__all__ = ["MOST_REPEATS", "PROCESSORS", "Model", "generate"]
+__all__ = ["CHANGES", "MOST_REPEATS", "PROCESSORS", "Change", "Model", "generate", "generate_changed"]
 
 Model = Literal["F", "J"]
 
@@ -28,6 +34,56 @@ def generate(model: Model, jobs: int, load: float, seed: int) -> Log:
     """Return jobs of a model at a load; those of other loads are the same, arriving at another pace."""
     generator = np.random.default_rng([seed, "FJ".index(model)])
     if model == "F":
-        model_f = FeitelsonModel(most_repeats=MOST_REPEATS)
-        return feitelson_log(jobs, PROCESSORS["F"], generator=generator, model=model_f, load=load)
+        return feitelson_log(jobs, PROCESSORS["F"], generator=generator, model=_MODEL_F, load=load)
     return jann_log(jobs, PROCESSORS["J"], generator=generator, model=ctc_model(), load=load)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another choice for what is not sourced in model F."""
+
+    name: str
+    constants: dict[str, Any] = field(default_factory=dict)
+    """Of `workloads.feitelson.FeitelsonModel`."""
+    processors: int = PROCESSORS["F"]
+    arrivals: Literal["poisson", "uniform-log"] = "poisson"
+    estimate: float = 1.0
+    """Estimates in run times; 1 is what the paper says it took."""
+    spread: bool = False
+    """Whether estimates are uniform between the run time and that, as the paper has them in its section 4.2."""
+
+
+_ONLY_POWERS: Final = {"power_of_two_factor": 1e6}
+
+CHANGES: Final = (
+    Change("as simulated above"),
+    Change("no job is repeated", {"most_repeats": 1}),
+    Change("up to 100 repeats", {"most_repeats": 100}),
+    Change("a day between repeats", {"think_time": 86400.0}),
+    Change("exponential run times, the same for all sizes", {"short_share": 1.0, "short_slope": 0.0}),
+    Change("run times do not depend on sizes", {"short_slope": 0.0}),
+    Change("long jobs 20 times as long as short ones", {"long_mean": 20.0}),
+    Change("sizes harmonic of order 1", {"size_order": 1.0}),
+    Change("sizes harmonic of order 2", {"size_order": 2.0}),
+    Change("powers of two not emphasised", {"power_of_two_factor": 1.0}),
+    Change("nearly all sizes powers of two", _ONLY_POWERS),
+    Change("the same, and no job is repeated", {**_ONLY_POWERS, "most_repeats": 1}),
+    Change("a machine of 512 processors", processors=512),
+    Change("interarrival times uniform in the logarithm", arrivals="uniform-log"),
+    Change("estimates 10% above run times", estimate=1.1),
+    Change("estimates between once and twice the run times", estimate=2.0, spread=True),
+    Change("estimates twice the run times", estimate=2.0),
+)
+
+
+def generate_changed(change: Change, jobs: int, load: float, seed: int) -> Log:
+    """Return jobs of model F with a change; without one, those of `generate`."""
+    model = replace(_MODEL_F, **change.constants)
+    generator = np.random.default_rng([seed, 0])
+    log = feitelson_log(jobs, change.processors, generator=generator, model=model, load=load, arrivals=change.arrivals)
+    if change.spread:
+        return log.with_columns(requested_time=uniform_factor(log.run_time, change.estimate, generator))
+    return log if change.estimate == 1 else log.with_columns(requested_time=np.ceil(log.run_time * change.estimate))
+
+
+_MODEL_F: Final = FeitelsonModel(most_repeats=MOST_REPEATS)

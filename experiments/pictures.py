@@ -22,6 +22,9 @@ _COLOURS: Final = {"easy": "#D55E00", "conservative": "#0072B2"}
 _DASHES: Final = {"easy": "solid", "conservative": (0, (5, 2))}
 _MARKERS: Final = {"easy": "o", "conservative": "s"}
 _NAMES: Final = {"easy": "EASY", "conservative": "conservative"}
+THRESHOLD: Final = 30_000
+"""Seconds; a run whose mean response exceeds this is stopped."""
+
 _TITLES: Final[dict[Model, str]] = {"F": "Model F (Feitelson-96-like)", "J": "Model J (Jann, fitted to CTC)"}
 
 
@@ -65,11 +68,13 @@ def _models(figure: Figure, models: Mapping[Model, Points]) -> None:
     for column, (model, points) in enumerate(models.items()):
         for row, (measure, title) in enumerate((("response", "mean response (s)"), ("slowdown", "bounded slowdown"))):
             here = axes[row, column]
+            here.set_yscale("log", nonpositive="clip")  # the means of a model span two orders of magnitude
             _lines(here, points, measure)
-            here.set_ylim(bottom=0)
+            _log_scale(here, [figures[measure] for _, point in points for figures in map(point.get, _NAMES) if figures])
+            if measure == "response":
+                here.axhline(THRESHOLD, color="0.5", linewidth=0.9, linestyle=":", zorder=1)
             if column == 0:
                 here.set_ylabel(title)
-            here.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
         axes[0, column].set_title(_TITLES[model], fontsize=10)
         axes[1, column].set_xlabel("load")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", frameon=False, ncols=2)
@@ -80,7 +85,7 @@ def _lines(axes: Axes, points: Points, measure: str) -> None:
         known = [(load, point[policy]) for load, point in points]
         axes.errorbar(
             [load for load, _ in known],
-            [_shown(figures, measure) for _, figures in known],
+            [figures[measure] for _, figures in known],
             yerr=[figures.get(f"{measure}_half_width") or 0 for _, figures in known],
             color=_COLOURS[policy],
             linestyle=_DASHES[policy],
@@ -92,7 +97,7 @@ def _lines(axes: Axes, points: Points, measure: str) -> None:
             label=name,
         )
         stopped = [(load, figures[measure]) for load, figures in known if figures["reason"] == "threshold"]
-        if measure != "backfilled" and stopped:
+        if stopped:
             axes.plot(
                 *zip(*stopped, strict=True),
                 linestyle="none",
@@ -105,9 +110,14 @@ def _lines(axes: Axes, points: Points, measure: str) -> None:
     _plain(axes)
 
 
-def _shown(figures: Mapping[str, Any], measure: str) -> float:
-    """Return what is drawn: shares backfilled over the batches that both schemes have, means as each ended."""
-    return float(figures["together"][measure] if measure == "backfilled" else figures[measure])
+def _log_scale(axes: Axes, means: Sequence[float]) -> None:
+    """Show 1, 2 and 5 of each power of ten; intervals may leave the picture, means do not."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    axes.set_ylim(min(means) / 1.6, max(means) * 1.6)
 
 
 def _backfilling(figure: Figure, models: Mapping[Model, Points], traces: Mapping[str, Mapping[str, float]]) -> None:

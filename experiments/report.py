@@ -126,12 +126,13 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 96rem; margin: 2rem auto
 h1 { font-size: 1.7rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
 p, li { max-width: 48rem; } .lead { font-size: 1.1rem; } nav ul { columns: 2; padding-left: 1.2rem; }
 .wide { overflow-x: auto; margin: 1.2rem 0; }
-table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-size: .82rem; font-variant-numeric: tabular-nums; }
 caption { caption-side: top; text-align: left; color: var(--dim); padding-bottom: .4rem; }
-th, td { padding: .2rem .55rem; text-align: right; white-space: nowrap; vertical-align: top; }
-td.left, th.left { text-align: left; } td.left { white-space: normal; min-width: 6rem; }
-td.long { min-width: 20rem; }
-thead th { border-bottom: 1px solid var(--line); } th.group { text-align: center; }
+th, td { padding: .2rem .4rem; text-align: right; white-space: nowrap; vertical-align: top; }
+td.left, th.left { text-align: left; } td.left { white-space: normal; min-width: 4.5rem; }
+td.long { min-width: 15rem; }
+thead th { border-bottom: 1px solid var(--line); white-space: normal; vertical-align: bottom; }
+th.group { text-align: center; }
 tbody tr:nth-child(even) { background: var(--soft); }
 .good { color: var(--good); } .bad { color: var(--bad); font-weight: 600; } .quiet { color: var(--dim); }
 figure { margin: 1.5rem 0; } figure img { max-width: 100%; background: white; } figcaption { color: var(--dim); }

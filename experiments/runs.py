@@ -7,6 +7,7 @@ same jobs. `response` is the mean response time in seconds, `slowdown` the mean 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,28 @@ from numpy.typing import NDArray
 
 from experiments.ledger import Configuration, Result
 from experiments.logs import load_log
-from experiments.models import generate
+from experiments.models import CHANGES, generate, generate_changed
 from experiments.published import MEASURES, POLICIES
 from gas.simulation.batches import Stop, batch_means, stopping, terminations
 from gas.simulation.metrics import JobFigures, Means, job_figures, metrics
 from gas.simulation.months import months
 from gas.simulation.schedule import Policy, Schedule
 from gas.simulation.simulate import simulate
-from workloads import Log, RigidJobs, offered_load, rigid_jobs
+from workloads import Log, RigidJobs, apply_overrun, offered_load, rigid_jobs
 from workloads.selection import months_of
 
-__all__ = ["log_run", "model_run"]
+__all__ = ["changed_run", "log_run", "model_run", "study_run"]
 
 _DAY = 86400
+
+
+def study_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return the figures of any run of the study, so that all of them can share worker processes."""
+    if "change" in configuration:
+        return changed_run(configuration)
+    if "model" in configuration:
+        return model_run(configuration)
+    return log_run(configuration, files=files)
 
 
 def log_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
@@ -36,20 +46,31 @@ def log_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result
     Parameters
     ----------
     configuration
-        ``sha256`` of the log, ``processors``, ``estimates`` ("users", "perfect"), ``order`` and ``overrun``.
+        ``sha256`` of the log, ``processors``, ``estimates`` (see `experiments.logs.Estimates`), ``order`` and
+        ``overrun``.
     files
         Where the log with a hash is.
     """
     log = load_log(Path(files[configuration["sha256"]]), configuration["sha256"])
+    asked = log.requested_time
     if configuration["estimates"] == "perfect":
         log = log.with_columns(requested_time=np.full(len(log), -1))  # then the run time is taken
     jobs = rigid_jobs(log, configuration["processors"])
-    if len(jobs) == 0:
-        return {"jobs": 0, "skipped": dict(jobs.skipped), "load": 0.0, "overall": {}, "months": [], "by_end": []}
-    schedules = {policy: _simulated(jobs, policy, configuration) for policy in POLICIES}
-    return {
+    facts = {
         "jobs": len(jobs),
         "skipped": dict(jobs.skipped),
+        "overruns": int(np.count_nonzero(jobs.run_time > jobs.estimate)),
+        "without_estimate": int(np.count_nonzero(~(asked[jobs.row] > 0))),
+    }
+    if len(jobs) == 0:
+        return facts | {"load": 0.0, "overall": {}, "months": [], "by_end": []}
+    if (
+        configuration["estimates"] == "doubled"
+    ):  # of the same jobs: killed, if at all, at what their users had asked for
+        jobs = apply_overrun(jobs, configuration["overrun"])
+        jobs = replace(jobs, estimate=2 * jobs.estimate)
+    schedules = {policy: _simulated(jobs, policy, configuration) for policy in POLICIES}
+    return facts | {
         "load": offered_load(jobs),
         "overall": {policy: _figures(metrics(schedule)) for policy, schedule in schedules.items()},
         "months": _months(schedules, log),
@@ -172,4 +193,30 @@ def _point(schedule: Schedule, stop: Stop, together: int) -> dict[str, Any]:
             "slowdown": float(figures.bounded_slowdown_unclamped[shared].mean()),
             "backfilled": float(figures.backfilled[shared].mean()),
         },
+    }
+
+
+def changed_run(configuration: Configuration) -> Result:
+    """Return the means of both schemes over the same jobs of model F with a change.
+
+    The first hundredth of the jobs is left out as the warm-up. There is no stopping rule: where one scheme is
+    overloaded before the other, both are still seen over the same jobs.
+
+    Parameters
+    ----------
+    configuration
+        ``change`` (a name of `experiments.models.CHANGES`), ``jobs``, ``load`` and ``seed``.
+    """
+    change = next(change for change in CHANGES if change.name == configuration["change"])
+    jobs = rigid_jobs(generate_changed(change, *(configuration[name] for name in ("jobs", "load", "seed"))))
+    return {policy: _means_after_warm_up(simulate(jobs, policy)) for policy in ("easy", "conservative")}
+
+
+def _means_after_warm_up(schedule: Schedule) -> dict[str, float]:
+    figures = job_figures(schedule)
+    counted = figures.rows >= len(schedule) // 100
+    return {
+        "response": float(figures.response[counted].mean()),
+        "slowdown": float(figures.bounded_slowdown_unclamped[counted].mean()),
+        "backfilled": float(figures.backfilled[counted].mean()),
     }

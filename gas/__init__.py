@@ -11,10 +11,13 @@ and under it, from the bottom: `times`, `errors`, `compiled` (kernels as machine
 asked), `workflows`, `service` (S³ over HTTP), `pictures`, `cli`. Imports point down that list only.
 """
 
-from gas.application import Application
-from gas.availability import AvailabilityList, Frame, read_availability
-from gas.errors import BadInput, GasError, Infeasible, StalePlan, Unreachable
-from gas.planner import Candidate, Limits, Plan, plan
+TYPE_CHECKING = False  # as type checkers know it; typing itself takes a while to import
+
+if TYPE_CHECKING:
+    from gas.application import Application
+    from gas.availability import AvailabilityList, Frame, read_availability
+    from gas.errors import BadInput, GasError, Infeasible, StalePlan, Unreachable
+    from gas.planner import Candidate, Limits, Plan, plan
 
 __all__ = [
     "Application",
@@ -31,3 +34,21 @@ __all__ = [
     "plan",
     "read_availability",
 ]
+
+_HOMES = {
+    "gas.application": ("Application",),
+    "gas.availability": ("AvailabilityList", "Frame", "read_availability"),
+    "gas.errors": ("BadInput", "GasError", "Infeasible", "StalePlan", "Unreachable"),
+    "gas.planner": ("Candidate", "Limits", "Plan", "plan"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for when it is asked for: the command line begins in here, and must be there at once."""
+    from importlib import import_module
+
+    for module, names in _HOMES.items():
+        if name in names:
+            globals()[name] = found = getattr(import_module(module), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

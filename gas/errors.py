@@ -21,7 +21,8 @@ Deciding code raises these; the edges (command line, HTTP) translate them by `ER
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import copyreg
+from typing import Any, NamedTuple
 
 from speedup_models import FieldError, ModelError
 from workloads import LogError
@@ -51,6 +52,11 @@ __all__ = [
 
 class GasError(Exception):
     """An error whose message is meant for a person: the value, the limit and the way out."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are copied, and come over from other processes, by calling their class with their message alone;
+        # some of ours take more than that.
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class BadInput(GasError, ValueError):

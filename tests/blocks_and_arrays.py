@@ -10,7 +10,7 @@ import gas.compiled as compiling
 from gas import profile as arrays
 from gas.compiled import compiled
 from gas.s3 import blocks as in_blocks
-from gas.s3 import holes
+from gas.s3 import holes, lengths
 
 FORMS = {"plain": lambda kernel: kernel, "compiled": compiled}
 
@@ -26,6 +26,7 @@ def make_blocks_small(monkeypatch, width=4, fill=3, ring=16, few=0):
     for module in (in_blocks, holes):
         monkeypatch.setattr(module, "RING", ring)
     monkeypatch.setattr(holes, "_FEW", few)
+    monkeypatch.setattr(lengths, "STAIRS", 2)
 
 
 @cache

@@ -1,29 +1,44 @@
 """Every error that may reach a person has one way out of the program."""
 
+import copy
 import importlib
+import pickle
 import pkgutil
 
 import pytest
 
+import experiments
 import gas
 import speedup_models
 import workloads
+from gas.cli.states import JobFailed
+from gas.endpoints.connection import NoAnswer
+from gas.endpoints.endpoint import InDoubt
 from gas.errors import (
     ERRORS,
     BadInput,
     Conflict,
+    Draining,
+    Forbidden,
     GasError,
     Infeasible,
     Missing,
     NotFound,
     Outcome,
+    OverLimit,
     StalePlan,
     StoreFailed,
+    TooLarge,
+    TooMany,
+    Unauthorized,
     Unreachable,
     outcome_of,
 )
+from gas.service.records import Unknown
 from speedup_models import ConstraintError, FieldError, ModelError
 from workloads import LogError
+from workloads.archive import ArchiveError, ArchiveUnreachable, NotInArchive
+from workloads.log import FIELDS
 
 
 @pytest.mark.parametrize(
@@ -54,19 +69,70 @@ def subclasses(kind):
         yield from subclasses(sub)
 
 
-def test_every_error_that_any_module_defines_has_an_outcome():
-    for package in (gas, speedup_models, workloads):
+PACKAGES = (gas, speedup_models, workloads, experiments)
+
+
+def errors_of_all_modules():
+    """Import every module, and return the public classes of errors that they define."""
+    for package in PACKAGES:
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             if not module.name.endswith((".wrapper", "__main__")):  # programs, not modules
                 importlib.import_module(module.name)
-    own = {
+    names = {package.__name__ for package in PACKAGES}
+    return {
         kind
         for kind in subclasses(Exception)
-        if kind.__module__.split(".")[0] in ("gas", "speedup_models", "workloads") and not kind.__name__.startswith("_")
+        if kind.__module__.split(".")[0] in names and not kind.__name__.startswith("_")
     }
+
+
+def test_every_error_that_any_module_defines_has_an_outcome():
+    own = errors_of_all_modules()
     assert {BadInput, FieldError, ModelError, LogError} <= own
     without = {kind.__qualname__ for kind in own if not any(base in ERRORS for base in kind.__mro__)}
     assert without == set()
+
+
+SAMPLES = [
+    LogError("kth.swf", "'x' is not a number", line=17, at_field=FIELDS[3]),
+    LogError("kth.swf", "is empty"),
+    TooMany("too many requests; wait 1.5 s", 1.5),
+    InDoubt("kth gave no answer", "key-17"),
+    NoAnswer("kth is not there", sent=False),
+    FieldError("lu.toml [speedup] A", "-1.0 is below 1"),
+    *(
+        kind("what is wrong")
+        for kind in (
+            *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError),
+            *(BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, JobFailed, Missing, NotFound, OverLimit),
+            *(StalePlan, StoreFailed, TooLarge, Unauthorized, Unknown, Unreachable),
+        )
+    ),
+]
+"""An error of each class, two of one whose parts may be missing."""
+
+
+def carried_over(error):
+    """Return the error as copies of it and as other processes see it."""
+    yield copy.copy(error)
+    yield copy.deepcopy(error)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        yield pickle.loads(pickle.dumps(error, protocol))
+
+
+@pytest.mark.parametrize("error", SAMPLES, ids=lambda error: type(error).__name__)
+def test_an_error_comes_over_from_another_process_as_it_was(request, error):
+    if type(error) is FieldError:
+        request.applymarker(pytest.mark.xfail(strict=True, raises=TypeError, reason="rebuilt from its message alone"))
+    error.add_note("in the third of five logs")
+    for other in carried_over(error):
+        assert type(other) is type(error)
+        assert other is not error
+        assert (str(other), other.args, vars(other)) == (str(error), error.args, vars(error))
+
+
+def test_no_class_of_errors_is_left_out_above():
+    assert {kind.__name__ for kind in errors_of_all_modules() - {type(sample) for sample in SAMPLES}} == set()
 
 
 def test_the_most_specific_class_decides():

@@ -10,6 +10,7 @@ columns most logs know about ten. It is read, sliced and compared like any other
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -84,6 +85,10 @@ class LogError(ValueError):
         self.problem = problem
         self.line = line
         self.field = at_field.name if at_field else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are copied, and come over from other processes, by calling their class with their message alone.
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)

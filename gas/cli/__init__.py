@@ -2,7 +2,8 @@
 
 Its modules:
 
-    main            the program `gas`: its commands, plug-ins, and how errors end it
+    main            the program `gas`: how it begins, and how errors end it
+    commands        its commands, and plug-ins
     options         what several commands share: endpoints, planning options, job references
     planning        the options of a plan; asking and planning with whoever answers
     plan            plan
@@ -19,9 +20,12 @@ Its modules:
     workload        workload
     generators      the models that workload knows, and what each can be told
     simulate        simulate
+    simulation_table  its tables, and what their policies and columns mean
     audit           audit
     traces          traces list, get
+    selection       which jobs of a log take part, and how densely they arrive
     logs            reading a log that the user named
     progress        a progress bar on standard error
+    printable       text of files made fit for a terminal
     tables          tables and JSON on standard output, notes on standard error
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gas.cli.logs import read_log
-from gas.cli.tables import note, write_text
+from gas.cli.tables import many, note, write_text
 from gas.errors import BadInput
 from speedup_models.fields import nearest
 
@@ -145,7 +145,7 @@ def _jann(request: Request, generator: np.random.Generator) -> Log:
         model = jann.ctc_model()
     if "save-model" in own:
         write_text(own["save-model"], model.to_toml())
-        note(f"{own['save-model']}: written, {len(model.ranges)} ranges of sizes")
+        note(f"{own['save-model']}: written, {many(len(model.ranges), 'range')} of sizes")
     return jann.generate(request.jobs, request.processors, generator=generator, model=model, load=request.load)
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gas.cli.logs import read_log
+from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log
 from gas.cli.progress import progress
-from gas.cli.selection import First, From, Lenient, Month, Until, selected
-from gas.cli.tables import note, print_json, print_table, say
-from gas.errors import BadInput, Missing
+from gas.cli.selection import First, From, Lenient, Month, ScaleLoad, Until, check_load, scaled, selected
+from gas.cli.simulation_table import show_results
+from gas.cli.tables import many, note, print_json
+from gas.errors import BadInput, Missing, outcome_of
 from gas.simulation.schedule import POLICIES, Order, Policy
 from speedup_models.fields import nearest
 from workloads import Overrun
@@ -25,42 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["chosen_policies", "file_of", "simulate_command"]
 
 _SCHEDULES = (".swf", ".swf.gz", ".csv", ".csv.gz")
-
-
-class _Figure(NamedTuple):
-    """A column of the tables."""
-
-    title: str
-    key: str
-    shown: Callable[[float], str]
-    better: int
-    """-1 where less is better, 1 where more is, 0 where neither."""
-
-
-def _seconds(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _ratio(value: float) -> str:
-    return f"{value:,.2f}"
-
-
-def _share(value: float) -> str:
-    return f"{value:.1%}"
-
-
-_OF_JOBS = (
-    _Figure("wait (s)", "mean_wait", _seconds, -1),
-    _Figure("response (s)", "mean_response", _seconds, -1),
-    _Figure("slowdown", "mean_slowdown", _ratio, -1),
-    _Figure("bounded", "mean_bounded_slowdown", _ratio, -1),
-    _Figure("unclamped", "mean_bounded_slowdown_unclamped", _ratio, -1),
-    _Figure("backfilled", "backfilled", _share, 0),
-)
-_OF_MACHINE = (
-    _Figure("utilization", "utilization", _share, 1),
-    _Figure("capacity lost", "loss_of_capacity", _share, -1),
-)
 
 
 def _known_policies(incomplete: str) -> list[str]:
@@ -83,7 +51,9 @@ def simulate_command(
     ] = None,
     processors: Annotated[
         int | None,
-        typer.Option("--processors", "-p", min=1, max=2**31 - 1, help="Size of the machine (default: the log's)."),
+        typer.Option(
+            "--processors", "-p", min=1, max=LARGEST_MACHINE, help="Size of the machine (default: the log's)."
+        ),
     ] = None,
     order: Annotated[Order, typer.Option("--order", help="How events of one second are handled.")] = "instant",
     overrun: Annotated[
@@ -93,15 +63,18 @@ def simulate_command(
     since: From = None,
     until: Until = None,
     first: First = None,
-    scale_load: Annotated[
-        float | None,
-        typer.Option("--scale-load", metavar="L", help="Let jobs arrive faster or slower, so that they offer load L."),
-    ] = None,
+    scale_load: ScaleLoad = None,
     lenient: Lenient = False,
     months: Annotated[bool, typer.Option("--months", help="Also by the month of submission.")] = False,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the schedule, .swf or .csv; {policy} is replaced."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the schedule, .swf or .csv (also .gz); {policy} is replaced. - is "
+            "SWF on standard output, the table goes to standard error then.",
+        ),
     ] = None,
     plot: Annotated[
         str | None,
@@ -112,35 +85,86 @@ def simulate_command(
     """Simulate the jobs of logs under scheduling policies.
 
     Several policies make a table in which the best of each column has a star. Several logs are simulated one after
-    the other; {trace} in the name of a file is the log's name.
+    the other; {trace} in the name of a file is the log's name. A log that cannot be used is told and left out.
     """
     policies = chosen_policies(policy or ["s3"])
+    check_load(scale_load)
     if traces.count("-") > 1:
         raise BadInput("-: standard input can be read only once")
+    if output == "-" and as_json:
+        raise BadInput("-o - and --json: would mix on standard output; write the schedule to a file")
     outputs = _files(output, "--output", traces, policies, _SCHEDULES)
     plots = _files(plot, "--plot", traces, policies, _picture_suffixes() if plot else (), together=True)
-    results: list[dict[str, Any]] = []
+    check_readable(traces)
+    asked = _Asked(order, overrun, processors, month, since, until, first, scale_load, lenient)
+    logs: list[list[dict[str, Any]]] = []
+    failed: list[dict[str, str]] = []
+    code = 0
     with _one_bar(len(traces) * len(policies)) as bar_of:
-        for trace in traces:
-            log = selected(read_log(trace, lenient=lenient), month, since, until, first)
-            jobs = _jobs(log, processors, scale_load)
-            schedules = []
-            for chosen in policies:
-                schedule = _simulated(jobs, chosen, order, overrun, bar_of(len(results)))
-                results.append(_result(schedule, log, months))
-                if output:
-                    _write(schedule, log, outputs[trace, chosen])
+        for number, trace in enumerate(traces):
+            try:
+                log, jobs, facts = _prepared(trace, asked)
+                results: list[dict[str, Any]] = []
+                schedules = []
+                for i, chosen in enumerate(policies):
+                    schedule = _simulated(jobs, chosen, order, overrun, bar_of(number * len(policies) + i))
+                    results.append(_result(schedule, log, months, facts, asked.command(trace, chosen, jobs.machine)))
+                    if len(results) == 1:
+                        logs.append(results)
+                    if output:
+                        _write(schedule, log, outputs[trace, chosen])
+                    if plot:
+                        schedules.append(schedule)
                 if plot:
-                    schedules.append(schedule)
-            if plot:
-                _draw(schedules, log, [plots[trace, chosen] for chosen in policies])
-    if as_json:
-        print_json({"schema": "gas.simulation/1", "results": results})
-        return
-    for i, name in enumerate(dict.fromkeys(result["trace"] for result in results)):
-        if i:
-            say()
-        _show([result for result in results if result["trace"] == name], months)
+                    _draw(schedules, log, [plots[trace, chosen] for chosen in policies])
+            except Exception as error:
+                outcome = outcome_of(error)
+                if outcome is None:
+                    raise
+                note(f"gas: {' '.join(str(error).split())}")
+                failed.append({"path": trace, "error": str(error)})
+                code = code or outcome.exit_code
+    if logs:
+        if as_json:
+            print_json({"schema": "gas.simulation/1", "results": [one for of in logs for one in of], "failed": failed})
+        else:
+            show_results(logs, months, sys.stderr if output == "-" else sys.stdout)
+    if code:
+        raise typer.Exit(code)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The options that shape a simulation, beside policy and log."""
+
+    order: Order
+    overrun: Overrun
+    processors: int | None
+    month: list[str] | None
+    since: str | None
+    until: str | None
+    first: int | None
+    scale_load: float | None
+    lenient: bool
+
+    def document(self) -> dict[str, Any]:
+        """Return what of this a result does not hold by itself."""
+        return {
+            "selection": {"month": self.month or None, "from": self.since, "until": self.until, "first": self.first},
+            "lenient": self.lenient,
+            "scale_load": self.scale_load,
+        }
+
+    def command(self, trace: str, policy: Policy, machine: int) -> str:
+        """Return the command line that gives a result again."""
+        words = ["gas", "simulate", trace, "--policy", policy, "--processors", str(machine)]
+        words += ["--order", self.order, "--overrun", self.overrun]
+        for each in self.month or []:
+            words += ["--month", each]
+        given = {"--from": self.since, "--until": self.until, "--first": self.first, "--scale-load": self.scale_load}
+        for option, value in given.items():
+            words += [] if value is None else [option, str(value)]
+        return shlex.join([*words, *(["--lenient"] if self.lenient else [])])
 
 
 def chosen_policies(texts: Sequence[str]) -> list[Policy]:
@@ -191,6 +215,13 @@ def _files(
     """
     if template is None:
         return {}
+    if template == "-" and not together:
+        if len(traces) * len(policies) > 1:
+            raise BadInput(
+                f"{option} -: standard output takes one schedule, and there are {len(traces) * len(policies)}; write "
+                "them to files, {trace} and {policy} in a name are replaced"
+            )
+        return {(traces[0], policies[0]): "-"}
     if not template.lower().endswith(suffixes):
         raise BadInput(f"{option} {template}: the name must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}")
     files = {(trace, policy): file_of(template, trace, policy) for trace in traces for policy in policies}
@@ -225,7 +256,8 @@ def _write(schedule: Schedule, log: Log, file: str) -> None:
     from gas.simulation.files import write_schedule
 
     write_schedule(schedule, log, file)
-    note(f"gas: {file} written")
+    if file != "-":
+        note(f"gas: {file} written")
 
 
 def _draw(schedules: Sequence[Schedule], log: Log, files: Sequence[str]) -> None:
@@ -233,7 +265,8 @@ def _draw(schedules: Sequence[Schedule], log: Log, files: Sequence[str]) -> None
     from gas.pictures.simulation import draw_simulation
 
     for file in dict.fromkeys(files):
-        draw_simulation([one for one, its in zip(schedules, files, strict=True) if its == file], file, log=log)
+        shown = [one for one, its in zip(schedules, files, strict=True) if its == file]
+        draw_simulation(shown, file, log=log, beside=schedules)
         note(f"gas: {file} written")
 
 
@@ -244,20 +277,47 @@ def _one_bar(runs: int) -> Iterator[Callable[[int], Callable[[float], None]]]:
         yield lambda number: lambda share: show((number + share) / runs)
 
 
-def _jobs(log: Log, processors: int | None, scale_load: float | None) -> RigidJobs:
-    from workloads import rigid_jobs, scale_to_load
+def _prepared(trace: str, asked: _Asked) -> tuple[Log, RigidJobs, dict[str, Any]]:
+    """Return a log as far as it takes part, its jobs, and what there is to say of them (which is told, too)."""
+    import numpy as np
 
-    jobs = rigid_jobs(log, processors)
+    from workloads import offered_load, rigid_jobs
+
+    whole = read_log(trace, lenient=asked.lenient)
+    log = selected(whole, asked.month, asked.since, asked.until, asked.first)
+    jobs = rigid_jobs(log, machine_of(log, asked.processors))
     for reason, count in jobs.skipped.items():
-        note(f"gas: {log.name}: {count:,} of {len(log):,} jobs left out: {reason}")
+        note(f"gas: {log.name}: {count:,} of {many(len(log), 'job')} left out: {reason}")
     if len(jobs) == 0:
-        raise BadInput(f"{log.name}: none of its {len(log):,} jobs can run on {jobs.machine:,} processors")
-    if scale_load is not None:
-        try:
-            jobs = scale_to_load(jobs, scale_load)
-        except ValueError as error:
-            raise BadInput(f"--scale-load: {error}") from None
-    return jobs
+        which = "its one job cannot" if len(log) == 1 else f"none of its {len(log):,} jobs can"
+        raise BadInput(f"{log.name}: {which} run on {many(jobs.machine, 'processor')}")
+    factor = None
+    if asked.scale_load is not None:
+        jobs, before, factor = scaled(jobs, asked.scale_load)
+        scaling = f"Load scaled from {before:.6g} to {asked.scale_load:.12g}"
+        log = log.with_header(log.header.with_note(f"{scaling}: interarrival times multiplied by {factor:.12g}"))
+    unknown = int(np.count_nonzero(~(log.requested_time[jobs.row] > 0)))
+    if unknown:
+        has, its = ("has", "its run time stands") if unknown == 1 else ("have", "their run times stand")
+        note(f"gas: {log.name}: {unknown:,} of {many(len(jobs), 'job')} {has} no estimate; {its} in for it")
+    longer = int(np.count_nonzero(jobs.run_time > jobs.estimate))
+    if longer:
+        what = {
+            "kill": "cut there (--overrun extend gives them time)",
+            "extend": "it is raised to the run time (--overrun kill cuts them)",
+        }[asked.overrun]
+        note(f"gas: {log.name}: {longer:,} of {many(len(jobs), 'job')} ran longer than estimated: {what}")
+    facts = {
+        "path": trace,
+        **asked.document(),
+        "interarrival_factor": factor,
+        "load": offered_load(jobs),
+        "malformed": sum(whole.skipped.values()),
+        "left_out": dict(jobs.skipped),
+        "without_estimate": unknown,
+        "longer_than_estimate": longer,
+    }
+    return log, jobs, facts
 
 
 def _simulated(
@@ -274,7 +334,7 @@ def _simulated(
     return simulate(jobs, policy, order=order, overrun=overrun, progress=show)
 
 
-def _result(schedule: Schedule, log: Log, months: bool) -> dict[str, Any]:
+def _result(schedule: Schedule, log: Log, months: bool, facts: Mapping[str, Any], command: str) -> dict[str, Any]:
     from gas.simulation.metrics import document
 
     by_month: list[dict[str, Any]] = []
@@ -282,44 +342,4 @@ def _result(schedule: Schedule, log: Log, months: bool) -> dict[str, Any]:
         from gas.simulation.months import month_documents
 
         by_month = month_documents(schedule, log.epoch)
-    return {"trace": log.name, **document(schedule, by_month)}
-
-
-def _show(results: Sequence[dict[str, Any]], months: bool) -> None:
-    one = results[0]
-    left_out = f", {one['skipped']:,} left out" if one["skipped"] else ""
-    short = f" ({one['zero_length']:,} of length 0, not in slowdown)" if one["zero_length"] else ""
-    say(
-        f"{one['trace']}: {one['jobs']:,} jobs{short}{left_out}, {one['processors']:,} processors; "
-        f"order {one['order']}, overrun {one['overrun']}"
-    )
-    figures = (*_OF_JOBS, *_OF_MACHINE)
-    rows = [[result["policy"], *cells] for result, cells in zip(results, _cells(results, figures), strict=True)]
-    print_table(["policy", *(figure.title for figure in figures)], rows, left=["policy"])
-    if not months:
-        return
-    rows = []
-    for number, month in enumerate(one["months"]):
-        here = [result["months"][number] for result in results]
-        for i, (result, cells) in enumerate(zip(results, _cells(here, _OF_JOBS), strict=True)):
-            first = [month["month"], f"{month['jobs']:,}", f"{month['load']:.3f}"] if i == 0 else ["", "", ""]
-            rows.append([*first, result["policy"], *cells])
-    say()
-    print_table(
-        ["month", "jobs", "load", "policy", *(figure.title for figure in _OF_JOBS)], rows, left=["month", "policy"]
-    )
-
-
-def _cells(results: Sequence[dict[str, Any]], figures: Sequence[_Figure]) -> list[list[str]]:
-    """Return the cells of a table, a row for each result; the best of each column has a star if one is better."""
-    rows: list[list[str]] = [[] for _ in results]
-    for figure in figures:
-        values = [result[figure.key] for result in results]
-        texts = ["-" if value is None else figure.shown(value) for value in values]
-        known = [value for value in values if value is not None]
-        best = ""
-        if figure.better and known and len(set(texts)) > 1:  # differences that are not shown are none
-            best = figure.shown(max(known) if figure.better > 0 else min(known))
-        for row, text in zip(rows, texts, strict=True):
-            row.append(text + ("*" if text == best else " ") if best else text)
-    return rows
+    return {"trace": log.name, **document(schedule, by_month), **facts, "command": command}

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gas.cli.printable import printable
 from gas.errors import BadInput
+from workloads.whole_file import whole_file
 
-__all__ = ["note", "picture_width", "print_json", "print_table", "say", "wants_ascii", "wants_colour", "write_text"]
+__all__ = [
+    "many",
+    "note",
+    "picture_width",
+    "print_json",
+    "print_table",
+    "say",
+    "wants_ascii",
+    "wants_colour",
+    "write_text",
+]
+
+_FREE_WIDTH = 200  # of tables that go to a file or a pipe
+_RAW = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What JSON allows in a string and a terminal obeys, or no encoding has."""
 
 
 def say(text: str = "") -> None:
@@ -25,25 +43,119 @@ def say(text: str = "") -> None:
 
 def note(text: str) -> None:
     """Print a line that is not part of the result."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def many(count: int, thing: str) -> str:
+    """Return a number and what is counted: 1 job, 1,200 jobs."""
+    return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
 def print_json(document: Any) -> None:
     """Print one JSON object."""
-    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), flush=True)
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    print(_RAW.sub(lambda found: f"\\u{ord(found.group()):04x}", text), flush=True)
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, best: int | None = None, left: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    best: int | None = None,
+    left: Sequence[str] = (),
+    whole: Sequence[str] = (),
+    to: TextIO | None = None,
 ) -> None:
-    """Print a table; columns are aligned right but those named in `left`, and the row `best` stands out."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    """Print a table; columns are aligned right but those named in `left`, and the row `best` stands out.
+
+    Parameters
+    ----------
+    columns
+        Titles. A line break in one is where it may be broken; where there is room, it is a blank, or nothing if a
+        hyphen stands before it.
+    whole
+        Columns that say what a row is. If there are any, nothing in the table is cut: in a narrow terminal titles are
+        broken, then blanks are saved and cells broken at blanks, and what still has no room follows in a table of its
+        own in which these columns come again. ``$COLUMNS`` limits such a table wherever it goes.
+    to
+        Standard output if None.
+    """
+    out = to or sys.stdout
+    cells = [[printable(cell) for cell in row] for row in rows]
+    if not whole:
+        wide = Console(file=out).width if out.isatty() else _FREE_WIDTH
+        _print(out, wide, [_Column.flat(title, left) for title in columns], cells, best)
+        return
+    for number, (wide, gap, block) in enumerate(_blocks(columns, cells, left, whole, _width(out))):
+        if number:
+            print(file=out)
+        _print(out, wide, list(block.values()), [[row[i] for i in block] for row in cells], best, gap)
+
+
+class _Column(NamedTuple):
+    title: str
+    left: bool
+    breaks: bool
+    """Whether its cells may be broken at blanks."""
+
+    @classmethod
+    def flat(cls, title: str, left: Sequence[str]) -> _Column:
+        return cls(title.replace("-\n", "").replace("\n", " "), title in left, title in left)
+
+    def needs(self, cells: Iterable[str]) -> int:
+        """Return the least width with nothing cut."""
+        lines = [*self.title.split("\n"), *cells]
+        return max(
+            map(cell_len, (word for line in lines for word in line.split()) if self.breaks else lines), default=0
+        )
+
+
+_Block = dict[int, _Column]
+
+
+def _blocks(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str], whole: Sequence[str], width: int
+) -> list[tuple[int, int, _Block]]:
+    """Return the tables into which a table is divided: width, blanks between columns and columns of each."""
+    flat = {i: _Column.flat(title, left)._replace(breaks=False) for i, title in enumerate(titles)}
+    broken = {i: column._replace(title=titles[i]) for i, column in flat.items()}
+    keys = [i for i, title in enumerate(titles) if title in whole]
+    squeezed = {i: column._replace(breaks=column.left and i not in keys) for i, column in broken.items()}
+
+    def needs(block: _Block, gap: int) -> int:
+        return sum(column.needs(row[i] for row in rows) + gap for i, column in block.items()) - gap
+
+    for block, gap in ((flat, 2), (broken, 2), (squeezed, 1)):
+        if needs(block, gap) <= width:
+            return [(width, gap, block)]
+    found: list[_Block] = [{}]
+    for i in (i for i in squeezed if i not in keys):
+        more = {k: column for k, column in squeezed.items() if k in (*keys, *found[-1], i)}
+        if found[-1] and needs(more, 2) > width:
+            found.append({k: column for k, column in squeezed.items() if k in (*keys, i)})
+        else:
+            found[-1] = more
+    return [(max(width, needs(block, 2)), 2, block) for block in found]
+
+
+def _print(
+    out: TextIO, width: int, columns: Sequence[_Column], rows: Sequence[Sequence[str]], best: int | None, gap: int = 2
+) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column, justify="left" if column in left else "right", no_wrap=column not in left)
+        justify: Literal["left", "right"] = "left" if column.left else "right"
+        table.add_column(Text(column.title), justify=justify, no_wrap=not column.breaks, vertical="top")
     for i, row in enumerate(rows):
-        table.add_row(*(Text(cell) for cell in row), style="bold green" if i == best else None)
-    wide = None if sys.stdout.isatty() else 200
-    Console(width=wide, highlight=False, soft_wrap=False).print(table)
+        table.add_row(*map(Text, row), style="bold green" if i == best else None)
+    Console(file=out, width=width, highlight=False, soft_wrap=False).print(table)
+
+
+def _width(out: TextIO) -> int:
+    """Return how wide a table may be: $COLUMNS where it is set, else what the terminal has."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given) > 0:
+        return int(given)
+    return Console(file=out).width if out.isatty() else _FREE_WIDTH
 
 
 def wants_colour() -> bool:
@@ -64,7 +176,7 @@ def picture_width() -> int:
 def write_text(path: str, text: str) -> None:
     """Write a file that the user named."""
     try:
-        with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123  # may be /dev/stdout
-            file.write(text)
+        with whole_file(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror}") from None

@@ -69,7 +69,7 @@ def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None
         )
         return
     print_table(
-        ["name", "machine", "processors", "jobs", "submitted", "estimates", "checksum", "here"],
+        ["name", "machine", "pro-\nces-\nsors", "jobs", "submitted", "esti-\nmates", "check-\nsum", "here"],
         [
             (
                 log.name,
@@ -83,7 +83,8 @@ def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None
             )
             for log in LOGS
         ],
-        left=("name", "machine", "submitted", "checksum", "here"),
+        left=("name", "machine", "submitted", "check-\nsum", "here"),
+        whole=("name",),
     )
     note(f"in {folder}; gas traces get NAME fetches one")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 
 from gas.cli.generators import Request, check_model, generated
 from gas.cli.logs import read_log
-from gas.cli.tables import note, print_json
+from gas.cli.tables import many, note, print_json
 from gas.errors import BadInput
 from gas.times import duration_text
 
@@ -134,10 +134,21 @@ def _not_over(outputs: dict[str, str | None], inputs: list[str | None]) -> None:
 
 
 def _write(log: Log, output: str) -> None:
-    from workloads import write_swf
+    import gzip
 
-    try:
+    from workloads import write_swf
+    from workloads.whole_file import whole_file
+
+    if output == "-":
         write_swf(log, output)
+        return
+    try:
+        with whole_file(output) as file:
+            if output.endswith(".gz"):
+                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packer:
+                    write_swf(log, cast(BinaryIO, packer))
+            else:
+                write_swf(log, file)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -170,7 +181,7 @@ def _summary(log: Log, request: Request) -> dict[str, Any]:
 
 def _tell(summary: dict[str, Any]) -> None:
     note(
-        f"{summary['model']}: {summary['jobs']:,} jobs for {summary['processors']:,} processors over "
+        f"{summary['model']}: {many(summary['jobs'], 'job')} for {many(summary['processors'], 'processor')} over "
         f"{duration_text(summary['span'])}, load {summary['load']:.3f}"
     )
     note(

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gas.errors import BadInput, Missing
-from gas.simulation.schedule import Schedule
+from gas.simulation.schedule import Policy, Schedule
 from workloads import Log
+from workloads.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -28,10 +29,10 @@ __all__ = [
     "add_foot",
     "add_heading",
     "legend_below",
-    "line_styles",
     "one_line",
     "policy_handles",
     "policy_labels",
+    "policy_styles",
     "rules_text",
     "tidy",
     "write_figure",
@@ -46,16 +47,20 @@ Dashes = tuple[float, Sequence[float]]
 
 _SOLID: Dashes = (0, ())
 
-_LINES: tuple[tuple[str, Dashes], ...] = (
-    ("#0072B2", _SOLID),
-    ("#D55E00", (0, (5, 1.5))),
-    ("#009E73", (0, (2, 1))),
-    ("#CC79A7", (0, (6, 1.5, 1, 1.5))),
-    ("#E69F00", _SOLID),
-    ("#56B4E9", (0, (5, 1.5))),
-    ("#222222", (0, (1, 1))),
-)
-"""Colour and dashes of each policy's line, by its place; Okabe and Ito's palette, apart for every kind of vision."""
+_LINES: dict[Policy | None, tuple[str, Dashes]] = {
+    "fcfs": ("#222222", (0, (1, 1))),
+    "easy": ("#D55E00", (0, (5, 1.5))),
+    "conservative": ("#009E73", (0, (2, 1))),
+    "s3": ("#0072B2", _SOLID),
+    "s3-1999": ("#56B4E9", (0, (5, 1.5))),
+    "conservative-replan": ("#CC79A7", (0, (6, 1.5, 1, 1.5))),
+    "conservative-static": ("#E69F00", _SOLID),
+    None: ("#7A7A7A", _SOLID),
+}
+"""Colour and dashes of each policy's line in all pictures; Okabe and Ito's palette, apart for every kind of vision."""
+
+_AGAIN: tuple[Dashes, ...] = ((0, (1, 2.5)), (0, (8, 3)), (0, (3, 1, 1, 1, 1, 1)))
+"""Dashes of further schedules of a policy that has a line already."""
 
 _STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib
@@ -109,7 +114,8 @@ def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
             ax.set_position((left, bottom, width, height))
         figure.savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
     try:
-        file.write_bytes(buffer.getvalue())
+        with whole_file(file) as opened:
+            opened.write(buffer.getvalue())
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -118,15 +124,16 @@ def add_heading(figure: Figure, log: Log, schedules: Sequence[Schedule]) -> None
     """Write above a figure which log it shows, on which machine, and by which rules."""
     one = schedules[0]
     name = one_line(log.name.removesuffix(".gz").removesuffix(".swf"), 45)
-    heading = f"{name}: {len(one):,} jobs, {one.jobs.machine:,} processors"
+    jobs, processors = len(one), one.jobs.machine
+    heading = f"{name}: {jobs:,} job{'s'[: jobs != 1]}, {processors:,} processor{'s'[: processors != 1]}"
     figure.suptitle(heading, x=0.012, ha="left", fontsize=13, fontweight="bold", parse_math=False)
 
 
-def add_foot(figure: Figure, log: Log, schedules: Sequence[Schedule]) -> None:
-    """Write below a figure the rules of its schedules, where the log comes from and whom to thank for it."""
+def add_foot(figure: Figure, log: Log, schedules: Sequence[Schedule], *, remark: str = "") -> None:
+    """Write below a figure the rules of its schedules, a remark, where the log comes from and whom to thank for it."""
     where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)
     thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
-    parts = [rules_text(schedules), where and f"log: {where}", thanks and f"acknowledgement: {thanks}"]
+    parts = [rules_text(schedules), remark, where and f"log: {where}", thanks and f"acknowledgement: {thanks}"]
     lines = textwrap.wrap(" · ".join(part for part in parts if part), _FOOT_WIDTH)
     figure.supxlabel("\n".join(lines), x=0.012, ha="left", fontsize=7.5, color=GREY, parse_math=False)
 
@@ -157,19 +164,27 @@ def policy_labels(schedules: Sequence[Schedule]) -> list[str]:
     ]
 
 
-def policy_handles(labels: Sequence[str]) -> list[Artist]:
+def policy_handles(schedules: Sequence[Schedule]) -> list[Artist]:
     """Return the lines of a legend of policies."""
     from matplotlib.lines import Line2D
 
     return [
         Line2D([], [], color=colour, linestyle=dashes, linewidth=1.8, label=one_line(label, 40))
-        for label, (colour, dashes) in zip(labels, line_styles(len(labels)), strict=True)
+        for label, (colour, dashes) in zip(policy_labels(schedules), policy_styles(schedules), strict=True)
     ]
 
 
-def line_styles(count: int) -> list[tuple[str, Dashes]]:
-    """Return the colour and dashes of so many lines."""
-    return [_LINES[i % len(_LINES)] for i in range(count)]
+def policy_styles(schedules: Sequence[Schedule]) -> list[tuple[str, Dashes]]:
+    """Return the colour and dashes of each schedule's line: its policy's, whichever others there are.
+
+    Further schedules of the same policy have its colour and other dashes.
+    """
+    styles = []
+    for i, one in enumerate(schedules):
+        colour, dashes = _LINES[one.policy]
+        before = sum(other.policy == one.policy for other in schedules[:i])
+        styles.append((colour, _AGAIN[(before - 1) % len(_AGAIN)] if before else dashes))
+    return styles
 
 
 def legend_below(ax: Axes, handles: Sequence[Artist], *, columns: int, handlelength: float) -> None:

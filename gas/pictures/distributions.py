@@ -19,9 +19,8 @@ from gas.pictures.canvas import (
     add_foot,
     add_heading,
     legend_below,
-    line_styles,
     policy_handles,
-    policy_labels,
+    policy_styles,
     tidy,
     write_figure,
 )
@@ -89,7 +88,7 @@ def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> 
         is_time = name != "bounded_slowdown"
         largest = 10.0
         means = []
-        for one, (colour, dashes) in zip(figures, line_styles(len(figures)), strict=True):
+        for one, (colour, dashes) in zip(figures, policy_styles(schedules), strict=True):
             values = getattr(one, name)
             if not len(values):
                 continue
@@ -109,7 +108,14 @@ def distribution_panels(axes: Sequence[Axes], schedules: Sequence[Schedule]) -> 
         tidy(ax)
         for place, (text, colour) in enumerate(reversed(means)):
             ax.text(
-                0.97, 0.05 + 0.085 * place, f"mean {text}", color=colour, fontsize=8, ha="right", transform=ax.transAxes
+                0.97,
+                0.05 + 0.085 * place,
+                f"mean {text}",
+                color=colour,
+                fontsize=8,
+                ha="right",
+                transform=ax.transAxes,
+                bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 1},  # curves may pass below
             )
     axes[0].set_ylabel("share of jobs")
 
@@ -132,6 +138,6 @@ def _figure(schedules: Sequence[Schedule], log: Log) -> Figure:
     axes = list(figure.subplots(1, 3, sharey=True))
     add_heading(figure, log, schedules)
     distribution_panels(axes, schedules)
-    legend_below(axes[1], policy_handles(policy_labels(schedules)), columns=5, handlelength=3)
+    legend_below(axes[1], policy_handles(schedules), columns=5, handlelength=3)
     add_foot(figure, log, schedules)
     return figure

@@ -20,9 +20,8 @@ from gas.pictures.canvas import (
     add_foot,
     add_heading,
     legend_below,
-    line_styles,
     policy_handles,
-    policy_labels,
+    policy_styles,
     tidy,
     write_figure,
 )
@@ -115,7 +114,7 @@ def machine_use_panels(
     by = f" (means over {duration_text(column).removesuffix('00m').removesuffix('00h')})" if column else ""
     titles = (f"free processors{by}", f"jobs in the queue{by}", f"queued work, hours of the whole machine{by}")
     for ax, title, name in zip(axes, titles, ("free", "waiting", "queued_work"), strict=True):
-        for line, (colour, dashes) in zip(lines, line_styles(len(lines)), strict=True):
+        for line, (colour, dashes) in zip(lines, policy_styles(schedules), strict=True):
             scale, before = (machine * 3600.0, 0.0) if name == "queued_work" else (1.0, 0.0)
             if name == "free":
                 before = float(machine)
@@ -152,6 +151,6 @@ def _figure(schedules: Sequence[Schedule], log: Log, window: tuple[int, int]) ->
     axes = list(figure.subplots(3, 1, sharex=True))
     add_heading(figure, log, schedules)
     machine_use_panels(axes, schedules, window, log.epoch)
-    legend_below(axes[-1], policy_handles(policy_labels(schedules)), columns=5, handlelength=3)
+    legend_below(axes[-1], policy_handles(schedules), columns=5, handlelength=3)
     add_foot(figure, log, schedules)
     return figure

@@ -30,12 +30,17 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_CHARTS", "draw_simulation"]
 
-MOST_CHARTS = 3
-"""Of more schedules than these only the first get a Gantt chart."""
+MOST_CHARTS = 7
+"""Of more schedules than these only the first get a Gantt chart, and the picture says which do not."""
 
 
 def draw_simulation(
-    schedules: Sequence[Schedule], path: str | Path, *, log: Log, window: tuple[int, int] | None = None
+    schedules: Sequence[Schedule],
+    path: str | Path,
+    *,
+    log: Log,
+    window: tuple[int, int] | None = None,
+    beside: Sequence[Schedule] = (),
 ) -> None:
     """Draw schedules of one log into a PNG, SVG or PDF file.
 
@@ -49,6 +54,9 @@ def draw_simulation(
     window
         First and last second of the log to show over time. None: the Gantt charts show the week in which most work
         was queued under the first schedule, the machine is shown from the first submission to the last finish.
+    beside
+        Schedules in pictures that this one is to be laid beside: stretches of time and colours of users are chosen as
+        for one picture of all these.
 
     Raises
     ------
@@ -66,22 +74,23 @@ def draw_simulation(
         raise BadInput(f"schedules of {texts} cannot share a picture; draw each by itself")
     if window:
         check_window(window)
-    write_figure(lambda: _figure(schedules, log, window), path)
+    write_figure(lambda: _figure(schedules, log, window, beside or schedules), path)
 
 
-def _figure(schedules: Sequence[Schedule], log: Log, window: tuple[int, int] | None) -> Figure:
+def _figure(
+    schedules: Sequence[Schedule], log: Log, window: tuple[int, int] | None, beside: Sequence[Schedule]
+) -> Figure:
     from matplotlib.figure import Figure
 
-    charts = schedules[:MOST_CHARTS]
-    close = window or queue_window(schedules[0])
-    far = window or whole_window(schedules)
-    labels = policy_labels(schedules)
-    heights = [2.3 * len(charts) + 0.8, 4.4, 2.5]
+    charts, labels = schedules[:MOST_CHARTS], policy_labels(schedules)
+    close = window or queue_window(beside[0])
+    far = window or whole_window(beside)
+    heights = [(2.3 if len(charts) <= 3 else 1.8) * len(charts) + 0.8, 4.4, 2.5]
     figure = Figure(figsize=(11, sum(heights) + 1.1), layout="constrained", facecolor="white")
     grid = figure.add_gridspec(3, 1, height_ratios=heights)
     add_heading(figure, log, schedules)
 
-    users = gantt_users(charts, close)
+    users = gantt_users(beside, close)
     axes: list[Axes] = list(grid[0].subgridspec(len(charts), 1).subplots(squeeze=False)[:, 0])
     for ax, one, label in zip(axes, charts, labels, strict=False):
         gantt_panel(ax, one, close, users, log.epoch, labels=ax is axes[-1])
@@ -93,9 +102,10 @@ def _figure(schedules: Sequence[Schedule], log: Log, window: tuple[int, int] | N
     if close != far:
         for ax in axes:
             ax.axvspan(*close, color=GREY, alpha=0.15, linewidth=0, zorder=0)
-    legend_below(axes[-1], policy_handles(labels), columns=7, handlelength=3)
+    legend_below(axes[-1], policy_handles(schedules), columns=7, handlelength=3)
 
     axes = list(grid[2].subgridspec(1, 3).subplots(sharey=True, squeeze=False)[0])
     distribution_panels(axes, schedules)
-    add_foot(figure, log, schedules)
+    left_out = ", ".join(one_line(label, 40) for label in labels[MOST_CHARTS:])
+    add_foot(figure, log, schedules, remark=f"without a Gantt chart: {left_out}" if left_out else "")
     return figure

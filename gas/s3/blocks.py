@@ -47,8 +47,14 @@ WIDTH = 32
 RING = 1024
 """The steps of the ring of stamps by time."""
 
-UNKNOWN = 2**62
-"""The length of a hole that has to be measured: longer than any."""
+ENDLESS = 2**62
+"""Longer than any hole."""
+
+NEVER_LOOKED = -1
+"""Older than any stamp."""
+
+STAIRS = 8
+"""The most steps of the stairs of a level (`gas.s3.lengths`)."""
 
 _FILL = 20  # the frames of a new block
 _DEAD = 8  # the past frames that the first block may have
@@ -57,11 +63,13 @@ _A_DAY = 86_400
 # Of a frame, in `Blocks.frames`:
 START, FREE, STAMPED = 0, 1, 2
 # Of a block, in `Blocks.table`; from HOLES on, the longest new hole of each level, then the longest hole of each level:
-LENGTH, NEWEST, LEAST, MOST, MEASURED, HOLES = 0, 1, 2, 3, 4, 5
+LENGTH, NEWEST, LEAST, MOST, HOLES = 0, 1, 2, 3, 4
 # Of the whole, in `Blocks.numbers`:
 HEAD, USED, ROWS, FRAMES, BEGIN, ENOUGH, LEVELS, SHIFT, STAMP, GIVEN_MOST, GIVEN_UNTIL = range(11)
 RING_AT = 16
-ORDER = RING_AT + RING
+COVERED_AT = RING_AT + RING
+STAIRS_AT = COVERED_AT + 64
+ORDER = STAIRS_AT + 64 * (1 + 3 * STAIRS)
 
 
 class Blocks(NamedTuple):
@@ -73,14 +81,14 @@ class Blocks(NamedTuple):
         Start, free processors and stamp of frame ``[row, :, j]``; the rows behind those of `table` are room in which
         all frames are lined up while they are packed.
     table
-        By row: number of frames, newest stamp, least and most free processors, the stamp at which holes were last
-        measured, then their lengths.
+        By row: number of frames, newest stamp, least and most free processors, then the lengths of holes.
     numbers
         Of the whole: first and last block in order, rows given out, frames, the first instant, a length of holes that
         is seldom wanted, levels, seconds of a step of the ring (as a power of two), the last stamp, and what was given
         back since somebody last took note: the most free processors that a frame got by it, and the last instant. From
-        RING_AT on, stamps by time, modulo the ring: the newest give-back at or around an instant. From ORDER on, the
-        rows in order of time.
+        RING_AT on, stamps by time, modulo the ring: the newest give-back at or around an instant. From COVERED_AT
+        on, for each level the block up to which its stairs reach, and from STAIRS_AT on, the stairs: their number, then
+        length, beginning and block of each (`gas.s3.lengths`). From ORDER on, the rows in order of time.
     """
 
     frames: NDArray[np.int64]
@@ -192,13 +200,25 @@ def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
         return 0
     if numbers[ROWS] + 2 > len(table):
         _pack(blocks)
-    _cut(blocks, end)
     place = _cut(blocks, start)
     first, begin = place // WIDTH, place % WIDTH
     row = numbers[ORDER + first]
     stamp = blocks.numbers[STAMP]
     k, j, most = first, begin, 0
-    while frames[row, START, j] < end:
+    while True:
+        after = ENDLESS
+        if j + 1 < table[row, LENGTH]:
+            after = frames[row, START, j + 1]
+        elif k + 1 < numbers[USED]:
+            after = frames[numbers[ORDER + k + 1], START, 0]
+        if after > end:
+            _insert(blocks, k, j, end)
+            after = end
+            if j >= table[row, LENGTH]:  # the block was split
+                if k == first and begin >= table[row, LENGTH]:
+                    first, begin = k + 1, begin - table[row, LENGTH]
+                k, j = k + 1, j - table[row, LENGTH]
+                row = numbers[ORDER + k]
         frames[row, FREE, j] += processors
         most = max(most, frames[row, FREE, j])
         if processors > 0:
@@ -208,13 +228,26 @@ def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
             k += 1
             row = numbers[ORDER + k]
             j = 0
+        if after == end:
+            break
     _join(blocks, k, j)
     _join(blocks, first, begin)
     for touched in range(first, k + 1):
         _look_over(blocks, numbers[ORDER + touched])
-        if processors > 0:
-            table[numbers[ORDER + touched], NEWEST] = stamp
+    if processors > 0:
+        _note_growth(blocks, first, k, min(level_of(most), numbers[LEVELS] - 1))
     return most
+
+
+@lean_kernel
+def _note_growth(blocks: Blocks, first: int, last: int, level: int) -> None:
+    """Make unknown how long holes are, up to a level, in some blocks in which processors were given back."""
+    table, numbers = blocks.table, blocks.numbers
+    for k in range(first, last + 1):
+        row = numbers[ORDER + k]
+        table[row, NEWEST] = numbers[STAMP]
+    for covered in range(COVERED_AT, COVERED_AT + level + 1):
+        numbers[covered] = min(numbers[covered], first)
 
 
 @lean_kernel
@@ -229,6 +262,14 @@ def _cut(blocks: Blocks, time: int) -> int:
     if time == blocks.numbers[BEGIN]:  # what comes before is past: the frame that lasts now may as well begin now
         frames[row, START, j] = time
         return k * WIDTH + j
+    return _insert(blocks, k, j, time)
+
+
+@lean_kernel
+def _insert(blocks: Blocks, k: int, j: int, time: int) -> int:
+    """Cut a frame in two; return the block and the place of the second, as one number."""
+    frames, table = blocks.frames, blocks.table
+    row = blocks.numbers[ORDER + k]
     if table[row, LENGTH] == WIDTH:
         _split(blocks, k)
         if j >= table[row, LENGTH]:
@@ -256,6 +297,8 @@ def _split(blocks: Blocks, k: int) -> None:
     numbers[ORDER + k + 1] = new
     numbers[ROWS] += 1
     numbers[USED] += 1
+    for covered in range(COVERED_AT, COVERED_AT + numbers[LEVELS]):
+        numbers[covered] = min(numbers[covered], k)
     half = WIDTH // 2
     for field in range(3):
         for j in range(half):
@@ -337,8 +380,10 @@ def _roll(blocks: Blocks, count: int) -> None:
             for field in range(3):
                 frames[k, field, j] = frames[spare + at // WIDTH, field, at % WIDTH]
             newest = max(newest, frames[k, STAMPED, j])
-        table[k, LENGTH], table[k, NEWEST], table[k, MEASURED] = length, newest, -1
+        table[k, LENGTH], table[k, NEWEST] = length, newest
+        table[k, HOLES + 2 * numbers[LEVELS] :] = NEVER_LOOKED
         _look_over(blocks, k)
+    numbers[COVERED_AT : COVERED_AT + numbers[LEVELS]] = 0
 
 
 # ---------------------------------------------------------------------------------------------------------- build
@@ -375,7 +420,7 @@ def blocks_of(
     numbers = blocks.numbers
     numbers[[BEGIN, ENOUGH, LEVELS]] = starts[0], walltime, levels
     numbers[SHIFT] = max(0, int(walltime).bit_length() - 6)
-    numbers[[GIVEN_MOST, GIVEN_UNTIL]] = processors, UNKNOWN  # nobody has taken note of anything yet
+    numbers[[GIVEN_MOST, GIVEN_UNTIL]] = processors, ENDLESS  # nobody has taken note of anything yet
     lined_up = np.zeros((3, rows * WIDTH), np.int64)
     lined_up[START, :count], lined_up[FREE, :count] = starts, free
     blocks.frames[rows:] = lined_up.reshape(3, rows, WIDTH).transpose(1, 0, 2)
@@ -408,7 +453,7 @@ def profile_in(blocks: Blocks, room: int = 0) -> Profile:
 def _empty_rows(rows: int, levels: int) -> Blocks:
     return Blocks(
         np.zeros((2 * rows, 3, WIDTH), np.int64),
-        np.zeros((rows, HOLES + 2 * levels), np.int64),
+        np.zeros((rows, HOLES + 4 * levels), np.int64),
         np.zeros(ORDER + rows, np.int64),
     )
 

@@ -1,21 +1,17 @@
 """Holes in the profile: where a job fits first, and whether it can start earlier by now.
 
-A *hole* of a level is a span in which 2**level processors stay free. For each block of the profile (`gas.s3.blocks`)
-and each level it is recorded how long the longest hole is that crosses the block, or a length above that, so that most
-blocks are passed over at the price of one number. Blocks are measured when somebody asks, and again when processors
-were given back in them; processors taken only make holes shorter.
+For each block of the profile (`gas.s3.blocks`) it is recorded how long its holes are at most (`gas.s3.lengths`), so
+that most blocks are passed over at the price of one number, or of none.
 
 Why passing over is exact. Take the holes of just the processors that a job needs: they do not overlap, and each is part
 of a hole of the job's level. One that fits the job was recorded as long as that, or longer, in some block that it
-crosses: if it grew, in the block where processors were given back. So going through the blocks in order of time
-finds the fitting holes in order of time, each in one of its blocks or another.
+crosses: if it grew, in the block where processors were given back since that was measured. So going through the blocks
+in order of time finds the fitting holes in order of time, each in one of its blocks or another.
 
 Most searches ask about a job that was looked at before. Then it had no earlier start; since then processors were taken
 or given back, and instants have passed, of which only the second can help. So a hole that fits the job now has a frame
 in it whose stamp is newer than that look, or reaches up to the job's own planned start, where the last frame before
-that has such a stamp (the job would have slid there before). Holes are therefore recorded twice: of all frames, and
-of those with new stamps. (The second kind is measured for one job and used for later ones, who must not have been
-looked at before it: `promote` asks in an order in which that holds.)
+that has such a stamp (the job would have slid there before). That is why new holes are recorded by themselves.
 """
 
 from __future__ import annotations
@@ -24,14 +20,12 @@ from gas.compiled import inlined_kernel, lean_kernel
 from gas.profile import NEVER
 from gas.s3.blocks import (
     BEGIN,
-    ENOUGH,
+    COVERED_AT,
     FREE,
     HEAD,
-    HOLES,
     LEAST,
     LENGTH,
     LEVELS,
-    MEASURED,
     MOST,
     NEWEST,
     ORDER,
@@ -40,18 +34,17 @@ from gas.s3.blocks import (
     SHIFT,
     STAMPED,
     START,
-    UNKNOWN,
     USED,
     Blocks,
     block_at,
     frame_at,
     level_of,
 )
+from gas.s3.lengths import NOWHERE, any_hole, closes, first_long_hole, look_again, new_hole, opens
 
 __all__ = ["earlier_start", "first_fit", "given_since"]
 
 _FEW = 5  # blocks that are sooner read than asked for their holes
-_ALL = -1  # older than any stamp
 
 
 @lean_kernel
@@ -66,7 +59,6 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
     k = numbers[HEAD] if first == numbers[BEGIN] else block_at(blocks, first)
     few = used - k <= _FEW
     level = min(level_of(processors), blocks.numbers[LEVELS] - 1)
-    line = HOLES + blocks.numbers[LEVELS] + level
     row = numbers[ORDER + k]
     j = frame_at(blocks, row, first)
     passed_over = False
@@ -81,7 +73,7 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
             while k < used:
                 row = numbers[ORDER + k]
                 if table[row, MOST] >= processors:
-                    if few or _hole(blocks, k, line, level, _ALL) >= walltime:
+                    if few or any_hole(blocks, k, level) >= walltime:
                         break
                     passed_over = True
                 else:
@@ -92,7 +84,7 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
             continue
         anchor = max(first, frames[row, START, j])
         if passed_over and j == 0:  # the hole may have opened in a block that did not know how long it is
-            anchor = _opens(blocks, processors, first, k, 0)
+            anchor = opens(blocks, processors, first, k, 0)
         passed_over = False
         end = anchor + walltime
         while True:
@@ -147,7 +139,7 @@ def earlier_start(
     j = frame_at(blocks, blocks.numbers[ORDER + last], start - 1)
     if blocks.frames[blocks.numbers[ORDER + last], FREE, j] < processors:
         return start
-    return _opens(blocks, processors, first, last, j)
+    return opens(blocks, processors, first, last, j)
 
 
 @lean_kernel
@@ -203,12 +195,16 @@ def _ask_for_hole(
 ) -> int:
     """Return where the first hole with a stamp after `since` opens that is long enough or reaches `start`."""
     frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
-    line = HOLES + level
-    for k in range(block_at(blocks, first), block_at(blocks, min(start, until) - 1) + 1):
+    until = min(start, until)
+    likely = first_long_hole(blocks, level, walltime, since, until)
+    if likely == NOWHERE:
+        return start
+    numbers[COVERED_AT + level] = min(numbers[COVERED_AT + level], likely)  # what is found wanting is measured anew
+    for k in range(max(likely, block_at(blocks, first)), block_at(blocks, until - 1) + 1):
         row = numbers[ORDER + k]
         if table[row, NEWEST] <= since or table[row, MOST] < processors:
             continue
-        if _hole(blocks, k, line, level, since) < walltime:
+        if new_hole(blocks, k, level, since) < walltime:
             continue
         looked = frames[row, START, 0]
         for j in range(table[row, LENGTH]):
@@ -216,95 +212,10 @@ def _ask_for_hole(
             if frame >= start:
                 break
             if frame >= looked and frames[row, STAMPED, j] > since and frames[row, FREE, j] >= processors:
-                opened = _opens(blocks, processors, first, k, j)
+                opened = opens(blocks, processors, first, k, j)
                 wanted = min(start, opened + walltime)
-                looked = _closes(blocks, processors, wanted, k, j)
+                looked = closes(blocks, processors, wanted, k, j)
                 if looked == wanted:
                     return opened
-        table[row, line] = _longest_hole(blocks, k, level, since)  # as it is by now
+        look_again(blocks, k, level, since)
     return start
-
-
-@lean_kernel
-def _hole(blocks: Blocks, k: int, line: int, level: int, since: int) -> int:
-    """Return what a line says of the longest hole that crosses block `k`; measure it if that is not known."""
-    table, row = blocks.table, blocks.numbers[ORDER + k]
-    if table[row, MEASURED] < table[row, NEWEST]:  # every hole may have grown
-        table[row, MEASURED] = table[row, NEWEST]
-        for other in range(HOLES, table.shape[1]):
-            table[row, other] = UNKNOWN
-    if table[row, line] == UNKNOWN:
-        table[row, line] = _longest_hole(blocks, k, level, since)
-    return table[row, line]  # type: ignore[no-any-return]
-
-
-@lean_kernel
-def _longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
-    """Return the length of the longest hole of a level with stamps after `since` in block `k`.
-
-    One that is `ENOUGH` or longer is as good as endless, and not measured any further.
-    """
-    frames, table, row = blocks.frames, blocks.table, blocks.numbers[ORDER + k]
-    processors, enough = 1 << level, blocks.numbers[ENOUGH]
-    if table[row, MOST] < processors:
-        return 0
-    looked = frames[row, START, 0]
-    longest = 0
-    for j in range(table[row, LENGTH]):
-        frame = frames[row, START, j]
-        if frame >= looked and frames[row, STAMPED, j] > since and frames[row, FREE, j] >= processors:
-            opened = _opens(blocks, processors, frame - enough, k, j)
-            looked = _closes(blocks, processors, opened + enough, k, j)
-            longest = max(longest, looked - opened)
-            if longest >= enough:
-                return UNKNOWN - 1
-    return longest
-
-
-@lean_kernel
-def _opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
-    """Return from when on, but not before `first`, processors are free until the frame `j` of block `k`."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
-    row = numbers[ORDER + k]
-    opened = frames[row, START, j]
-    while opened > first:
-        if j == 0:
-            if k == blocks.numbers[HEAD]:
-                break
-            k -= 1
-            row = numbers[ORDER + k]
-            if table[row, LEAST] >= processors:
-                opened = frames[row, START, 0]
-                continue
-            j = table[row, LENGTH]
-        j -= 1
-        if frames[row, FREE, j] < processors:
-            break
-        opened = frames[row, START, j]
-    return max(opened, first)  # type: ignore[no-any-return]
-
-
-@lean_kernel
-def _closes(blocks: Blocks, processors: int, until: int, k: int, j: int) -> int:
-    """Return for how long, but no longer than `until`, processors are free from the frame `j` of block `k` on."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
-    row = numbers[ORDER + k]
-    while True:
-        j += 1
-        if j == table[row, LENGTH]:
-            k += 1
-            if k == blocks.numbers[USED]:
-                return until
-            row = numbers[ORDER + k]
-            j = 0
-            while table[row, LEAST] >= processors:
-                if frames[row, START, 0] >= until:
-                    return until
-                k += 1
-                if k == blocks.numbers[USED]:
-                    return until
-                row = numbers[ORDER + k]
-        if frames[row, START, j] >= until:
-            return until
-        if frames[row, FREE, j] < processors:
-            return frames[row, START, j]  # type: ignore[no-any-return]

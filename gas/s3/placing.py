@@ -16,6 +16,7 @@ from gas.compiled import lean_kernel
 from gas.profile import NEVER
 from gas.s3.blocks import BEGIN, GIVEN_MOST, GIVEN_UNTIL, LEVELS, STAMP, Blocks, give_back, level_of, take
 from gas.s3.holes import earlier_start, first_fit
+from gas.s3.lengths import tear_down
 
 __all__ = [
     "AGAIN_FROM_THE_HEAD",
@@ -135,6 +136,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
         for i in range(queue.used[0]):
             if queue.jobs[Q_START, i] > now:
                 oldest = min(oldest, queue.jobs[Q_SEEN, i])
+    tear_down(blocks)
     moves = 0
     again = True
     while again:
@@ -143,13 +145,12 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
         most, until = numbers[GIVEN_MOST], numbers[GIVEN_UNTIL]
         numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = 0, numbers[BEGIN]
         for i in range(queue.used[0]):
-            before = queue.jobs[Q_START, i]
-            if before <= now:
-                continue
-            seen = queue.jobs[Q_SEEN, i]
-            queue.jobs[Q_SEEN, i] = numbers[STAMP]
+            before, seen = queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i]
+            queue.jobs[Q_SEEN, i] = numbers[
+                STAMP
+            ]  # of those who are due, too: nobody was looked at before those in front
             processors = queue.jobs[Q_PROCESSORS, i]
-            if processors > most or seen == numbers[STAMP]:
+            if before <= now or processors > most or seen == numbers[STAMP]:
                 continue
             first = max(now, queue.jobs[Q_EARLIEST, i])
             if before <= first:

@@ -158,5 +158,6 @@ class Waiting:
         for i, e in enumerate(self.jobs):
             row = tuple(self.queue.jobs[:4, i].tolist())
             assert row == (e.processors, e.walltime, e.earliest, e.start), f"the queue's arrays differ from job {e.id}"
+        assert (np.diff(self.queue.seen[: len(ids)]) >= 0).all(), "somebody was looked at before those in front"
         starts = [e.start for e in self.entries]
         assert self._first is None or self._first == min(starts, default=_NOBODY), "the first start is another"

@@ -7,22 +7,25 @@ is never oversubscribed.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.simulation.schedule import Schedule
 
-__all__ = ["Allocation", "allocate"]
+__all__ = ["Allocation", "Clash", "allocate", "clashes"]
 
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
     """Pieces of the machine, numbered from 0; row ``i`` has ``offsets[i]:offsets[i + 1]`` of them.
 
-    The rows are the schedule's jobs and then its reservations. A job that never started has no piece.
+    The rows are the schedule's jobs and then its reservations, or those of a file. A job that never started has no
+    piece. The pieces of a row are in order and have no processor in common.
     """
 
     offsets: NDArray[np.int64]
@@ -30,6 +33,21 @@ class Allocation:
     """The first processor of each piece."""
     behind: NDArray[np.int64]
     """The first processor that is no longer in it."""
+
+    @classmethod
+    def of(cls, pieces: Iterable[Sequence[tuple[int, int]]]) -> Allocation:
+        """Return the allocation with these half-open ranges, in order, for each row."""
+        given = list(pieces)
+        sizes = np.array([len(each) for each in given], dtype=np.int64)
+        flat = np.array([piece for each in given for piece in each], dtype=np.int64).reshape(-1, 2)
+        return cls(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), flat[:, 0].copy(), flat[:, 1].copy())
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def taken(self, rows: NDArray[np.int64]) -> Allocation:
+        """Return these rows, in this order."""
+        return Allocation.of(self.pieces(row) for row in rows.tolist())
 
     def pieces(self, row: int) -> list[tuple[int, int]]:
         """Return the pieces of a job as half-open ranges, in order."""
@@ -85,9 +103,78 @@ def allocate(schedule: Schedule) -> Allocation:
             for piece in given[row]:
                 _give_back(begins, ends, *piece)
 
-    sizes = np.array([len(pieces) for pieces in given], dtype=np.int64)
-    flat = np.array([piece for pieces in given for piece in pieces], dtype=np.int64).reshape(-1, 2)
-    return Allocation(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), flat[:, 0].copy(), flat[:, 1].copy())
+    return Allocation.of(given)
+
+
+class Clash(NamedTuple):
+    """A job that starts on a processor that another one still has."""
+
+    row: int
+    other: int
+    """The row of the one that has it."""
+    processor: int
+    """The first such processor."""
+
+
+def clashes(places: Allocation, rows: Sequence[int], start: Sequence[int], end: Sequence[int]) -> list[Clash]:
+    """Return who starts on a processor that somebody else still has: one clash a row, in the order given.
+
+    Parameters
+    ----------
+    rows
+        In the order of their starts.
+    start, end
+        Of all rows of the allocation.
+
+    Notes
+    -----
+    Pieces are looked at whole, never processor by processor, so their size costs nothing.
+    """
+    held: list[_Held] = []  # in order, no processor in two of them
+    begins: list[int] = []
+    behinds: list[int] = []
+    found = []
+    for row in rows:
+        now, until = start[row], end[row]
+        if until <= now:
+            continue  # holds nothing
+        clash: Clash | None = None
+        for a, b in places.pieces(row):
+            i, j = bisect_right(behinds, a), bisect_left(begins, b)
+            new: list[_Held] = []
+            at = a
+            for old in held[i:j]:
+                if old.until <= now:
+                    continue  # free by now
+                first, behind = max(a, old.first), min(b, old.behind)
+                if clash is None:
+                    clash = Clash(row, old.row, first)
+                if old.first < a:
+                    new.append(old._replace(behind=a))
+                if at < first:
+                    new.append(_Held(at, first, until, row))
+                # Both have it: whoever has it longer stands for both.
+                new.append(_Held(first, behind, *((until, row) if until > old.until else (old.until, old.row))))
+                at = behind
+                if old.behind > b:
+                    new.append(old._replace(first=b))
+            if at < b:
+                new.append(_Held(at, b, until, row))
+            held[i:j] = new
+            begins[i:j] = [each.first for each in new]
+            behinds[i:j] = [each.behind for each in new]
+        if clash is not None:
+            found.append(clash)
+    return found
+
+
+class _Held(NamedTuple):
+    """Processors and until when somebody has them."""
+
+    first: int
+    behind: int
+    until: int
+    row: int
 
 
 def _take(begins: list[int], ends: list[int], count: int) -> list[tuple[int, int]]:

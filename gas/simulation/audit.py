@@ -6,7 +6,7 @@ was simulated, it is also checked against that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -15,15 +15,29 @@ from numpy.typing import NDArray
 
 from gas.errors import BadInput
 from gas.simulation.checks import Check, Expected, Rules, Violation
-from gas.simulation.recorded import UNKNOWN, Recorded
-from workloads import Log, Overrun, RigidJobs, apply_overrun, machine_size, rigid_jobs
+from gas.simulation.recorded import LONGEST, UNKNOWN, Recorded, shortened
+from workloads import Log, Overrun, RigidJobs, apply_overrun, machine_size, rigid_jobs, scale_to_load
 
-__all__ = ["PROMISES", "Audit", "Check", "Promise", "Violation", "audit"]
+__all__ = ["PROMISES", "PROMISE_OF", "Audit", "Check", "Claim", "Promise", "Violation", "audit"]
 
 Promise = Literal["none", "fcfs", "easy", "conservative"]
 """What a schedule claims: nothing; starts in submission order; no delay of the queue's head; recorded promises kept."""
 
 PROMISES: tuple[Promise, ...] = get_args(Promise)
+
+Claim = Literal["none", "fcfs", "easy", "conservative", "conservative-static", "conservative-replan", "s3", "s3-1999"]
+"""A promise, or a policy that stands for what it promises."""
+
+PROMISE_OF: Mapping[Claim, Promise | None] = {
+    **{promise: promise for promise in PROMISES},
+    "conservative-static": "conservative",
+    "conservative-replan": None,
+    "s3": "conservative",
+    "s3-1999": "conservative",
+}
+"""What each policy promises; None for one whose plan is all there is, and may slip."""
+
+_LARGEST_MACHINE = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -79,8 +93,9 @@ def audit(
     given: Recorded,
     *,
     processors: int | None = None,
-    promise: Promise = "none",
+    promise: Claim = "none",
     log: Log | None = None,
+    load: float | None = None,
     overrun: Overrun | None = None,
 ) -> Audit:
     """Check a schedule.
@@ -90,26 +105,30 @@ def audit(
     processors
         Of the machine; by default what the file says, else the header of the log.
     promise
-        What the policy promises beyond what every schedule owes. Recorded promises are checked in any case.
+        What the policy promises beyond what every schedule owes, or the policy itself. Recorded promises are checked
+        in any case.
     log
         That was simulated. It settles which jobs there are, how long each runs and what its user estimated.
+    load
+        To which the log was scaled before (`workloads.scale_to_load`).
     overrun
         What became of jobs that outlive their estimate; by default the rule that more of the run times follow.
 
     Raises
     ------
     BadInput
-        The size of the machine, or of the jobs, is not to be found.
+        The size of the machine, or of the jobs, is not to be found or beyond what is checked; or the policy promises
+        nothing that could be checked.
     """
-    if promise not in PROMISES:
-        raise BadInput(f'promise "{promise}" is not known; known: {", ".join(PROMISES)}')
+    claim = _promise(promise)
     machine = _machine(given, processors, log)
     expected, rule = None, None
     if log is not None:
-        jobs = rigid_jobs(log, machine)
+        jobs = _expected_jobs(log, machine, load)
         place = _places(given, jobs)
+        _refuse_too_long(given, jobs, log)
         rule = overrun or _overrun_of(given, jobs, place)
-        expected = Expected(log, apply_overrun(jobs, rule), place)
+        expected = Expected(log, apply_overrun(jobs, rule), place, jobs.estimate, given.estimate)
         given = _completed(given, expected)
     if log is None and given.started.any() and (given.processors[given.started] == UNKNOWN).all():
         raise BadInput(f"{given.name}: says of no job how many processors it has; name the log simulated (--log LOG)")
@@ -118,14 +137,28 @@ def audit(
     if expected is not None:
         checks.append(rules.as_logged())
     checks += [rules.submitted(), rules.run_times(rule), rules.sizes(), rules.capacity()]
-    if promise == "fcfs":
+    if given.allocated is not None:
+        checks.append(rules.apart())
+    if claim == "fcfs":
         checks.append(rules.in_order())
-    if promise == "easy":
+    if claim == "easy":
         checks.append(rules.heads())
-    if promise == "conservative" or given.promise is not None:
+    if claim == "conservative" or given.promise is not None:
         checks.append(rules.promises())
     epoch = given.epoch if log is None else log.start_time
-    return Audit(given.name, len(given), machine, promise, rule, tuple(checks), given.remarks, epoch)
+    return Audit(given.name, len(given), machine, claim, rule, tuple(checks), given.remarks, epoch)
+
+
+def _promise(claim: Claim) -> Promise:
+    if claim not in PROMISE_OF:
+        raise BadInput(f'promise "{shortened(claim)}" is not known; known: {", ".join(PROMISE_OF)}')
+    promise = PROMISE_OF[claim]
+    if promise is None:
+        raise BadInput(
+            f"policy {claim} promises no start: it makes its whole plan anew after an early end, and starts can slip; "
+            "--promise none checks what every schedule owes"
+        )
+    return promise
 
 
 def _machine(given: Recorded, processors: int | None, log: Log | None) -> int:
@@ -135,14 +168,43 @@ def _machine(given: Recorded, processors: int | None, log: Log | None) -> int:
         raise BadInput(f"{given.name}: does not say how many processors the machine has; add --processors N")
     if processors is not None and processors < 1:
         raise BadInput(f"a machine of {processors} processors can run nothing; name 1 or more")
-    return machine_size(log, processors) if log is not None else int(processors or 0)
+    machine = machine_size(log, processors) if log is not None else int(processors or 0)
+    if machine > _LARGEST_MACHINE:
+        raise BadInput(
+            f"{given.name}: a machine of {shortened(str(machine))} processors is beyond {_LARGEST_MACHINE}; name its "
+            "size (--processors N)"
+        )
+    return machine
+
+
+def _expected_jobs(log: Log, machine: int, load: float | None) -> RigidJobs:
+    jobs = rigid_jobs(log, machine)
+    if load is None:
+        return jobs
+    try:
+        return scale_to_load(jobs, load)
+    except ValueError as error:
+        raise BadInput(f"{log.name}: cannot be scaled: {error}") from None
+
+
+def _refuse_too_long(given: Recorded, jobs: RigidJobs, log: Log) -> None:
+    """Refuse times of a log that do not fit in the units of a schedule with fractions of seconds."""
+    limit = LONGEST // given.resolution
+    longest = np.maximum(jobs.estimate, jobs.run_time)
+    if given.resolution == 1 or not len(jobs) or longest.max() < limit:
+        return
+    at = int(longest.argmax())
+    raise BadInput(
+        f"{log.name}, job {jobs.id[at]}: {longest[at]} s is beyond {limit} s, up to where a log can be audited "
+        f"beside a schedule with fractions of seconds ({given.name}); give a schedule in whole seconds"
+    )
 
 
 def _places(given: Recorded, jobs: RigidJobs) -> NDArray[np.int64]:
     """Return the job of each row: by number, and where a log uses a number twice, by occurrence."""
     if given.label is not None:
         raise BadInput(
-            f'{given.name}: job "{given.label[0]}" cannot be found in a log, whose jobs have whole numbers; '
+            f'{given.name}: job "{shortened(given.label[0])}" cannot be found in a log, whose jobs have whole numbers; '
             "audit the file without --log, or give its jobs the log's numbers"
         )
     known = {key: at for at, key in enumerate(_occurrences(jobs.id.tolist()))}

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.simulation.allocation import clashes
 from gas.simulation.guarantee import delayed_heads
-from gas.simulation.recorded import UNKNOWN, Recorded
+from gas.simulation.recorded import UNKNOWN, Recorded, shortened
 from gas.simulation.schedule import NEVER_STARTED
 from workloads import Log, Overrun, RigidJobs
 
@@ -35,7 +36,10 @@ class Violation(NamedTuple):
         """Return it as JSON has it, with the date of the instant if second 0 has one."""
         document: dict[str, Any] = {"job": self.job, "time": self.time}
         if epoch is not None and self.time is not None:
-            document["time_iso"] = datetime.fromtimestamp(epoch + int(self.time), UTC).isoformat()
+            try:
+                document["time_iso"] = datetime.fromtimestamp(epoch + int(self.time), UTC).isoformat()
+            except (OverflowError, ValueError, OSError):
+                document["time_iso"] = None  # outside of the calendar
         return {**document, "by": self.by, "message": self.message}
 
 
@@ -60,11 +64,17 @@ class Check(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What the log says, and where: `place` is the job of each row of the schedule, -1 for none."""
+    """What the log says, and where."""
 
     log: Log
     jobs: RigidJobs
+    """Under the overrun rule."""
     place: NDArray[np.int64]
+    """The job of each row of the schedule, -1 for none."""
+    requested: NDArray[np.int64]
+    """The estimates before the overrun rule, in seconds."""
+    stated: NDArray[np.int64]
+    """The estimates that the schedule itself states, in its units."""
 
 
 class Rules:
@@ -85,10 +95,9 @@ class Rules:
         withdrawn = int(np.count_nonzero(given.withdrawn & ~self.started))
         remark = f"{withdrawn} cancelled before they started" if withdrawn else ""
         if expected is None:
-            names = given.id if given.label is None else np.array(given.label)
-            _, first_rows = np.unique(names, return_index=True)
-            again = np.ones(len(given), np.bool_)
-            again[first_rows] = False
+            names = given.id.tolist() if given.label is None else given.label
+            rows_of = {name: row for row, name in reversed(list(enumerate(names)))}
+            again = np.array([rows_of[name] != row for row, name in enumerate(names)], np.bool_)
             twice = self._first(again, lambda row: (None, None, f"job {self._job(row)} is there more than once"))
             return self._check(name, len(given), [lost, twice], remark)
         jobs, log = expected.jobs, expected.log
@@ -101,6 +110,12 @@ class Rules:
         again = (expected.place < 0) & np.isin(given.id, jobs.id)
         # The log's jobs that cannot be simulated may be there; if one starts, the other checks see it.
         strange = (expected.place < 0) & ~np.isin(given.id, log.job)
+        if missing.any() or strange.any():
+            hint = (
+                "if only a part of the log was simulated, or another one, name the same here "
+                "(--month, --from, --until, --first, --processors)"
+            )
+            remark = f"{remark}; {hint}" if remark else hint
         return self._check(
             name,
             len(jobs),
@@ -114,27 +129,45 @@ class Rules:
         )
 
     def as_logged(self) -> Check:
-        """Jobs are submitted when, and ask for what, the log says."""
+        """Jobs are submitted when, ask for what and estimate what the log says.
+
+        An estimate that is the run time is taken as not stated: SWF without field 9 is read so. Under `extend` both
+        the log's own and the raised one are right.
+        """
         assert self.expected is not None
         given, jobs, place = self.given, self.expected.jobs, self.expected.place
+        unit, stated = given.resolution, self.expected.stated
         rows = np.flatnonzero(place >= 0)
-        submit, size = np.zeros(len(given), np.int64), np.zeros(len(given), np.int64)
-        submit[rows] = given.submit[rows] // given.resolution - jobs.submit[place[rows]]
-        size[rows] = given.processors[rows] - jobs.processors[place[rows]]
+        at = place[rows]
+        submit, size, estimate = (np.zeros(len(given), np.int64) for _ in range(3))
+        submit[rows] = given.submit[rows] // unit - jobs.submit[at]
+        size[rows] = given.processors[rows] - jobs.processors[at]
+        ran = np.where(self.started, given.end - given.start, 0)
+        own = np.flatnonzero((stated != UNKNOWN) & (stated != np.maximum(ran // unit, 1) * unit) & (place >= 0))
+        off = stated[own] // unit - self.expected.requested[place[own]]
+        estimate[own] = np.where(stated[own] // unit == jobs.estimate[place[own]], 0, off)
         shift = int(submit[rows[0]]) if rows.size else 0
-        same = rows.size > 1 and shift != 0 and bool((submit[rows] == shift).all())
-        remark = f"all submissions are shifted by {shift} s: the schedule counts from another second 0" if same else ""
+        remark = ""
+        if rows.size > 1 and shift != 0 and bool((submit[rows] == shift).all()):
+            remark = f"all submissions are shifted by {shift} s: the schedule counts from another second 0"
+        elif submit.any():
+            remark = "if the load was scaled, name it here too (--scale-load)"
 
         def told(row: int) -> Place:
             if submit[row]:
                 theirs = jobs.submit[place[row]]
                 when = self._seconds(given.submit[row])
                 return when, int(submit[row]), f"job {self._job(row)} is submitted at {when}, in the log at {theirs}"
-            ours, theirs = given.processors[row], jobs.processors[place[row]]
-            return None, int(size[row]), f"job {self._job(row)} has {ours} processors, in the log {theirs}"
+            if size[row]:
+                ours, theirs = given.processors[row], jobs.processors[place[row]]
+                return None, int(size[row]), f"job {self._job(row)} has {ours} processors, in the log {theirs}"
+            said, theirs = self._seconds(stated[row]), self.expected.requested[place[row]]  # type: ignore[union-attr]
+            message = f"job {self._job(row)} has an estimate of {said} s, in the log {theirs} s"
+            return None, int(estimate[row]), message
 
-        wrong = self._first((submit != 0) | (size != 0), told)
-        return self._check(("log", "submissions and sizes are those of the log"), len(rows), [wrong], remark)
+        wrong = self._first((submit != 0) | (size != 0) | (estimate != 0), told)
+        name = "log", "submissions, sizes and estimates are the log's"
+        return self._check(name, len(rows), [wrong], remark)
 
     def submitted(self) -> Check:
         """Nobody starts before being submitted."""
@@ -202,31 +235,54 @@ class Rules:
         given = self.given
         rows = np.flatnonzero(self.started & (given.processors != UNKNOWN) & (given.end > given.start))
         times = np.concatenate([given.start[rows], given.end[rows]])
-        change = np.concatenate([given.processors[rows], -given.processors[rows]])
+        sizes = given.processors[rows]
+        if rows.size and int(sizes.max()) * rows.size >= 2**62:
+            sizes = sizes.astype(object)  # a sum that int64 may not hold
+        change = np.concatenate([sizes, -sizes])
         instants, which = np.unique(times, return_inverse=True)
-        net = np.zeros(len(instants), np.int64)
+        net = np.zeros(len(instants), sizes.dtype)
         np.add.at(net, which, change)
         used = np.cumsum(net)
-        over = used > self.machine
+        over = np.asarray(used > self.machine, np.bool_)
         begins = over & ~np.concatenate([[False], over[:-1]])
         first = None
         if begins.any():
             at = int(np.flatnonzero(begins)[0])
             until = int(np.flatnonzero(~over[at:])[0]) + at
             started = rows[given.start[rows] == instants[at]]
-            job = self._job(int(started[-1]))
+            job = given.name_of(int(started[-1]))
             time, end = self._seconds(instants[at]), self._seconds(instants[until])
             worst = int(used[at:until].max())
             first = Violation(
                 job,
                 time,
                 worst - self.machine,
-                f"from {time}, when job {job} starts, to {end} up to {worst} of {self.machine} processors are in use",
+                f"from {time}, when job {shortened(job)} starts, to {end} up to {worst} of {self.machine} processors "
+                "are in use",
             )
         left_out = int(np.count_nonzero(self.started & (given.processors == UNKNOWN)))
         remark = f"left out, as of unknown size: {left_out}" if left_out else ""
         found = (int(np.count_nonzero(begins)), first)
         return self._check(("capacity", "never more processors in use than there are"), len(instants), [found], remark)
+
+    def apart(self) -> Check:
+        """No processor has two jobs at once, where the schedule says which processors each job had."""
+        given = self.given
+        assert given.allocated is not None
+        rows = self.order[self.started[self.order]]
+        rows = rows[np.argsort(given.start[rows], kind="stable")]
+        found = clashes(given.allocated, rows.tolist(), given.start.tolist(), given.end.tolist())
+        first = None
+        if found:
+            row, other, processor = found[0]
+            start, until = self._seconds(given.start[row]), self._seconds(given.end[other])
+            message = (
+                f"job {self._job(row)} starts at {start} on processor {processor}, which job {self._job(other)} "
+                f"has until {until}"
+            )
+            first = Violation(given.name_of(row), start, 1, message)
+        told = sum(1 for row in rows.tolist() if given.allocated.pieces(row))
+        return self._check(("resources", "no processor runs two jobs at once"), told, [(len(found), first)])
 
     def in_order(self) -> Check:
         """Starts do not descend in the order of submission; counted are the jobs that overtake."""
@@ -245,13 +301,13 @@ class Rules:
                 f"job {self._job(row)} starts at {time}, {by} s before job {self._job(overtaken)} (at {theirs}), "
                 "which was submitted first"
             )
-            first = Violation(self._job(row), time, by, message)
+            first = Violation(given.name_of(row), time, by, message)
         return self._check(("fcfs", "starts in the order of submission"), len(rows), [(len(ahead), first)])
 
     def heads(self) -> Check:
         """EASY keeps its promise to the head of the queue (`gas.simulation.guarantee`); counted are blocked heads."""
         given = self.given
-        name = "easy", "no head of the queue starts after its shadow time"
+        name = "easy", "no queue head starts after its shadow time"
         rows = self.order[(~given.lost & (given.processors != UNKNOWN))[self.order]]
         blind = int(np.count_nonzero(given.estimate[rows] == UNKNOWN))
         if blind:
@@ -272,14 +328,15 @@ class Rules:
         first = None
         if delayed:
             job, became, shadow, left = delayed[0]
-            label, size = self._job(int(rows[job])), given.processors[rows[job]]
+            row = int(rows[job])
             time, by = self._seconds(left), self._seconds(left - shadow)
-            what = "starts" if self.started[rows[job]] else "is cancelled without having started"
+            what = "starts" if self.started[row] else "is cancelled without having started"
             message = (
-                f"job {label} ({size} processors) became head of the queue at {self._seconds(became)}, its shadow time "
-                f"was {self._seconds(shadow)}, it {what} at {time}: {by} s late"
+                f"job {self._job(row)} ({given.processors[row]} processors) became head of the queue at "
+                f"{self._seconds(became)}, its shadow time was {self._seconds(shadow)}, it {what} at {time}: {by} s "
+                "late"
             )
-            first = Violation(label, time, by, message)
+            first = Violation(given.name_of(row), time, by, message)
         ran = np.where(self.started[rows], given.end[rows] - given.start[rows], 0)
         over = int(np.count_nonzero(ran > given.estimate[rows]))
         share = ""
@@ -298,8 +355,11 @@ class Rules:
         stated = self.started & (promise != NEVER_STARTED) if promise is not None else np.zeros(len(given), np.bool_)
         if promise is None or (not stated.any() and self.started.any()):
             remark = (
-                "cannot be told: no promised starts are recorded, and only the scheduler knows them; "
-                "give a CSV with the column promised_start (gas simulate --output x.csv writes it)"
+                "cannot be told: this asks whether each job started by the start that it was promised when it was "
+                "submitted, and no promised starts are recorded here. They stand in the column promised_start of a "
+                "CSV, which gas simulate --output x.csv writes under the policies that promise (conservative, "
+                "conservative-static, s3, s3-1999); SWF has no place for them. fcfs, easy and conservative-replan "
+                "promise no start: ask for --promise fcfs, easy or none"
             )
             return Check(*name, 0, None, None, remark)
         late = np.where(stated, given.start - promise, 0)
@@ -318,7 +378,7 @@ class Rules:
             return 0, None
         row = int(self.order[np.flatnonzero(wrong[self.order])[0]])
         time, by, message = told(row)
-        return count, Violation(self._job(row), time, by, message)
+        return count, Violation(self.given.name_of(row), time, by, message)
 
     @staticmethod
     def _check(
@@ -328,7 +388,8 @@ class Rules:
         return Check(*name, checked, sum(count for count, _ in found), first, remark)
 
     def _job(self, row: int) -> str:
-        return self.given.name_of(row)
+        """Return what messages call a job."""
+        return shortened(self.given.name_of(row))
 
     def _seconds(self, units: Any) -> float:
         """Return a time in seconds: an int where the file has whole seconds."""

@@ -21,6 +21,7 @@ from gas.simulation.recorded import UNKNOWN, Recorded
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 from gas.simulation.tables import recorded_table, resolution_of, sizes_of, units_of
 from workloads import Log, format_swf, parse_swf
+from workloads.whole_file import whole_file
 
 __all__ = [
     "CSV_COLUMNS",
@@ -45,6 +46,8 @@ _GZIP = b"\x1f\x8b"
 def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
     """Write a schedule to a path whose name says how: .swf, .csv, or either with .gz behind; ``-`` is SWF on stdout.
 
+    A file is written whole or not at all.
+
     Parameters
     ----------
     log
@@ -68,7 +71,8 @@ def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
         sys.stdout.buffer.flush()
         return
     try:
-        Path(name).write_bytes(gzip.compress(data, mtime=0) if plain != name else data)
+        with whole_file(name) as file:
+            file.write(gzip.compress(data, mtime=0) if plain != name else data)
     except OSError as error:
         raise BadInput(f"{name}: cannot be written: {error.strerror}") from None
 

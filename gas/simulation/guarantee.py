@@ -136,9 +136,9 @@ class _Sweep:
     def __init__(self, jobs: _Jobs, by_start: list[int], machine: int) -> None:
         self.jobs = jobs
         self.by_start = by_start
-        self.machine = machine
         self.now = 0
         self.running: list[tuple[int, int, int]] = []  # (until, processors, job), of those that run beyond this second
+        self.free = machine  # beside those
         self.ending: list[int] = []  # those that end in it and began before
         self.starting: list[int] = []  # in the order of the queue
         self._ends: list[tuple[int, int]] = []
@@ -157,11 +157,13 @@ class _Sweep:
             self._next += 1
             if jobs.end[job] >= now:
                 insort(self.running, (jobs.until[job], jobs.processors[job], job))
+                self.free -= jobs.processors[job]
                 heappush(self._ends, (jobs.end[job], job))
         self.ending = []
         while self._ends and self._ends[0][0] <= now:
             end, job = heappop(self._ends)
             del self.running[bisect_left(self.running, (jobs.until[job], jobs.processors[job], job))]
+            self.free += jobs.processors[job]
             if end == now:
                 self.ending.append(job)
         stop = self._next
@@ -173,11 +175,11 @@ class _Sweep:
     def shadow_at_once(self, head: int) -> int:
         """Return the shadow time of a head if only the jobs ahead of it had started in this second."""
         jobs = self.jobs
-        held = self.running.copy()
-        for job in self.starting:
-            if job < head:
-                insort(held, (jobs.until[job], jobs.processors[job], job))
-        free = self.machine - sum(each[1] for each in held)
+        held, free = self.running, self.free
+        ahead = [job for job in self.starting if job < head]
+        if ahead:
+            held = sorted([*held, *((jobs.until[job], jobs.processors[job], job) for job in ahead)])
+            free -= sum(jobs.processors[job] for job in ahead)
         return _shadow(held, free, jobs.processors[head], self.now)[0]
 
     def latest_shadow(self, head: int) -> int:
@@ -223,8 +225,7 @@ class _Second:
         members = sorted({*sweep.starting, *withdrawn, *([head] if head >= 0 else [])})
         self.queue = [job for job in members if job not in late]
         self.coming = {job for job in members if job in late}
-        self.held = sweep.running.copy()
-        self.free = sweep.machine - sum(each[1] for each in self.held)
+        self.held, self.free = sweep.running.copy(), sweep.free
         for job in self.ending:
             self._take(job)
         self.picked: list[int] = []

@@ -30,6 +30,7 @@ from gas.simulation.state import (
     EXTRA,
     FOR_EVER,
     FREE,
+    FRONT,
     GONE,
     HELD,
     MACHINE,
@@ -74,7 +75,7 @@ def join(state: State, job: int) -> None:
         return
     if work[W_PROCESSORS, job] > now[FREE]:
         return
-    if i > 0:
+    if i > now[FRONT]:
         if state.rules[POLICY] != EASY:
             return
         if now[SHADOW] == _UNKNOWN:
@@ -102,54 +103,60 @@ def pass_over(state: State) -> None:
     queue, now = state.queue, state.now
     now[SHADOW] = _UNKNOWN
     _expire(state)
-    used = queue.used[0]
-    head = 0
-    while head < used and queue.jobs[Q_PROCESSORS, head] <= now[FREE]:
-        _pick(state, queue.jobs[Q_JOB, head])
-        head += 1
-    kept = 0
-    if head < used:
-        _keep(state, head, 0)
-        kept = 1
-        q = head + 1
-        if state.rules[POLICY] == EASY and now[FREE] > 0:
-            _cast_shadow(state)
-            while q < used and now[FREE] > 0:
-                processors = queue.jobs[Q_PROCESSORS, q]
-                if processors <= now[FREE]:
-                    by_shadow = now[NOW] + queue.jobs[Q_WALLTIME, q] <= now[SHADOW]
-                    if by_shadow or processors <= now[EXTRA]:
-                        if not by_shadow:
-                            now[EXTRA] -= processors
-                        _pick(state, queue.jobs[Q_JOB, q])
-                        q += 1
-                        continue
-                _keep(state, q, kept)
-                kept += 1
-                q += 1
-        if kept != q:
-            while q < used:
-                _keep(state, q, kept)
-                kept += 1
-                q += 1
-        else:
-            kept = used
-    queue.used[0] = kept
+    while now[FRONT] < queue.used[0] and queue.jobs[Q_PROCESSORS, now[FRONT]] <= now[FREE]:
+        _pick(state, queue.jobs[Q_JOB, now[FRONT]])
+        now[FRONT] += 1
+    if state.rules[POLICY] == EASY and now[FRONT] < queue.used[0] and now[FREE] > 0:
+        _cast_shadow(state)
+        q = now[FRONT] + 1
+        while q < queue.used[0] and now[FREE] > 0:
+            processors = queue.jobs[Q_PROCESSORS, q]
+            if processors <= now[FREE]:
+                by_shadow = now[NOW] + queue.jobs[Q_WALLTIME, q] <= now[SHADOW]
+                if by_shadow or processors <= now[EXTRA]:
+                    if not by_shadow:
+                        now[EXTRA] -= processors
+                    _pick(state, queue.jobs[Q_JOB, q])
+                    q = _take_out(state, q)
+                    continue
+            q += 1
+    if 2 * now[FRONT] > queue.used[0]:  # so that the queue needs no more than twice the room of those who wait
+        _move_up(state)
 
 
 @lean_kernel
-def _keep(state: State, q: int, to: int) -> None:
-    queue = state.queue
-    if q != to:
+def _take_out(state: State, q: int) -> int:
+    """Take the job at a place out of the queue, and return the place of the next: the shorter side moves."""
+    queue, now = state.queue, state.now
+    if q - now[FRONT] < queue.used[0] - q:
         for row in (Q_PROCESSORS, Q_WALLTIME, Q_JOB):
-            queue.jobs[row, to] = queue.jobs[row, q]
+            for i in range(q, now[FRONT], -1):
+                queue.jobs[row, i] = queue.jobs[row, i - 1]
+        now[FRONT] += 1
+        return q + 1
+    for row in (Q_PROCESSORS, Q_WALLTIME, Q_JOB):
+        for i in range(q + 1, queue.used[0]):
+            queue.jobs[row, i - 1] = queue.jobs[row, i]
+    queue.used[0] -= 1
+    return q
+
+
+@lean_kernel
+def _move_up(state: State) -> None:
+    """Let the queue begin at place 0."""
+    queue, now = state.queue, state.now
+    for row in (Q_PROCESSORS, Q_WALLTIME, Q_JOB):
+        for i in range(now[FRONT], queue.used[0]):
+            queue.jobs[row, i - now[FRONT]] = queue.jobs[row, i]
+    queue.used[0] -= now[FRONT]
+    now[FRONT] = 0
 
 
 @lean_kernel
 def _cast_shadow(state: State) -> None:
     """Find the shadow time of the head of the queue, and the extra processors then."""
     held, work, now = state.held, state.work, state.now
-    wanted = state.queue.jobs[Q_PROCESSORS, 0]
+    wanted = state.queue.jobs[Q_PROCESSORS, now[FRONT]]
     gathered, shadow = now[FREE], now[NOW]
     k = 0
     while gathered < wanted:
@@ -206,13 +213,10 @@ def completes(state: State, job: int) -> None:
 @lean_kernel
 def withdraw(state: State, job: int) -> None:
     """Take a waiting job out of the queue."""
-    queue = state.queue
-    kept = 0
-    for q in range(queue.used[0]):
-        if queue.jobs[Q_JOB, q] != job:
-            _keep(state, q, kept)
-            kept += 1
-    queue.used[0] = kept
+    q = state.now[FRONT]
+    while state.queue.jobs[Q_JOB, q] != job:
+        q += 1
+    _take_out(state, q)
     state.work[W_STATUS, job] = GONE
     state.now[ALIVE] -= 1
 
@@ -267,9 +271,10 @@ def reserve(state: State, job: int) -> None:
     """Give a reservation its earliest fit; under `easy` it does not delay the head of the queue."""
     work, queue, now, plan = state.work, state.queue, state.now, state.plan
     plan_of_held(state)
-    if state.rules[POLICY] == EASY and queue.used[0] > 0:
-        head = first_fit(plan, queue.jobs[Q_PROCESSORS, 0], queue.jobs[Q_WALLTIME, 0], now[NOW])
-        take(plan, head, head + queue.jobs[Q_WALLTIME, 0], queue.jobs[Q_PROCESSORS, 0])
+    if state.rules[POLICY] == EASY and queue.used[0] > now[FRONT]:
+        processors, walltime = queue.jobs[Q_PROCESSORS, now[FRONT]], queue.jobs[Q_WALLTIME, now[FRONT]]
+        head = first_fit(plan, processors, walltime, now[NOW])
+        take(plan, head, head + walltime, processors)
     start = first_fit(plan, work[W_PROCESSORS, job], work[W_ESTIMATE, job], work[W_EARLIEST, job])
     work[W_START, job], work[W_PROMISE, job], work[W_STATUS, job] = start, start, PICKED
     now[FREE] -= work[W_PROCESSORS, job]
@@ -296,17 +301,19 @@ def _pass_around(state: State) -> None:
     """One pass over the queue, around reservations."""
     queue, now, plan = state.queue, state.now, state.plan
     plan_of_held(state)
-    used = queue.used[0]
-    kept = 0
-    for q in range(used):
+    at_head = True
+    q = now[FRONT]
+    while q < queue.used[0]:
         processors, walltime = queue.jobs[Q_PROCESSORS, q], queue.jobs[Q_WALLTIME, q]
         start = first_fit(plan, processors, walltime, now[NOW])
-        if start == now[NOW] and (kept == 0 or state.rules[POLICY] == EASY):
+        if start == now[NOW] and (at_head or state.rules[POLICY] == EASY):
             take(plan, start, start + walltime, processors)
             _pick(state, queue.jobs[Q_JOB, q])
+            q = _take_out(state, q)
             continue
-        if kept == 0 and state.rules[POLICY] == EASY:
+        if at_head and state.rules[POLICY] == EASY:
             take(plan, start, start + walltime, processors)
-        _keep(state, q, kept)
-        kept += 1
-    queue.used[0] = kept
+        at_head = False
+        q += 1
+    if 2 * now[FRONT] > queue.used[0]:
+        _move_up(state)

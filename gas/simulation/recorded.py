@@ -8,13 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.errors import BadInput
+from gas.simulation.allocation import Allocation
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 
-__all__ = ["UNKNOWN", "Recorded", "recorded"]
+__all__ = ["LARGEST_INSTANT", "LONGEST", "UNKNOWN", "Recorded", "recorded", "shortened"]
 
 UNKNOWN = -1
 """Processors, estimate or run time that the file does not state."""
 
+LARGEST_INSTANT = 2**33
+"""Seconds, to either side of second 0, within which a file may have fractions of seconds: 272 years. Further out double
+precision does not hold a microsecond any more."""
+
+LONGEST = 2**60
+"""Units of time: the longest estimate or run time; an instant and two of these are still far from what int64 holds."""
+
+_WORDS = {
+    "submit": "submission",
+    "start": "start",
+    "end": "end",
+    "promise": "promised start",
+    "estimate": "estimate",
+    "run_time": "run time",
+}
 _COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "start", "end", "withdrawn", "promise")
 
 
@@ -36,6 +53,8 @@ class Recorded:
         Cancelled: while it waited if it never started, else while it ran.
     promise
         The promised start, `NEVER_STARTED` where none is stated; None if the file has no such column.
+    allocated
+        Which processors each job had; None if the file does not say, or not in a form that is understood.
     machine
         Processors of the machine, if the file says.
     epoch
@@ -44,6 +63,11 @@ class Recorded:
         Units of time in a second: 1, or 1,000,000 if the file has fractions of seconds.
     remarks
         What a reader of the audit should know of the file.
+
+    Raises
+    ------
+    BadInput
+        A time is too large to be kept to the microsecond, in a file that has fractions of seconds.
     """
 
     id: NDArray[np.int64]
@@ -56,6 +80,7 @@ class Recorded:
     withdrawn: NDArray[np.bool_]
     promise: NDArray[np.int64] | None = None
     label: tuple[str, ...] | None = None
+    allocated: Allocation | None = None
     machine: int | None = None
     epoch: int | None = None
     resolution: int = 1
@@ -68,6 +93,27 @@ class Recorded:
             kind = np.bool_ if column == "withdrawn" else np.int64
             if array is not None and (array.dtype != kind or array.shape != self.id.shape):
                 raise ValueError(f"{column} has {array.dtype}{array.shape}, expected {kind.__name__}{self.id.shape}")
+        if self.resolution != 1:
+            for column in _WORDS:
+                length = column in ("estimate", "run_time")
+                self._refuse_beyond(column, LONGEST - 1 if length else LARGEST_INSTANT * self.resolution)
+
+    def _refuse_beyond(self, column: str, limit: int) -> None:
+        units = getattr(self, column)
+        if units is None:
+            return
+        beyond = (units > limit) | (units < -limit)
+        if column in ("start", "promise"):
+            beyond &= units != NEVER_STARTED
+        if beyond.any():
+            row = int(np.flatnonzero(beyond)[0])
+            known = -LONGEST < units[row] < LONGEST  # what is further out was cut off when it was read
+            value = f", {int(units[row]) / self.resolution:.0f} s," if known else ""
+            raise BadInput(
+                f"{self.name}, job {shortened(self.name_of(row))}: its {_WORDS[column]}{value} is beyond "
+                f"{limit // self.resolution} s, up to where times with fractions of seconds are kept exactly; "
+                "write whole seconds, or count from a later second 0"
+            )
 
     def __len__(self) -> int:
         return len(self.id)
@@ -77,7 +123,8 @@ class Recorded:
         columns: dict[str, Any] = {name: getattr(self, name) for name in _COLUMNS}
         columns = {name: None if column is None else column[rows] for name, column in columns.items()}
         label = None if self.label is None else tuple(self.label[row] for row in rows.tolist())
-        return replace(self, **columns, label=label)
+        allocated = None if self.allocated is None else self.allocated.taken(rows)
+        return replace(self, **columns, label=label, allocated=allocated)
 
     @property
     def started(self) -> NDArray[np.bool_]:
@@ -93,6 +140,12 @@ class Recorded:
     def name_of(self, row: int) -> str:
         """Return what the file calls the job in a row."""
         return str(self.id[row]) if self.label is None else self.label[row]
+
+
+def shortened(text: str, limit: int = 80) -> str:
+    """Return a piece of a file as a message quotes it: on one line, and no longer than `limit` characters."""
+    flat = " ".join(text[: 4 * limit].split())
+    return flat if len(flat) <= limit and len(text) <= 4 * limit else flat[: limit - 1] + "…"
 
 
 def recorded(schedule: Schedule) -> Recorded:

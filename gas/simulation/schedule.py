@@ -44,9 +44,13 @@ class Reservation(NamedTuple):
     """Processors asked for from an instant on; nothing moves them once they are granted."""
 
     submit: int
+    """The second in which they are asked for."""
     processors: int
+    """From 1 to the machine's."""
     start: int
+    """The second from which on they are wanted."""
     walltime: int
+    """Seconds, at least 1."""
 
 
 @dataclass(frozen=True, eq=False)

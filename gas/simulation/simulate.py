@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gas.availability import AvailabilityList
 from gas.compiled import available, compiled
@@ -17,13 +18,22 @@ from gas.s3.blocks import Blocks, profile_in, take, with_rows
 from gas.s3.holes import first_fit
 from gas.s3.placing import Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.engine import ASKS, FINISHED, FULL, run
+from gas.simulation.inputs import (
+    checked_cancellations,
+    checked_machine,
+    checked_places,
+    checked_reservations,
+    reach_of,
+    whole,
+)
 from gas.simulation.queueing import plan_of_held
-from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation, Schedule
+from gas.simulation.schedule import NEVER_STARTED, ORDERS, POLICIES, Order, Policy, Reservation, Schedule
 from gas.simulation.state import (
     ANSWERED,
     CONSERVATIVE,
     DONE,
     FOR_EVER,
+    FRONT,
     NEXT,
     NOW,
     POLICY,
@@ -78,32 +88,37 @@ class Simulation:
 
     ::
 
-        simulation = Simulation(jobs, "s3", ask=[7])
-        job = simulation.run()                   # 7: it arrives, and waits for an answer
+        simulation = Simulation(jobs, "s3", ask=np.flatnonzero(jobs.id == 17))
+        place = simulation.run()                 # where job 17 stands in `jobs`: it arrives, and waits for an answer
         other = simulation.copy()                # what if …
         simulation.answer(processors=16, estimate=3600, run_time=3000)
         simulation.run()                         # None: all is over
-        simulation.schedule()
+        other.answer()                           # … it asks for what it did in the log
+        other.run()
+        simulation.schedule().end[place] - other.schedule().end[place]
 
     Parameters
     ----------
     jobs
         In submission order.
     cancellations
-        For each job the second in which its user withdraws it, `NOT_CANCELLED` for those that are not. One that is
-        withdrawn while it runs ends then; at or before its submission, it never enters.
+        For each job the second in which its user withdraws it, `NOT_CANCELLED` for those that are not; integers. One
+        that is withdrawn while it runs ends then; at or before its submission, it never enters. Under order `event`
+        each cancellation is followed by a revision of its own, as each completion is; under `instant` all of a second
+        by one.
     reservations
         Processors asked for in advance: each gets its earliest fit from its start on when it is submitted, and nothing
         moves it.
     ask
-        Jobs (by their place in `jobs`) about which `run` stops when they arrive.
+        Jobs about which `run` stops when they arrive: their places in `jobs`, from 0, not their numbers (`jobs.id`).
     machine_code
         Compile the event loop, where numba is installed. The same source, and the same schedule, without.
 
     Raises
     ------
     BadInput
-        For a policy or an order that is not known, or cancellations and reservations that cannot be.
+        For a policy or rule that is not known, for a machine, cancellations, reservations or places that cannot be, or
+        for instants and estimates so large that their sums could reach 2**61 s.
     """
 
     def __init__(
@@ -122,22 +137,26 @@ class Simulation:
             raise BadInput(f'policy "{policy}" is not known; known: {", ".join(POLICIES)}')
         if order not in ORDERS:
             raise BadInput(f'order "{order}" is not known; known: {", ".join(ORDERS)}')
+        if overrun not in get_args(Overrun):
+            raise BadInput(f'overrun rule "{overrun}" is not known; known: {", ".join(get_args(Overrun))}')
         self.policy, self.order, self.overrun = policy, order, overrun
         self.jobs = apply_overrun(jobs, overrun)
-        self.reservations = tuple(Reservation(*given) for given in reservations)
+        self.reservations = checked_reservations(reservations, checked_machine(jobs.machine))
         self.engine_seconds = 0.0
         self._run = compiled(run) if machine_code and available() else run
-        withdrawn = None if cancellations is None else _checked_cancellations(cancellations, len(jobs))
-        _check_reservations(self.reservations, jobs.machine)
+        withdrawn = None if cancellations is None else checked_cancellations(cancellations, jobs)
+        places = checked_places(ask, jobs)
+        self._reach = reach_of(self.jobs, withdrawn, self.reservations).checked()
         self._state, self._place, self._reserved = initial_state(self.jobs, policy, order, withdrawn, self.reservations)
         self._job_at = np.full(len(self._place) + len(self._reserved), -1, np.int64)
         self._job_at[self._place] = np.arange(len(self._place))
-        self._state.work[W_ASKED, self._place[np.asarray(ask, np.int64)]] = 1
+        self._state.work[W_ASKED, self._place[places]] = 1
+        self._waits_for_answer = False
         self._run(self._state, 0, 0)  # compiled, or loaded, before anything is timed
 
     @property
     def now(self) -> int:
-        """The instant of the last event, in seconds of the log."""
+        """The instant of the last event, in seconds of the log; before any, that at which the first may happen."""
         return int(self._state.now[NOW])
 
     @property
@@ -152,7 +171,7 @@ class Simulation:
         events: int | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> int | None:
-        """Go on until all is over, and return None; or return the job that arrives and has to be answered.
+        """Go on until all is over, and return None; or return the place in `jobs` of one that has to be answered.
 
         Parameters
         ----------
@@ -162,9 +181,16 @@ class Simulation:
             Stop after so many events, too.
         progress
             Is told the share of jobs that have arrived, now and then.
+
+        Raises
+        ------
+        BadInput
+            If `before` or `events` is no integer, or `events` is negative.
         """
-        limit = FOR_EVER if before is None else before
-        left = FOR_EVER if events is None else events
+        limit = FOR_EVER if before is None else max(-FOR_EVER, min(whole(before, "before"), FOR_EVER))
+        left = FOR_EVER if events is None else whole(events, "events")
+        if left < 0:
+            raise BadInput(f"events {left}: a simulation does not go back; give 0 or more, or go on from a copy")
         breath = 1000
         while True:
             some = min(left, breath)
@@ -172,13 +198,17 @@ class Simulation:
             why = self._run(self._state, some, limit)
             took = time.perf_counter() - began
             self.engine_seconds += took
-            breath = min(2 * breath, 10**6) if took < _BREATH else max(breath // 2, 10)
+            if took >= _BREATH:
+                breath = max(min(breath // 2, int(breath * _BREATH / took)), 10)
+            elif self.events - done >= some:  # else it stopped for want of room, and tells nothing of its speed
+                breath = min(2 * breath, 10**6)
             left -= self.events - done
             if progress is not None:
                 progress(int(self._state.now[NEXT]) / max(1, self._state.work.shape[1]))
             if why == FULL:
                 self._state = with_room(self._state)
             elif why == ASKS:
+                self._waits_for_answer = True
                 return int(self._job_at[self._state.now[NEXT]])
             elif why == FINISHED or left <= 0 or self.events - done < some:
                 return None
@@ -191,24 +221,27 @@ class Simulation:
         Raises
         ------
         BadInput
-            If no job waits for an answer, or the machine cannot run this.
+            If no job waits for an answer, the machine cannot run this, or it takes too long (see `Simulation`). Then
+            nothing has changed.
         """
-        state = self._state
-        at = int(state.now[NEXT])
-        if at >= state.work.shape[1] or state.work[W_ASKED, at] == 0 or state.now[ANSWERED] == at + 1:
+        if not self._waits_for_answer:
             raise BadInput("no job waits for an answer; run() returns the next one that does")
-        work = state.work
-        size = int(work[W_PROCESSORS, at]) if processors is None else processors
-        limit = int(work[W_ESTIMATE, at]) if estimate is None else estimate
-        lasts = int(work[W_RUN_TIME, at]) if run_time is None else run_time
+        work = self._state.work
+        at = int(self._state.now[NEXT])
+        size = int(work[W_PROCESSORS, at]) if processors is None else whole(processors, "processors")
+        limit = int(work[W_ESTIMATE, at]) if estimate is None else whole(estimate, "estimate")
+        lasts = int(work[W_RUN_TIME, at]) if run_time is None else whole(run_time, "run_time")
         if not 1 <= size <= self.jobs.machine:
             raise BadInput(f"processors {size}: the machine has {self.jobs.machine}; answer 1 to {self.jobs.machine}")
         if limit < 1 or lasts < 0:
             raise BadInput(f"estimate {limit} and run time {lasts}: must be at least 1 and 0 seconds")
         if lasts > limit:
             lasts, limit = (limit, limit) if self.overrun == "kill" else (lasts, lasts)
+        more = limit - int(work[W_ESTIMATE, at])
+        self._reach = self._reach._replace(walltimes=self._reach.walltimes + more).checked()
         work[W_PROCESSORS, at], work[W_ESTIMATE, at], work[W_RUN_TIME, at] = size, limit, lasts
-        state.now[ANSWERED] = at + 1
+        self._state.now[ANSWERED] = at + 1
+        self._waits_for_answer = False
 
     def availability(self, scheduler: str = "simulation") -> AvailabilityList:
         """Return what is free from now on, beside everybody who runs and waits.
@@ -266,28 +299,11 @@ class Simulation:
     def _expected(self) -> Profile:
         state = copy_state(self._state)
         queue, now = state.queue, self.now
-        count = int(queue.used[0])
-        plan: Blocks = with_rows(state.plan, 4 * (count + len(state.held[0])))
+        first, last = int(state.now[FRONT]), int(queue.used[0])
+        plan: Blocks = with_rows(state.plan, 4 * (last - first + len(state.held[0])))
         state = State(state.work, state.cancellations, plan, *state[3:])
         plan_of_held(state)
-        for i in range(count):
+        for i in range(first, last):
             start = first_fit(plan, int(queue.jobs[Q_PROCESSORS, i]), int(queue.jobs[Q_WALLTIME, i]), now)
             take(plan, start, start + int(queue.jobs[Q_WALLTIME, i]), int(queue.jobs[Q_PROCESSORS, i]))
         return profile_in(plan)
-
-
-def _checked_cancellations(cancellations: ArrayLike, jobs: int) -> NDArray[np.int64]:
-    given = np.asarray(cancellations)
-    if given.dtype != np.int64 or given.shape != (jobs,):
-        raise BadInput(f"cancellations are {given.dtype}{given.shape}; one int64 for each of the {jobs} jobs is needed")
-    if jobs and int(given.max()) > NOT_CANCELLED:
-        raise BadInput(f"cancellation {given.max()}: is after the end of time, {NOT_CANCELLED}")
-    return given
-
-
-def _check_reservations(reservations: Sequence[Reservation], machine: int) -> None:
-    for given in reservations:
-        if not 1 <= given.processors <= machine:
-            raise BadInput(f"reservation of {given.processors} processors: the machine has {machine}")
-        if given.walltime < 1:
-            raise BadInput(f"reservation of {given.walltime} seconds: must be at least 1")

@@ -34,10 +34,9 @@ FOR_EVER = 2**62
 # Fields of `State.now`: the instant; whether its arrivals have begun; how many jobs have arrived and cancellations been
 # handled; the first planned start; how many completions and starts are ahead, how many jobs wait, hold processors, are
 # in the plan; how many events were created and handled; the job (plus 1) about which a caller has answered; free
-# processors; the head's shadow time and the extra processors then.
-NOW, ARRIVING, NEXT, CANCELLED, DUE, ENDS, STARTS, ALIVE, HELD, SPANS, MADE, DONE, ANSWERED, FREE, SHADOW, EXTRA = (
-    range(16)
-)
+# processors; the head's shadow time and the extra processors then; where the head stands in the queue.
+NOW, ARRIVING, NEXT, CANCELLED, DUE, ENDS, STARTS, ALIVE, HELD = range(9)
+SPANS, MADE, DONE, ANSWERED, FREE, SHADOW, EXTRA, FRONT = range(9, 17)
 
 # Fields of `State.rules`:
 POLICY, ORDER, MACHINE, RESERVATIONS = range(4)
@@ -63,7 +62,8 @@ class State(NamedTuple):
     plan
         What running and planned jobs leave free (planning policies; `easy` and `fcfs` use it around reservations).
     queue
-        Who waits, in submission order; under planning policies jobs that have started since may still stand in it.
+        Who waits, in submission order; under planning policies jobs that have started since may still stand in it,
+        under the others it begins at FRONT.
     ends
         A heap (`gas.simulation.heap`) of completions.
     starts
@@ -125,8 +125,10 @@ def initial_state(
     work[[W_START, W_END, W_PROMISE]] = NEVER_STARTED
     at = cancelled[np.argsort(cancel[cancelled], kind="stable")]
     begin = int(work[W_SUBMIT, 0]) if total else 0
+    if at.size:
+        begin = min(begin, int(cancel[at[0]]))  # that is an event too, though it finds nobody yet
     walltime = int(np.percentile(work[W_ESTIMATE], 99)) if total else 1
-    now = np.zeros(16, np.int64)
+    now = np.zeros(17, np.int64)
     now[[NOW, DUE, FREE, SHADOW]] = begin, FOR_EVER, jobs.machine, -FOR_EVER
     rules = np.array([POLICIES.index(policy), ORDERS.index(order), jobs.machine, booked], np.int64)
     plan = empty_blocks(jobs.machine, begin, walltime=max(1, walltime))

@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
-from gas.simulation.recorded import UNKNOWN, Recorded
+from gas.simulation.allocation import Allocation
+from gas.simulation.recorded import LARGEST_INSTANT, LONGEST, UNKNOWN, Recorded, shortened
 from gas.simulation.schedule import NEVER_STARTED
 
 __all__ = ["recorded_table", "resolution_of", "sizes_of", "units_of"]
 
 _MICRO = 1_000_000
+
+_BEYOND = 2**53
+"""From here on a float is not every whole number."""
 
 
 class _Table(NamedTuple):
@@ -43,6 +47,7 @@ _NAMES = {
     "promise": ("promised_start",),
 }
 _BARE = ("id", "submit", "start", "end")
+_TIMES = ("submit", "start", "end", "run_time", "wait", "promise", "estimate")
 
 
 def recorded_table(text: str, name: str) -> Recorded:
@@ -62,7 +67,10 @@ def _table(text: str, name: str) -> _Table:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        rows.append(next(csv.reader([line])) if "," in line else line.split())
+        try:
+            rows.append(next(csv.reader([line])) if "," in line else line.split())
+        except csv.Error as error:
+            raise BadInput(f'{name}, line {number}: {error}: "{shortened(line)}"') from None
         lines.append(number)
     first = [cell.strip() for cell in rows[0]]
     if all(_number(cell) is None or not cell for cell in first):
@@ -92,38 +100,44 @@ def _keys(header: list[str], name: str) -> list[str]:
     for needed in (("id",), ("submit",), ("start", "wait"), ("end", "run_time")):
         if not set(needed) & set(keys):
             names = " or ".join(_NAMES[key][0] for key in needed)
-            raise BadInput(f'{name}: has no column "{names}"; its header has {", ".join(header[:20])}')
+            raise BadInput(f'{name}: has no column "{names}"; its header has {shortened(", ".join(header))}')
     return keys
 
 
 def _recorded(table: _Table) -> Recorded:
     count = len(table.lines)
     numbers = {
-        key: _column(table, key, gaps=key not in ("submit",))
-        for key in ("submit", "processors", "estimate", "start", "end", "run_time", "wait", "promise")
-        if key in table.columns
+        key: _column(table, key, gaps=key not in ("submit",)) for key in (*_TIMES, "processors") if key in table.columns
     }
-    resolution = resolution_of(
-        [numbers[key] for key in ("submit", "start", "end", "run_time", "wait") if key in numbers]
-    )
+    times = {key: column for key, column in numbers.items() if key in _TIMES}
+    resolution = resolution_of(list(times.values()))
+    for key, column in times.items():
+        _refuse_beyond(table, key, column, resolution)
     blank = np.full(count, np.nan)
-    states = np.array([cell.strip().upper() for cell in table.columns.get("state", [""] * count)])
+    states = [cell.strip().upper() for cell in table.columns.get("state", [""] * count)]
     submit = numbers["submit"]
     start = numbers["start"] if "start" in numbers else submit + numbers["wait"]
     run_time = numbers.get("run_time", blank)
     end = numbers["end"] if "end" in numbers else start + run_time
+    for key, column in (("start", start), ("end", end)):
+        if key not in numbers:
+            _refuse_beyond(table, key, column, resolution)
     if not {"start", "end"} <= numbers.keys():
         run_time = blank  # it is used up, and says nothing about the end
-    rejected = states == "REJECTED"
+    rejected = np.array([state == "REJECTED" for state in states])
+    killed = np.array([state == "COMPLETED_KILLED" for state in states])
     started = ~rejected & ~np.isnan(start) & ~np.isnan(end)
     end = np.where(rejected, np.fmax(end, submit), end)
 
     size = numbers.get("processors", blank)
+    allocated: Allocation | None = None
+    remarks: tuple[str, ...] = ()
     if "allocated" in table.columns:
         missing = ~(size > 0) & started
+        allocated, remarks = _allocation(table, started, missing)
+        counts = [sum(b - a for a, b in allocated.pieces(row)) for row in np.flatnonzero(missing).tolist()]
         size = size.copy()
-        for row in np.flatnonzero(missing).tolist():
-            size[row] = _interval_size(table, row)
+        size[missing] = [each or np.nan for each in counts]
     ids, label = _ids(table)
     promise = numbers.get("promise")
     known = None if promise is None or np.isnan(promise).all() else promise
@@ -139,11 +153,13 @@ def _recorded(table: _Table) -> Recorded:
         run_time=np.where(np.isnan(run_time), UNKNOWN, units_of(run_time, resolution)),
         start=np.where(started, units_of(start, resolution), NEVER_STARTED),
         end=units_of(np.where(np.isnan(end), submit, end), resolution),
-        withdrawn=rejected | (states == "COMPLETED_KILLED"),
+        withdrawn=rejected | killed,
         promise=None if known is None else np.where(np.isnan(known), NEVER_STARTED, units_of(known, resolution)),
         label=label,
+        allocated=None if remarks else allocated,
         resolution=resolution,
         name=table.name,
+        remarks=remarks,
     )
     if label is not None or (np.diff(whole.submit) >= 0).all():
         return whole
@@ -157,45 +173,100 @@ def _column(table: _Table, key: str, *, gaps: bool) -> NDArray[np.float64]:
         usual = np.array(cells, dtype=np.float64)
     except ValueError:
         usual = np.array([np.nan])
-    if (np.abs(usual) <= 2**53).all() and "_" not in "".join(cells):
+    if (np.abs(usual) < _BEYOND).all() and "_" not in "".join(cells):
         return usual
     values = np.empty(len(cells))
     for row, cell in enumerate(cells):
         value = _number(cell)
         if value is None or (value != value and not gaps):
-            label = f'column "{_NAMES[key][0]}"' if key != "id" else "the job's number"
-            what = f'"{cell.strip()[:40]}" is not a number' if cell.strip() else "is empty"
-            raise BadInput(f"{table.name}, line {table.lines[row]}, {label}: {what}")
-        if abs(value) > 2**53:
-            raise BadInput(f"{table.name}, line {table.lines[row]}: {cell.strip()} is beyond ±2**53")
+            what = f'"{shortened(cell)}" is not a number' if cell.strip() else "is empty"
+            raise BadInput(f"{table.name}, line {table.lines[row]}, {_titled(key)}: {what}")
+        if abs(value) >= _BEYOND:
+            raise BadInput(
+                f"{table.name}, line {table.lines[row]}: {shortened(cell)} is beyond ±(2**53 - 1), the largest number "
+                f"that is kept exactly ({_titled(key)}); write a smaller one, or leave the cell empty if it is unknown"
+            )
         values[row] = value
     return values
 
 
+def _titled(key: str) -> str:
+    return f'column "{_NAMES[key][0]}"'
+
+
 def _number(cell: str) -> float | None:
-    """Return what a cell says: NaN for an empty one, None if it is no number."""
+    """Return what a cell says: NaN for an empty one, None if it is no number, infinity for one like 1e400."""
     cell = cell.strip()
     if not cell or cell.lower() in ("nan", "-nan", "none"):
         return np.nan
+    if "_" in cell or cell.lstrip("+-")[:1].isalpha():
+        return None
     try:
-        value = float(cell)
+        return float(cell)
     except ValueError:
         return None
-    return value if "_" not in cell and abs(value) != float("inf") else None
 
 
-def _interval_size(table: _Table, row: int) -> float:
-    """Return how many processors ``0-3 7`` are."""
-    cell = table.columns["allocated"][row].strip()
-    total = 0
+def _refuse_beyond(table: _Table, key: str, seconds: NDArray[np.float64], resolution: int) -> None:
+    """Refuse times that would not be exact: beyond 2**53 - 1, and far less with fractions of seconds."""
+    if resolution == 1:
+        limit, why = _BEYOND - 1, "2**53 - 1 s, the largest that is kept exactly"
+    else:
+        limit = LONGEST // _MICRO if key == "estimate" else LARGEST_INSTANT
+        why = (
+            f"{limit} s, up to where a file with fractions of seconds is kept exactly; write whole seconds, "
+            "or count from a later second 0"
+        )
+    bad = np.flatnonzero(np.abs(seconds) > limit)
+    if bad.size:
+        row = int(bad[0])
+        stated = key in table.columns
+        value = shortened(table.columns[key][row]) if stated else f"{seconds[row]:.0f}"
+        what = _titled(key) if stated else f"the job's {key}"
+        raise BadInput(f"{table.name}, line {table.lines[row]}, {what}: {value} is beyond ±{why}")
+
+
+def _allocation(
+    table: _Table, started: NDArray[np.bool_], needed: NDArray[np.bool_]
+) -> tuple[Allocation, tuple[str, ...]]:
+    """Return the processors that each job had, and what could not be read; an error if a job's size depends on it."""
+    pieces: list[list[tuple[int, int]]] = []
+    remarks: tuple[str, ...] = ()
+    for row, (cell, ran, alone) in enumerate(
+        zip(table.columns["allocated"], started.tolist(), needed.tolist(), strict=True)
+    ):
+        try:
+            pieces.append(_pieces(cell) if ran else [])
+        except ValueError as error:
+            where = f'{table.name}, line {table.lines[row]}, column "allocated_resources": {error}'
+            if alone:
+                raise BadInput(where) from None
+            if not remarks:
+                remarks = (f"which processors the jobs had is not checked: {where.removeprefix(f'{table.name}, ')}",)
+            pieces.append([])
+    return Allocation.of(pieces), remarks
+
+
+def _pieces(cell: str) -> list[tuple[int, int]]:
+    """Return the processors ``0-3 7`` as half-open ranges, in order, each processor once."""
+    ranges = []
     for piece in cell.replace(",", " ").split():
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", piece, re.ASCII)
-        if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise BadInput(
-                f'{table.name}, line {table.lines[row]}, column "allocated_resources": "{cell}" is no set 0-3 7'
-            )
-        total += int(match[2] or match[1]) - int(match[1]) + 1
-    return total or np.nan
+        if match is None:
+            raise ValueError(f'"{shortened(cell)}" is no set 0-3 7')
+        if max(len(digits or "") for digits in match.groups()) > 15:
+            raise ValueError(f'"{shortened(cell)}" has a processor beyond 999999999999999; number them from 0')
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise ValueError(f'"{shortened(cell)}" is no set 0-3 7')
+        ranges.append((first, last + 1))
+    joined: list[tuple[int, int]] = []
+    for a, b in sorted(ranges):
+        if joined and a <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(b, joined[-1][1]))
+        else:
+            joined.append((a, b))
+    return joined
 
 
 def _ids(table: _Table) -> tuple[NDArray[np.int64], tuple[str, ...] | None]:
@@ -221,9 +292,21 @@ def resolution_of(columns: Sequence[NDArray[Any]]) -> int:
 
 
 def units_of(seconds: NDArray[Any], resolution: int) -> NDArray[np.int64]:
-    """Return seconds in units of the file; whatever is not known becomes 0."""
-    units: NDArray[np.int64] = np.rint(np.nan_to_num(seconds, nan=0.0) * resolution).astype(np.int64)
-    return units
+    """Return seconds in units of the file; whatever is not known becomes 0.
+
+    What int64 does not hold is cut off at 2**60 units to either side, which `Recorded` then refuses.
+    """
+    known = np.nan_to_num(seconds, nan=0.0)
+    if resolution == 1:
+        units: NDArray[np.int64] = np.rint(known).astype(np.int64)
+        return units
+    most = LONGEST // resolution
+    whole = np.floor(known)
+    far = np.abs(whole) > most
+    whole = np.where(far, 0, whole)
+    # Apart, so that whole seconds stay exact however many they are.
+    units = whole.astype(np.int64) * resolution + np.rint(np.where(far, 0, known - whole) * resolution).astype(np.int64)
+    return np.where(far, np.where(known > 0, LONGEST, -LONGEST), units)
 
 
 def sizes_of(sizes: NDArray[Any]) -> NDArray[np.int64]:

@@ -1,5 +1,6 @@
 """`gas audit`: a verdict, a table, and an exit code that scripts can trust."""
 
+import gzip
 import json
 
 import pytest
@@ -7,7 +8,8 @@ import typer
 from typer.testing import CliRunner
 
 from gas.cli.audit import audit_command
-from gas.errors import BadInput
+from gas.cli.simulate import simulate_command
+from gas.errors import BadInput, outcome_of
 
 LOG = """; Acknowledge: Ada
 ; UnixStartTime: 0
@@ -106,3 +108,164 @@ def test_mistakes_are_errors_that_name_the_way_out(run, late, tmp_path):
         assert message in str(error)
     assert run(late, "--promise", "much").exit_code == 2
     assert run(late, "-p", 0).exit_code == 2
+    assert run(late, "-p", 2**31).exit_code == 2
+
+
+MONTHS = """; UnixStartTime: 820454400
+; TimeZoneString: UTC
+; MaxProcs: 4
+""" + "".join(
+    f"{job} {job * 400_000} 0 {1000 * job} {1 + job % 4} -1 -1 {1 + job % 4} 90000 -1 1 1 1 -1 -1 -1 -1 -1\n"
+    for job in range(1, 21)
+)
+"""Twenty jobs from January to April 1996."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--first", "7"],
+        ["--month", "1996-02"],
+        ["--month", "1996-01", "--month", "1996-03"],
+        ["--from", "1996-02-01", "--until", "1996-03-10"],
+        ["--month", "1996-02", "--first", "3"],
+        ["--scale-load", "0.9"],
+        ["--from", "1996-02-01", "--scale-load", "0.5"],
+    ],
+)
+def test_the_schedule_of_a_part_of_a_log_is_checked_against_the_same_part(tmp_path, options):
+    app = typer.Typer()
+    app.command("audit")(audit_command)
+    app.command("simulate")(simulate_command)
+    log, schedule = tmp_path / "months.swf", tmp_path / "s.csv"
+    log.write_text(MONTHS)
+
+    def gas(*words):
+        return CliRunner().invoke(app, [str(word) for word in words])
+
+    assert gas("simulate", log, *options, "--policy", "s3", "-o", schedule).exit_code == 0
+    result = gas("audit", schedule, "--log", log, "--promise", "s3", *options)
+    assert result.exit_code == 0, result.stdout
+    whole = gas("audit", schedule, "--log", log, "--promise", "s3")
+    assert whole.exit_code == 1
+    assert options[-2] in whole.stdout  # the hint names it
+
+
+def test_lenient_leaves_malformed_lines_of_the_log_out(run, late, log):
+    log.write_text(LOG + "4 what is this\n")
+    assert isinstance(run(late, "--log", log).exception, ValueError)
+    result = run(late, "--log", log, "--lenient")
+    assert result.exit_code == 0
+    assert "1 malformed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--first", 1],
+        ["--month", "1996-01"],
+        ["--from", "1996-01-01"],
+        ["--until", "1996-01-01"],
+        ["--scale-load", 1],
+        ["--lenient"],
+    ],
+)
+def test_what_chooses_jobs_of_the_log_needs_the_log(run, log, options):
+    error = run(log, *options).exception
+    assert isinstance(error, BadInput)
+    assert str(error) == f"{options[0]}: is about the log that was simulated; name it too (--log LOG)"
+
+
+def test_a_policy_that_promises_nothing_is_said_to(run, log):
+    error = run(log, "--promise", "conservative-replan").exception
+    assert isinstance(error, BadInput)
+    assert "promises no start" in str(error)
+    assert run(log, "--promise", "s3-1999").exit_code == 2  # not recorded in SWF
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_nothing_is_cut_in_a_narrow_terminal(run, late, log, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    late.write_text("1 0 -5000 5010\n2 1 13 33\n3 2 2 8\n")
+    result = run(late, "--log", log, "--promise", "easy")
+    document = json.loads(run(late, "--log", log, "--promise", "easy", "--json").stdout)
+    table, _, below = result.stdout.split("\n\n", 1)[1].partition("\n\n")
+    assert len(document["checks"]) == 7
+    assert max(map(len, table.splitlines())) <= width
+    words = table.split()
+    assert "…" not in table
+    for check in document["checks"]:
+        at = words.index(check["check"])
+        assert words[at + 1 : at + 3] == [str(check["checked"]), str(check["violations"])]
+        assert set(check["rule"].split()) <= set(words)
+        if check["first"]:
+            assert f"{check['check']}: first: {check['first']['message']}\n" in below
+
+
+def test_what_does_not_fit_in_memory_is_said_to_be_too_large(run, late, monkeypatch):
+    def full(_):
+        raise MemoryError
+
+    monkeypatch.setattr("gas.cli.audit.read_schedule", full)
+    error = run(late, "-p", 4).exception
+    assert isinstance(error, BadInput)
+    assert "memory" in str(error)
+
+
+ROW = ["1", "0", "2", "10", "0", "10", "10", "COMPLETED_SUCCESSFULLY", "0-1", "0"]
+TITLES = (
+    "job_id,submission_time,requested_number_of_resources,requested_time,starting_time,execution_time,finish_time,"
+    "final_state,allocated_resources,promised_start"
+)
+STRANGE = ["nan", "inf", "1e400", "1e19", "-1e15", "1e13", "9007199254740991", "9007199254740993", "", "abc", "0x10",
+           "1_0", "9" * 5000, "0.5", "x" * 200_000]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", STRANGE, ids=lambda value: value[:20])
+def test_whatever_a_cell_says_no_error_is_unforeseen(run, tmp_path, value):
+    path = tmp_path / "hostile"
+    swf = "1 0 0 10 3 -1 -1 3 12 -1 1 1 1 -1 -1 -1 -1 -1"
+    texts = [f"; MaxProcs: {value}\n; UnixStartTime: {value}\n{swf}\n"]
+    for at in range(len(ROW)):
+        cells = [*ROW[:at], value, *ROW[at + 1 :]]
+        texts.append(f"{TITLES}\n{','.join(cells)}\n2,0.5,2,10,0.5,10,10.5,COMPLETED_SUCCESSFULLY,2-3,0.5\n")
+    for at in range(18):
+        fields = swf.split()
+        fields[at] = value
+        texts.append(f"; MaxProcs: 4\n{' '.join(fields)}\n2 0.5{swf[3:]}\n")
+    for text in texts:
+        path.write_text(text)
+        for options in (["--promise", "easy", "--json"], ["-p", 4, "--promise", "s3"]):
+            result = run(path, *options)
+            assert isinstance(result.exception, SystemExit | None) or outcome_of(result.exception), text[:300]
+            assert len(str(result.exception)) < 500
+
+
+GOOD = f"{TITLES}\n{','.join(ROW)}\n"
+PACKED = gzip.compress((GOOD * 50).encode())
+WHOLE_FILES = {
+    "empty": (b"", "is empty"),
+    "header only": (TITLES.encode(), "has a header and no jobs"),
+    "other end of lines": (GOOD.replace("\n", "\r\n").encode(), None),
+    "byte order mark": (b"\xef\xbb\xbf" + GOOD.encode(), None),
+    "two bytes a letter": (GOOD.encode("utf-16"), "is not text"),
+    "a column twice": (GOOD.replace("promised_start", "job_id").encode(), "mean the same"),
+    "another's column twice": (GOOD.replace("final_state", "x").replace("requested_time", "x").encode(), None),
+    "gzip cut off": (PACKED[:-9], "damaged or ends too early"),
+    "gzip cut off at once": (PACKED[:3], "damaged or ends too early"),
+    "a field too long for a table": (b"1,0,0," + b"x" * 200_000, "field larger than field limit"),
+    "a quotation without end": (b'id,submit,start,end\n"1,0,0,5\n', "1 fields; the header has 4"),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE_FILES)
+def test_whatever_a_file_is_it_is_read_or_refused_in_words(run, tmp_path, name):
+    data, message = WHOLE_FILES[name]
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    result = run(path, "-p", 4, "--promise", "s3")
+    if message is None:
+        assert result.exit_code == 0
+    else:
+        assert isinstance(result.exception, BadInput)
+        assert message in str(result.exception)

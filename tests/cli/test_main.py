@@ -82,6 +82,53 @@ def test_interrupting_is_130(gas, lu, monkeypatch):
     assert (result.code, result.err) == (130, "gas: interrupted\n")
 
 
+LOST = """
+import ctypes, os, signal, time
+from gas.cli import commands, main
+
+def program(**_):
+    ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGINT))()  # Python drops what is raised in a callback
+    {then}
+
+commands.app = program
+main.main()
+"""
+
+
+@pytest.mark.parametrize("then", ["time.sleep(50)", "raise RuntimeError('no answer')"])
+def test_an_interruption_of_a_callback_is_not_lost(then):
+    done = subprocess.run([sys.executable, "-c", LOST.format(then=then)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "gas: interrupted\n")
+
+
+INTERRUPTED_IMPORT = """
+import sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+from gas.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy", "typer", "gas.planner", "gas.cli.commands"])
+def test_an_interruption_of_its_imports_is_as_quiet_as_any(module):
+    program = INTERRUPTED_IMPORT.format(module=module)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "gas: interrupted\n")
+
+
+def test_what_is_imported_before_interruptions_are_caught_is_next_to_nothing():
+    program = (
+        "import sys; before = set(sys.modules); import gas.cli.main\n"
+        "print(sorted(name for name in set(sys.modules) - before if name.split('.')[0] != 'gas'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "['__future__']\n", done.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_for_the_shells(shell):
     environment = {**os.environ, "_GAS_COMPLETE": f"source_{shell}"}

@@ -5,6 +5,8 @@ import gzip
 import io
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import pytest
 from gas.cli.simulate import chosen_policies, file_of
 from gas.errors import BadInput
 from gas.simulation.schedule import POLICIES
-from workloads import read_swf, write_swf
+from workloads import offered_load, parse_swf, read_swf, rigid_jobs, write_swf
 from workloads.estimates import uniform_factor
 from workloads.lublin import generate
 
@@ -271,8 +273,8 @@ BAD = {
     "damaged gzip": (b"\x1f\x8b" + bytes(50), "gzip file is damaged"),
     "another packing": (b"PK\x03\x04" + bytes(50), "is packed with zip"),
     "binary": (bytes(range(256)), "is not text"),
-    "jobs that never ran": ((HEADER + line(1, 0, -1, 2, 50)).encode(), "none of its 1 jobs can run on 4 processors"),
-    "jobs too large": ((HEADER + line(1, 0, 5, 9, 50)).encode(), "none of its 1 jobs can run on 4 processors"),
+    "jobs that never ran": ((HEADER + line(1, 0, -1, 2, 50)).encode(), "its one job cannot run on 4 processors"),
+    "jobs too large": ((HEADER + line(1, 0, 5, 9, 50)).encode(), "its one job cannot run on 4 processors"),
 }
 
 
@@ -296,11 +298,15 @@ def test_a_log_that_is_not_there_is_an_error(gas, tmp_path):
 def test_malformed_lines_are_counted_when_leniency_is_asked_for(gas, tmp_path):
     path = tmp_path / "bad.swf"
     path.write_text(HEADER + THREE + "4 3 1\n5 x" + line(5, 3, 1, 1, 1)[3:])
-    assert gas("simulate", path).code == 2
+    refused = gas("simulate", path)
+    assert refused.code == 2
+    assert "line 10" in refused.err
+    assert "--lenient leaves such lines out" in refused.err
     done = gas("simulate", path, "--lenient", "--json")
+    assert done.json["results"][0]["malformed"] == 2
     assert done.json["results"][0]["jobs"] == 3
-    assert "1 malformed lines left out: wrong number of fields" in done.err
-    assert "1 malformed lines left out: not a number" in done.err
+    assert "1 malformed line left out: wrong number of fields" in done.err
+    assert "1 malformed line left out: not a number" in done.err
 
 
 def test_an_unsorted_log_is_sorted_with_a_warning(gas, three, tmp_path):
@@ -343,14 +349,15 @@ def test_nothing_is_shown_on_a_pipe_that_is_closed(log):
 
 
 def test_an_interruption_ends_it_cleanly(three, tmp_path):
-    out = tmp_path / "{trace}.swf"
+    out = tmp_path / "{trace}-done.swf"
     command = [sys.executable, "-m", "gas", "simulate", str(three), "-", "-o", str(out)]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     said = ""
-    while "three.swf written" not in said:  # now it waits for the other log
+    while "three-done.swf written" not in said:  # now it waits for the other log
         said = process.stderr.readline()
+        assert said, "it ended by itself"
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=20)
     assert (process.returncode, stdout, stderr.strip()) == (130, "", "gas: interrupted")
@@ -365,6 +372,220 @@ def test_a_simulation_imports_neither_pandas_nor_matplotlib(three):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
     assert json.loads("\n".join(done.stdout.splitlines()[:-1]))["schema"] == "gas.simulation/1"
+
+
+def test_help_explains_every_policy_and_every_column(gas, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = gas("simulate", "--help").out.replace("\b", "")
+    policies, columns = text.partition("Policies:")[2].split("Columns:")
+    assert re.findall(r"^    (\S+)", policies, re.MULTILINE) == list(POLICIES)
+    for column in (
+        "wait",
+        "response",
+        "slowdown",
+        "bounded",
+        "unclamped",
+        "backfilled",
+        "utilization",
+        "capacity lost",
+    ):
+        assert re.search(rf"^    {column}  +\S", columns, re.MULTILINE), column
+    assert re.search(r"^    \*  +\S", columns, re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 100, 160])
+def test_no_terminal_is_too_narrow_for_the_names_of_policies(gas, log, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    done = gas("simulate", log, "--policy", "all", "--months")
+    rows = [line.split() for line in done.out.splitlines()]
+    for policy in POLICIES:
+        assert any(policy in row for row in rows)
+    assert "…" not in done.out
+    if width >= 60:
+        assert max(map(len, done.out.splitlines()[1:])) <= width  # the first line is text, and may wrap
+    # Whatever the width, the same figures.
+    wide = gas("simulate", log, "--policy", "easy", "--json").json["results"][0]
+    of_easy = [row for row in rows if row and row[0] == "easy"]
+    assert any(f"{wide['mean_wait']:,.0f}" in (word.rstrip("*") for word in row) for row in of_easy)
+    assert any(f"{wide['loss_of_capacity']:.1%}" in (word.rstrip("*") for word in row) for row in of_easy)
+
+
+def test_a_scaled_log_says_so_in_its_schedule_and_in_json(gas, log, tmp_path):
+    jobs = rigid_jobs(read_swf(log))
+    done = gas("simulate", log, "--scale-load", 0.5, "--json", "-o", tmp_path / "x.swf")
+    (result,) = done.json["results"]
+    factor = offered_load(jobs) / 0.5
+    assert result["scale_load"] == 0.5
+    assert result["interarrival_factor"] == pytest.approx(factor)
+    assert result["load"] == pytest.approx(0.5, rel=1e-3)
+    (said,) = [note for note in read_swf(tmp_path / "x.swf").header.notes if note.startswith("Load scaled")]
+    assert said == f"Load scaled from {offered_load(jobs):.6g} to 0.5: interarrival times multiplied by {factor:.12g}"
+    unscaled = gas("simulate", log, "--json").json["results"][0]
+    assert (unscaled["scale_load"], unscaled["interarrival_factor"]) == (None, None)
+    assert unscaled["load"] == pytest.approx(offered_load(jobs))
+
+
+def test_json_says_how_a_result_is_had_again(gas, log):
+    options = ("--policy", "easy,s3", "--order", "event", "--overrun", "extend", "--from", "1970-01-01T06:00", "-p", 99)
+    results = gas("simulate", log, *options, "--first", 200, "--scale-load", 0.7, "--json").json["results"]
+    assert results[0]["selection"] == {"month": None, "from": "1970-01-01T06:00", "until": None, "first": 200}
+    for result in results:
+        program, *words = shlex.split(result["command"])
+        (again,) = gas(*words, "--json").json["results"]
+        assert program == "gas"
+        assert {**again, "engine_seconds": 0} == {**result, "engine_seconds": 0}
+
+
+def test_estimates_that_are_missing_or_too_short_are_counted(gas, tmp_path):
+    path = tmp_path / "over.swf"
+    path.write_text(HEADER + line(1, 0, 100, 4, 60) + line(2, 0, 50, 1, -1) + line(3, 0, 50, 1, 50))
+    for rule, way_out in (
+        ("kill", "cut there (--overrun extend"),
+        ("extend", "raised to the run time (--overrun kill"),
+    ):
+        done = gas("simulate", path, "--overrun", rule, "--json")
+        assert "gas: over.swf: 1 of 3 jobs has no estimate; its run time stands in for it" in done.err
+        assert "gas: over.swf: 1 of 3 jobs ran longer than estimated: " in done.err
+        assert way_out in done.err
+        (result,) = done.json["results"]
+        assert (result["without_estimate"], result["longer_than_estimate"]) == (1, 1)
+
+
+def test_nothing_is_said_of_estimates_that_are_as_they_should_be(gas, three):
+    done = gas("simulate", three, "--json")
+    assert "estimate" not in done.err
+    assert done.json["results"][0]["without_estimate"] == done.json["results"][0]["longer_than_estimate"] == 0
+
+
+def test_what_cannot_be_read_is_told_before_anything_is_simulated(gas, three, tmp_path):
+    done = gas("simulate", three, tmp_path / "one.swf", tmp_path / "two.swf", "-o", tmp_path / "{trace}-x.swf")
+    assert (done.code, done.out) == (2, "")
+    assert "one.swf: cannot be read: No such file or directory" in done.err
+    assert "two.swf: cannot be read" in done.err
+    assert list(tmp_path.glob("*-x.swf")) == []
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["table", "json"])
+def test_a_bad_log_loses_nothing_of_the_others(gas, three, log, tmp_path, form):
+    bad = tmp_path / "bad.swf"
+    bad.write_text(HEADER + THREE + "4 3 1\n")
+    done = gas("simulate", three, bad, log, *form)
+    assert done.code == 2
+    assert "gas: bad.swf, line 10" in done.err
+    if form:
+        assert [result["trace"] for result in done.json["results"]] == ["three.swf", "busy.swf"]
+        (failed,) = done.json["failed"]
+        assert failed["path"] == str(bad)
+        assert "line 10" in failed["error"]
+    else:
+        assert "three.swf: 3 jobs" in done.out
+        assert "busy.swf: 600 jobs" in done.out
+
+
+def test_a_schedule_that_cannot_be_written_loses_no_figures(gas, three, tmp_path):
+    (tmp_path / "x.swf").mkdir()
+    done = gas("simulate", three, "-o", tmp_path / "x.swf")
+    assert done.code == 2
+    assert "x.swf: cannot be written: Is a directory" in done.err
+    assert table(done.out)["s3"][:2] == ["33", "86"]
+
+
+def test_two_logs_of_one_name_have_a_table_each(gas, three):
+    out = gas("simulate", three, three, "--policy", "easy").out
+    assert out.count("three.swf: 3 jobs") == out.count("easy") == 2
+
+
+def test_a_dash_writes_the_schedule_to_standard_output_and_the_table_beside(three):
+    command = [sys.executable, "-m", "gas", "simulate", str(three), "--policy", "easy", "-o", "-"]
+    done = subprocess.run(command, capture_output=True, timeout=60)
+    assert done.returncode == 0
+    assert parse_swf(done.stdout).wait.tolist() == [0, 99, 0]
+    assert "three.swf: 3 jobs" in done.stderr.decode()
+
+
+def test_a_dash_takes_one_schedule_and_nothing_else(gas, three):
+    for options, message in [
+        (["--json"], "would mix on standard output"),
+        (["--policy", "easy,s3"], "takes one schedule, and there are 2"),
+    ]:
+        done = gas("simulate", three, "-o", "-", *options)
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err
+
+
+@pytest.mark.parametrize("load", ["1e-300", "1e-16", "1e300", "inf", "nan", "0", "-1"])
+def test_a_load_that_nothing_can_offer_is_refused(gas, three, load):
+    done = gas("simulate", three, "--scale-load", load)
+    assert (done.code, done.out) == (2, "")
+    assert f"gas: --scale-load {float(load):g}: " in done.err
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("0", 'MaxProcs "0", which names no number'),
+        ("-5", 'MaxProcs "-5", which names no number'),
+        ("many", 'MaxProcs "many", which names no number'),
+        ("99999999999", "more than a machine can have here (2,147,483,647)"),
+        ("9" * 40, "which names no number"),
+        ("9" * 400, '999...", which names no number'),
+    ],
+)
+def test_a_header_that_names_no_machine_is_quoted(gas, three, said, message):
+    three.write_text(three.read_text().replace("MaxProcs: 4", f"MaxProcs: {said}"))
+    done = gas("simulate", three)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert "--processors" in done.err
+    assert gas("simulate", three, "-p", 4).code == 0
+
+
+def test_maxnodes_serves_where_maxprocs_is_none(gas, three):
+    three.write_text(three.read_text().replace("MaxProcs: 4", "MaxProcs: unknown\n; MaxNodes: 4"))
+    done = gas("simulate", three, "--json")
+    assert done.json["results"][0]["processors"] == 4
+    assert 'MaxProcs "unknown" is no number of processors; MaxNodes is used, 4' in done.err
+
+
+def test_what_a_file_says_does_not_steer_the_terminal(gas, three, tmp_path):
+    path = tmp_path / "red\x1b[31m.swf"
+    path.write_text(three.read_text().replace("Ada", "\x1b[2JAda\x07\x9b5m\u202e"))
+    for options in ((), ("--json",), ("--first", "0"), ("--month", "2020-01")):
+        done = gas("simulate", path, *options)
+        for text in (done.out, done.err):
+            assert all(one.isprintable() or one == "\n" for one in text)
+    assert json.loads(gas("simulate", path, "--json").out)["results"][0]["trace"] == path.name
+
+
+def test_one_job_on_one_processor_is_not_called_jobs(gas, tmp_path):
+    path = tmp_path / "one.swf"
+    path.write_text(HEADER.replace("MaxProcs: 4", "MaxProcs: 1") + line(1, 0, 10, 1, 10))
+    assert "one.swf: 1 job, 1 processor;" in gas("simulate", path).out
+
+
+def test_a_log_comes_through_a_named_pipe(three, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "gas", "simulate", str(pipe), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        with pipe.open("wb") as writer:
+            writer.write(three.read_bytes())
+        out, _ = process.communicate()
+    assert json.loads(out)["results"][0]["jobs"] == 3
+
+
+def test_an_interruption_while_a_schedule_is_written_leaves_the_old_one(gas, three, tmp_path, monkeypatch):
+    out = tmp_path / "x.swf"
+    out.write_text("what was there")
+
+    def interrupted(schedule, log):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gas.simulation.files.format_schedule_swf", interrupted)
+    assert gas("simulate", three, "-o", out).code == 130
+    assert out.read_text() == "what was there"
+    assert [path.name for path in tmp_path.iterdir() if "x.swf" in path.name] == ["x.swf"]
 
 
 def test_real_logs_go_through(gas, traces):

@@ -7,7 +7,7 @@ import sys
 import pytest
 from archive_server import ArchiveServer
 
-from workloads.archive import find
+from workloads.archive import LOGS, find
 
 TEXT = b"; Version: 2.2\n; Acknowledge: the people of Ames\n; MaxProcs: 8\n1 0 -1 3 1" + b" -1" * 13 + b"\n"
 SUM = hashlib.sha256(TEXT).hexdigest()
@@ -67,6 +67,15 @@ def test_list_shows_what_can_be_had_and_what_is_here(server, gas, tmp_path):
     assert f"in {tmp_path / 'cache' / 'traces'}" in after.err
     (row,) = [row for row in after.out.splitlines() if row.startswith(NASA.name)]
     assert row.rstrip().endswith("yes")
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_list_cuts_no_name_in_a_narrow_terminal(server, gas, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = gas("traces", "list").out.splitlines()
+    for log in LOGS:
+        assert any(log.name in line.split() for line in lines)
+    assert max(map(len, lines)) <= width
 
 
 def test_list_as_json_is_one_object(server, gas):

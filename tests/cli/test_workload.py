@@ -311,3 +311,17 @@ def test_the_written_log_is_the_generators_own(gas, tmp_path):
     assert _jobs(tmp_path / "x.swf") == [
         line for line in format_swf(made).decode().splitlines() if not line.startswith(";")
     ]
+
+
+def test_an_interruption_leaves_the_log_that_was_there(gas, tmp_path, monkeypatch):
+    path = tmp_path / "x.swf"
+    path.write_bytes(b"old")
+
+    def interrupted(log, target):
+        target.write(b"; Version")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workloads.write_swf", interrupted)
+    assert gas("workload", "lublin", "-n", 10, "-o", path).code == 130
+    assert path.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir() if "x.swf" in each.name] == ["x.swf"]

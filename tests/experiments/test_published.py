@@ -52,3 +52,10 @@ def test_overall_means_are_those_under_the_users_own_estimates():
     assert means["CTC", "response", "conservative"] == 12495
     assert means["SDSC", "slowdown", "easy"] == 84.2
     assert len(means) == 12
+
+
+def test_what_doubling_the_estimates_changes_follows_from_the_means():
+    for one in overall():
+        digits = 0.05 if one.measure == "slowdown" else 0.5
+        most = 100 * (2 * digits) / one.mean + 0.06
+        assert one.percent == pytest.approx((one.doubled / one.mean - 1) * 100, abs=most)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from experiments.logs import find_logs, load_log
-from experiments.models import PROCESSORS, generate
-from experiments.runs import _error, log_run, model_run
+from experiments.models import CHANGES, PROCESSORS, generate, generate_changed
+from experiments.runs import _error, changed_run, log_run, model_run
 from gas.simulation.simulate import simulate
 from workloads import offered_load, rigid_jobs
 
@@ -118,3 +118,48 @@ def test_a_point_of_a_model_has_means_and_their_intervals(model):
     first = min(point.values(), key=lambda figures: figures["batches"])
     assert first["together"]["response"] == pytest.approx(first["response"])
     assert first["together"]["slowdown"] == pytest.approx(first["slowdown"])
+
+
+def test_doubled_estimates_are_those_of_the_same_jobs(kth):
+    plain, doubled = run(kth), run(kth, estimates="doubled")
+    assert (doubled["jobs"], doubled["load"]) == (plain["jobs"], plain["load"])  # nobody is killed later
+    assert doubled["overall"] != plain["overall"]
+
+
+def test_jobs_that_outlive_their_estimate_or_have_none_are_counted(kth, monkeypatch):
+    from experiments import runs
+
+    log = load_log(kth.path, kth.sha256)
+    asked = np.full(500, 10.0**6)
+    asked[:7] = -1
+    asked[7:10] = 1
+    changed = log.with_columns(requested_time=asked, run_time=np.full(500, 60.0))
+    monkeypatch.setattr(runs, "load_log", lambda path, sha256: changed)
+    assert (run(kth)["without_estimate"], run(kth)["overruns"]) == (7, 3)
+
+
+def test_model_f_without_a_change_is_model_f():
+    same, plain = generate_changed(CHANGES[0], 500, 0.7, 3), generate("F", 500, 0.7, 3)
+    assert np.array_equal(same.submit, plain.submit)
+    assert np.array_equal(same.run_time, plain.run_time)
+
+
+@pytest.mark.parametrize("change", CHANGES[1:], ids=lambda change: change.name)
+def test_every_change_changes_the_jobs_and_keeps_the_load(change):
+    plain, jobs = (rigid_jobs(generate_changed(one, 2000, 0.7, 3)) for one in (CHANGES[0], change))
+    columns = ("submit", "processors", "estimate", "run_time")
+    assert any(not np.array_equal(getattr(plain, name), getattr(jobs, name)) for name in columns)
+    assert (jobs.estimate >= jobs.run_time).all()
+    assert offered_load(jobs) == pytest.approx(0.7, rel=0.01)
+
+
+def test_both_schemes_see_the_same_jobs_of_a_changed_model():
+    configuration = {"change": "sizes harmonic of order 2", "load": 0.75, "jobs": 2100, "seed": 1}
+    point = changed_run(configuration)
+    assert point == changed_run(configuration)
+    jobs = rigid_jobs(generate_changed(next(c for c in CHANGES if c.name == configuration["change"]), 2100, 0.75, 1))
+    for policy, figures in point.items():
+        schedule = simulate(jobs, policy)
+        assert figures["response"] == pytest.approx((schedule.end - jobs.submit)[21:].mean())
+        assert figures["slowdown"] >= 0
+        assert 0 <= figures["backfilled"] <= 1

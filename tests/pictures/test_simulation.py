@@ -14,12 +14,12 @@ from schedules import schedule_of
 
 from gas import BadInput
 from gas.errors import Missing
-from gas.pictures.canvas import SUFFIXES, policy_labels
+from gas.pictures.canvas import SUFFIXES, policy_labels, policy_styles
 from gas.pictures.distributions import draw_distributions, share_below
 from gas.pictures.machine_use import draw_machine_use, step_means
 from gas.pictures.schedule_gantt import draw_gantt, gantt_users, queue_window
-from gas.pictures.simulation import draw_simulation
-from gas.simulation.schedule import Reservation
+from gas.pictures.simulation import MOST_CHARTS, draw_simulation
+from gas.simulation.schedule import POLICIES, Reservation
 from workloads import Log
 from workloads.header import Header
 
@@ -73,7 +73,7 @@ def drawn(tmp_path, schedules, draw=draw_simulation, **options):
 def test_a_png_is_an_image_with_something_on_it(tmp_path, draw):
     from matplotlib.image import imread
 
-    draw([made("easy")], tmp_path / "x.png", log=LOG)
+    draw([made("s3")], tmp_path / "x.png", log=LOG)
     image = imread(tmp_path / "x.png")
     assert image.shape[1] == 1650
     blue = np.abs(image[:, :, :3] - np.array([0x00, 0x72, 0xB2]) / 255).max(axis=2) < 0.02
@@ -147,10 +147,41 @@ def test_every_policy_has_a_chart_a_line_and_a_mean(tmp_path):
     assert sum(text.startswith("mean ") for text in texts) == 2 * 3
 
 
-def test_of_many_policies_three_have_charts_and_all_have_lines(tmp_path):
-    texts = drawn(tmp_path, [made(p, jobs=9) for p in ("fcfs", "easy", "conservative", "s3", "s3-1999")])
-    assert sum("Sep 1996" in text and " to " in text for text in texts) == 3
-    assert {"fcfs", "easy", "conservative", "s3", "s3-1999"} <= set(texts)
+def test_every_policy_there_is_has_a_chart(tmp_path):
+    texts = drawn(tmp_path, [made(policy, jobs=9) for policy in POLICIES])
+    assert sum("Sep 1996" in text and " to " in text for text in texts) == len(POLICIES)
+    assert set(POLICIES) <= set(texts)
+
+
+def test_schedules_without_a_chart_are_named(tmp_path):
+    many = [made(policy, jobs=9, order=order) for order in ("instant", "event") for policy in POLICIES]
+    texts = drawn(tmp_path, many[: MOST_CHARTS + 2])
+    assert sum("Sep 1996" in text and " to " in text for text in texts) == MOST_CHARTS
+    assert "without a Gantt chart: fcfs, event, easy, event" in " ".join(texts)
+
+
+def test_a_policy_has_its_colour_in_every_picture():
+    every = [made(policy, jobs=3) for policy in POLICIES]
+    styles = dict(zip(POLICIES, policy_styles(every), strict=True))
+    assert len(set(styles.values())) == len({colour for colour, _ in styles.values()}) == len(POLICIES)
+    for some in (every[2:], every[::-1], every[3:4]):
+        assert policy_styles(some) == [styles[one.policy] for one in some]
+    twice = policy_styles([every[0], every[0], every[0]])
+    assert len({colour for colour, _ in twice}) == 1
+    assert len(set(twice)) == 3
+
+
+def test_pictures_that_are_to_be_laid_beside_each_other_show_the_same_stretch_of_time(tmp_path):
+    busy = schedule_of([(0, 1, 0, 60), (20 * DAY, 1, 21 * DAY, 22 * DAY)], machine=5, policy="easy", user=[1, 2])
+    other = schedule_of(
+        [(0, 1, 10 * DAY, 30 * DAY), (20 * DAY, 1, 30 * DAY, 31 * DAY)], machine=5, policy="s3", user=[1, 2]
+    )
+    pictures = [drawn(tmp_path, [one], beside=[busy, other]) for one in (busy, other)]
+    windows = [{text.partition(": ")[2] for text in texts if re.match(r"(easy|s3): \d", text)} for texts in pictures]
+    assert windows[0] == windows[1]
+    assert windows[0]
+    alone = drawn(tmp_path, [other])
+    assert windows[0] != {text.partition(": ")[2] for text in alone if text.startswith("s3: ")}
 
 
 def test_schedules_of_one_policy_are_told_apart_by_what_differs():

@@ -11,6 +11,7 @@ from strategies import TODAY, frames
 from gas.profile import free_at
 from gas.s3.blocks import (
     BEGIN,
+    ENDLESS,
     FRAMES,
     FREE,
     GIVEN_MOST,
@@ -25,7 +26,6 @@ from gas.s3.blocks import (
     STAMP,
     STAMPED,
     START,
-    UNKNOWN,
     USED,
     WIDTH,
     _pack,
@@ -297,7 +297,7 @@ def test_whoever_asks_learns_of_every_instant_at_which_processors_were_given_bac
 
 def test_nobody_took_note_yet_of_what_may_have_been_given_back_before_the_beginning():
     blocks = empty_blocks(7, 0)
-    assert blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]].tolist() == [7, UNKNOWN]
+    assert blocks.numbers[[GIVEN_MOST, GIVEN_UNTIL]].tolist() == [7, ENDLESS]
 
 
 def test_what_was_given_back_since_is_summed_up_by_its_most_free_processors_and_its_end():

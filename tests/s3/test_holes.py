@@ -10,7 +10,7 @@ from strategies import TODAY, frames
 from gas.profile import NEVER, Profile, earliest_fit, profile_of
 from gas.profile import give_back as give_back_in_arrays
 from gas.s3 import holes as module
-from gas.s3.blocks import HEAD, LEVELS, STAMP, UNKNOWN, USED, blocks_of, level_of, with_rows
+from gas.s3.blocks import ENDLESS, HEAD, LEVELS, STAMP, USED, blocks_of, level_of, with_rows
 from gas.s3.holes import earlier_start, first_fit
 
 MACHINE = 20
@@ -265,7 +265,7 @@ def test_only_holes_in_which_processors_were_given_back_since_are_looked_into(mo
         assert both.hold(start, end, processors)
 
     def ask(since, first=0):
-        return earlier_start(both.blocks, 2, 1, 50, first, 2000, since, UNKNOWN)
+        return earlier_start(both.blocks, 2, 1, 50, first, 2000, since, ENDLESS)
 
     assert ask(since=-1) == 0
     assert ask(since=0) == 2000  # there are holes, but not for whoever knew them

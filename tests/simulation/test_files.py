@@ -1,6 +1,7 @@
 """Schedules on disk: what is written says what was simulated, and every form that others use is read."""
 
 import csv
+import errno
 import gzip
 import io
 import sys
@@ -360,3 +361,18 @@ def test_standard_input_and_output(monkeypatch, capsysbinary):
     assert written == format_schedule_swf(SCHEDULE, LOG)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written)))
     same(read_schedule("-"), recorded(SCHEDULE))
+
+
+@pytest.mark.parametrize("name", ["x.swf", "x.csv.gz"])
+def test_a_schedule_that_cannot_be_written_whole_leaves_what_was_there(tmp_path, monkeypatch, name):
+    path = tmp_path / name
+    path.write_bytes(b"old")
+
+    def full(self, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(BadInput, match="cannot be written: No space left on device"):
+        write_schedule(SCHEDULE, LOG, path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]

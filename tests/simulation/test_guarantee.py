@@ -237,9 +237,9 @@ def test_where_seconds_are_not_shared_it_is_the_definition_second_by_second(sche
 
 
 ONLY_THIS_ORDER = {
-    # A job of no length ends within the second, after the arrivals.
-    "instant": (5, [(0, 5, 8, 7), (1, 4, 5, 2), (3, 1, 2, 2), (3, 3, 8, 1), (3, 4, 4, 0), (3, 2, 5, 1), (4, 5, 1, 1),
-                    (5, 1, 4, 2), (6, 2, 3, 3)]),
+    # Several jobs end in a second, some of them of no length and begun in it; each round has one pass.
+    "instant": (6, [(1, 3, 5, 2), (2, 4, 4, 0), (2, 3, 4, 1), (2, 3, 3, 2), (2, 1, 2, 2), (3, 6, 1, 0), (3, 1, 5, 5),
+                    (4, 5, 3, 1), (4, 4, 4, 3)]),
     # Job 2 becomes head when it is submitted, before job 1 ends early in that second.
     "event": (5, [(2, 5, 8, 2), (2, 2, 7, 1), (5, 5, 4, 4), (5, 2, 2, 2)]),
     # The same, with the completions of jobs that started together: they come in the order of their starts.
@@ -310,3 +310,49 @@ def test_a_job_larger_than_the_machine_has_no_shadow_time():
 def test_no_job_no_head():
     none = np.empty(0, np.int64)
     assert delayed_heads(none, none, none, none, none, 4) == (0, [])
+
+
+# In the following, jobs 0, 1 and 2 end at 5 ahead of their estimates, one after the other, with a pass between; job 3
+# is the head that starts in that second, job 4 the next one, which becomes head then, and the others are backfilled.
+
+
+def starts_of(jobs, *starts):
+    start = dict(enumerate(starts))
+    return start, {number: begun + jobs[number].run for number, begun in start.items()}
+
+
+def test_a_backfill_that_would_have_delayed_the_head_of_its_pass_is_no_excuse():
+    # After job 0, job 3's shadow is 10 with nothing extra: job 5, until 45, may not start before job 4 is head.
+    jobs = [Job(0, 1, 10, 5), Job(0, 2, 10, 5), Job(0, 2, 20, 5), Job(1, 3, 10, 10), Job(2, 5, 5, 5), Job(3, 1, 40, 40)]
+    [delay] = delays(jobs, *starts_of(jobs, 0, 0, 0, 5, 45, 5), 5).values()
+    assert (delay.job, delay.became, delay.shadow, delay.left) == (4, 5, 20, 45)
+
+
+def test_backfills_of_one_pass_share_what_is_extra():
+    # After job 0, one processor is extra: job 5 may have it, job 6 not too.
+    jobs = [Job(0, 2, 10, 5), Job(0, 2, 10, 5), Job(0, 2, 20, 5), Job(1, 3, 10, 10), Job(2, 5, 5, 5)]
+    jobs += [Job(3, 1, 40, 40), Job(4, 1, 40, 40)]
+    [delay] = delays(jobs, *starts_of(jobs, 0, 0, 0, 5, 45, 5, 5), 6).values()
+    assert (delay.job, delay.became, delay.shadow, delay.left) == (4, 5, 20, 45)
+
+
+def test_a_backfill_may_end_in_the_very_second_of_the_shadow_time():
+    jobs = [Job(0, 2, 10, 5), Job(0, 2, 50, 5), Job(0, 1, 60, 5), Job(1, 3, 5, 5), Job(2, 4, 5, 5), Job(3, 2, 45, 45)]
+    easy = Easy(jobs, 5, "event")
+    assert (easy.start[3], easy.start[4], easy.start[5]) == (5, 50, 5)
+    assert delays(jobs, easy.start, easy.end, 5) == {}
+
+
+def test_what_all_jobs_that_end_at_the_shadow_time_leave_is_extra():
+    jobs = [Job(0, 2, 10, 5), Job(0, 2, 50, 5), Job(0, 1, 50, 5), Job(1, 3, 5, 5), Job(2, 4, 5, 5), Job(3, 2, 100, 100)]
+    easy = Easy(jobs, 5, "event")
+    assert (easy.start[3], easy.start[4], easy.start[5]) == (5, 105, 5)
+    assert delays(jobs, easy.start, easy.end, 5) == {}
+
+
+def test_a_head_that_is_cancelled_excuses_what_was_backfilled_behind_it_in_that_second():
+    # Job 4 arrives at 5 and may run until job 2's shadow time, 20; then job 2 is cancelled and job 3 becomes head.
+    jobs = [Job(0, 1, 8, 8), Job(0, 2, 20, 20), Job(1, 4, 5, 5, 5), Job(2, 2, 5, 5), Job(5, 1, 15, 15)]
+    easy = Easy(jobs, 4, "event")
+    assert easy.start == {0: 0, 1: 0, 3: 20, 4: 5}
+    assert delays(jobs, easy.start, easy.end, 4) == {}

@@ -1,5 +1,8 @@
 """A log in memory."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -117,3 +120,22 @@ def test_arrays_can_be_handed_over_without_a_copy():
     assert str(log.wait[2]) == "0.0"  # a minus before nothing would be written to files
     taken = Log.from_columns({"wait": log.wait, "user": log.user}, copy=False)
     assert taken.wait.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "field"),
+    [
+        (LogError("kth.swf", "is empty"), "kth.swf: is empty", None),
+        (LogError("kth.swf", "17 fields", line=3), "kth.swf, line 3: 17 fields", None),
+        (
+            LogError("kth.swf", "'x' is not a number", line=3, at_field=FIELDS[3]),
+            "kth.swf, line 3, run time (field 4): 'x' is not a number",
+            "run_time",
+        ),
+    ],
+)
+def test_an_error_keeps_its_parts_when_it_is_copied_or_comes_from_another_process(error, message, field):
+    for other in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
+        assert type(other) is LogError
+        assert str(other) == message
+        assert (other.log, other.problem, other.line, other.field) == (error.log, error.problem, error.line, field)

@@ -1,0 +1,207 @@
+"""How long the holes of the profile are, block by block, and the *stairs* that say where the first long one is.
+
+A *hole* of a level is a span in which 2**level processors stay free. The table of the blocks (`gas.s3.blocks`) has, for
+each block and level, a bound: no hole of the level that crosses the block is longer. There are two, one for all holes
+and one for *new* ones, that have a frame with a stamp after the last look of whoever asks. A block is measured when
+somebody asks, and again when processors were given back in it since then; of the new holes, only those through the
+frames that got some. What is taken only makes holes shorter, and leaves a bound that may be too high.
+
+The bound for new holes is measured for one job and used for others. So nobody who asks must have been looked at before
+somebody who asked earlier; `gas.s3.placing.promote` asks in submission order, in which that holds.
+
+The *stairs* of a level are the blocks, in order of time, that have a longer new hole than each one before: steps of
+growing lengths. A job asks them for the first block with a hole long enough, and is told that there is none before its
+own start after one or two steps instead of a walk along the blocks. They are built as far as somebody asked, and torn
+down from the block on in which something grew or blocks were split.
+"""
+
+from __future__ import annotations
+
+from gas.compiled import lean_kernel
+from gas.s3.blocks import (
+    COVERED_AT,
+    ENDLESS,
+    ENOUGH,
+    FREE,
+    HEAD,
+    HOLES,
+    LEAST,
+    LENGTH,
+    LEVELS,
+    MOST,
+    NEVER_LOOKED,
+    NEWEST,
+    ORDER,
+    STAIRS,
+    STAIRS_AT,
+    STAMP,
+    STAMPED,
+    START,
+    USED,
+    Blocks,
+)
+
+__all__ = ["NOWHERE", "any_hole", "closes", "first_long_hole", "look_again", "new_hole", "opens", "tear_down"]
+
+NOWHERE = -1
+"""No block has such a hole."""
+
+
+@lean_kernel
+def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until: int) -> int:
+    """Return the first block that has a new hole as long as `walltime` and begins before `until`, or `NOWHERE`.
+
+    A block can be returned that has no such hole (any more), but none is passed over that has. `since` is as in
+    `hole`.
+    """
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    stairs = STAIRS_AT + level * (1 + 3 * STAIRS)
+    covered = numbers[COVERED_AT + level]
+    last = stairs + 1 + 3 * numbers[stairs]
+    step = stairs + 1
+    while step < last and numbers[step + 2] < covered:
+        if numbers[step] >= walltime:
+            return numbers[step + 2] if numbers[step + 1] < until else NOWHERE
+        step += 3
+    longest = numbers[step - 3] if step > stairs + 1 else 0
+    count = (step - stairs - 1) // 3
+    k = max(covered, numbers[HEAD])
+    found = NOWHERE
+    while k < numbers[USED]:
+        row = numbers[ORDER + k]
+        begin = frames[row, START, 0]
+        if begin >= until:
+            break
+        if table[row, NEWEST] > since and table[row, MOST] >> level > 0:
+            length = new_hole(blocks, k, level, since)
+            if length > longest:
+                longest = length
+                if count == STAIRS:  # the last step gets higher, so more is looked at than need be
+                    numbers[step - 3] = longest
+                else:
+                    numbers[step], numbers[step + 1], numbers[step + 2] = longest, begin, k
+                    count += 1
+                    step += 3
+                if longest >= walltime:
+                    found = numbers[step - 1]
+                    k += 1
+                    break
+        k += 1
+    numbers[stairs] = count
+    numbers[COVERED_AT + level] = k
+    return found
+
+
+@lean_kernel
+def tear_down(blocks: Blocks) -> None:
+    """Forget all stairs, and with them the holes in blocks that are past."""
+    for level in range(blocks.numbers[LEVELS]):
+        blocks.numbers[COVERED_AT + level] = 0
+
+
+@lean_kernel
+def new_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
+    """Return a bound for the longest hole of block `k` that has a frame with a stamp after `since`.
+
+    Only what was given back after the last look is measured; what was taken since then may leave the bound too high.
+    """
+    table, row, levels = blocks.table, blocks.numbers[ORDER + k], blocks.numbers[LEVELS]
+    line = HOLES + level
+    looked = table[row, line + 2 * levels]
+    if looked < table[row, NEWEST]:
+        length = longest_hole(blocks, k, level, max(since, looked))
+        if length > table[row, line] or looked == NEVER_LOOKED:
+            table[row, line] = length
+        table[row, line + 2 * levels] = blocks.numbers[STAMP]
+    return table[row, line]  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def any_hole(blocks: Blocks, k: int, level: int) -> int:
+    """Return a bound for the longest hole of block `k`."""
+    table, row, levels = blocks.table, blocks.numbers[ORDER + k], blocks.numbers[LEVELS]
+    line = HOLES + levels + level
+    if table[row, line + 2 * levels] < table[row, NEWEST]:
+        table[row, line] = longest_hole(blocks, k, level, NEVER_LOOKED)
+        table[row, line + 2 * levels] = blocks.numbers[STAMP]
+    return table[row, line]  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def look_again(blocks: Blocks, k: int, level: int, since: int) -> None:
+    """Measure the new holes of block `k` as they are by now."""
+    row = blocks.numbers[ORDER + k]
+    blocks.table[row, HOLES + level] = longest_hole(blocks, k, level, since)
+    blocks.table[row, HOLES + level + 2 * blocks.numbers[LEVELS]] = blocks.numbers[STAMP]
+
+
+@lean_kernel
+def longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
+    """Return the length of the longest hole of a level with stamps after `since` in block `k`.
+
+    One that is `ENOUGH` or longer is as good as endless, and not measured any further.
+    """
+    frames, table, row = blocks.frames, blocks.table, blocks.numbers[ORDER + k]
+    processors, enough = 1 << level, blocks.numbers[ENOUGH]
+    if table[row, MOST] < processors:
+        return 0
+    looked = frames[row, START, 0]
+    longest = 0
+    for j in range(table[row, LENGTH]):
+        frame = frames[row, START, j]
+        if frame >= looked and frames[row, STAMPED, j] > since and frames[row, FREE, j] >= processors:
+            opened = opens(blocks, processors, frame - enough, k, j)
+            looked = closes(blocks, processors, opened + enough, k, j)
+            longest = max(longest, looked - opened)
+            if longest >= enough:
+                return ENDLESS
+    return longest
+
+
+@lean_kernel
+def opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
+    """Return from when on, but not before `first`, processors are free until the frame `j` of block `k`."""
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    row = numbers[ORDER + k]
+    opened = frames[row, START, j]
+    while opened > first:
+        if j == 0:
+            if k == blocks.numbers[HEAD]:
+                break
+            k -= 1
+            row = numbers[ORDER + k]
+            if table[row, LEAST] >= processors:
+                opened = frames[row, START, 0]
+                continue
+            j = table[row, LENGTH]
+        j -= 1
+        if frames[row, FREE, j] < processors:
+            break
+        opened = frames[row, START, j]
+    return max(opened, first)  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def closes(blocks: Blocks, processors: int, until: int, k: int, j: int) -> int:
+    """Return for how long, but no longer than `until`, processors are free from the frame `j` of block `k` on."""
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    row = numbers[ORDER + k]
+    while True:
+        j += 1
+        if j == table[row, LENGTH]:
+            k += 1
+            if k == blocks.numbers[USED]:
+                return until
+            row = numbers[ORDER + k]
+            j = 0
+            while table[row, LEAST] >= processors:
+                if frames[row, START, 0] >= until:
+                    return until
+                k += 1
+                if k == blocks.numbers[USED]:
+                    return until
+                row = numbers[ORDER + k]
+        if frames[row, START, j] >= until:
+            return until
+        if frames[row, FREE, j] < processors:
+            return frames[row, START, j]  # type: ignore[no-any-return]

@@ -1,0 +1,176 @@
+"""What a simulation can be given: whole numbers in range, and instants that add up without ever leaving int64.
+
+Machine code adds int64 without noticing an overflow, so whatever could lead to one is refused beforehand. Nothing ever
+happens further from second 0 than the furthest instant named, plus all estimates and walltimes one after the other.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gas.availability import MOST_PROCESSORS
+from gas.errors import BadInput
+from gas.simulation.schedule import NOT_CANCELLED, Reservation
+from workloads import RigidJobs
+
+__all__ = [
+    "LIMIT",
+    "Reach",
+    "checked_cancellations",
+    "checked_machine",
+    "checked_places",
+    "checked_reservations",
+    "reach_of",
+    "whole",
+]
+
+LIMIT = 2**61
+"""All that a simulation computes with is less than so many seconds from second 0; differences stay below 2**62."""
+
+
+def whole(value: object, name: str) -> int:
+    """Return an integer of Python's or numpy's as one of Python's.
+
+    Raises
+    ------
+    BadInput
+        For anything else: a truth value, a text, a float even if it is whole.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        try:
+            return operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            pass
+    raise BadInput(f"{name} {value!r}: is not an integer but {type(value).__name__}; give a whole number as an int")
+
+
+def checked_machine(processors: int) -> int:
+    """Return the size of a machine as an integer of Python's."""
+    size = whole(processors, "machine")
+    if not 1 <= size <= MOST_PROCESSORS:
+        raise BadInput(f"machine of {size} processors: it must have 1 to {MOST_PROCESSORS}; say how many there are")
+    return size
+
+
+def checked_cancellations(cancellations: ArrayLike, jobs: RigidJobs) -> NDArray[np.int64]:
+    """Return the instants of cancellation as int64, one a job."""
+    given = _integers(cancellations, "cancellations", "whole seconds, NOT_CANCELLED for a job that nobody cancels")
+    if given.shape != jobs.id.shape:
+        raise BadInput(f"cancellations have the shape {given.shape}; one for each of the {len(jobs)} jobs is needed")
+    if len(jobs) and int(given.max()) > NOT_CANCELLED:
+        at = int(given.argmax())
+        raise BadInput(
+            f"cancellation {given[at]} of job {jobs.id[at]}: is after the end of time, {NOT_CANCELLED}; "
+            "NOT_CANCELLED is for a job that nobody cancels"
+        )
+    return given.astype(np.int64, copy=False)
+
+
+def checked_places(places: ArrayLike, jobs: RigidJobs) -> NDArray[np.int64]:
+    """Return places in the jobs as int64, each of them one that there is."""
+    given = np.atleast_1d(
+        _integers(places, "ask", "places in `jobs` from 0 on, as numpy.flatnonzero(jobs.id == 17) finds them")
+    )
+    if given.ndim > 1:
+        raise BadInput(f"ask: has the shape {given.shape}; give one row of places in `jobs`")
+    wrong = np.flatnonzero((given < 0) | (given >= len(jobs)))
+    if wrong.size:
+        known = f"0 to {len(jobs) - 1}" if len(jobs) else "none, as there are no jobs"
+        raise BadInput(
+            f"ask {given[wrong[0]]}: is no place in `jobs`, which are {known}; "
+            "numpy.flatnonzero(jobs.id == 17) finds that of job number 17"
+        )
+    return given.astype(np.int64, copy=False)
+
+
+def checked_reservations(reservations: Sequence[Reservation], machine: int) -> tuple[Reservation, ...]:
+    """Return the reservations in integers of Python's, each of them one that the machine can grant."""
+    checked, fields = [], Reservation._fields
+    for number, given in enumerate(reservations):
+        here = f"reservation {number}:"
+        if not isinstance(given, Sequence) or len(given) != len(fields):
+            raise BadInput(f"{here} {given!r} does not have the {len(fields)} values {', '.join(fields)}")
+        one = Reservation(*(whole(value, f"{here} {name}") for name, value in zip(fields, given, strict=True)))
+        if not 1 <= one.processors <= machine:
+            raise BadInput(f"{here} {one.processors} processors: the machine has {machine}; ask for 1 to {machine}")
+        if one.walltime < 1:
+            raise BadInput(f"{here} walltime {one.walltime}: must be at least 1 second")
+        checked.append(one)
+    return tuple(checked)
+
+
+class Reach(NamedTuple):
+    """How far from second 0 a simulation may come.
+
+    Attributes
+    ----------
+    furthest, name
+        The instant that is furthest from second 0 among those it was given, and whose that is.
+    walltimes
+        The sum of all estimates and of the walltimes of reservations, in seconds.
+    """
+
+    furthest: int
+    name: str
+    walltimes: int
+
+    def checked(self) -> Reach:
+        """Return it, if everything stays within the limit, else raise `BadInput`."""
+        if self.walltimes >= LIMIT:
+            raise BadInput(
+                f"all estimates and walltimes together are {self.walltimes} s; their sum must stay below 2**61 "
+                f"({LIMIT}), so name shorter ones"
+            )
+        if abs(self.furthest) + self.walltimes >= LIMIT:
+            raise BadInput(
+                f"{self.name} {self.furthest}, beside estimates and walltimes of {self.walltimes} s in all, is too far "
+                f"from second 0: together they must stay below 2**61 ({LIMIT}); count all instants from a second 0 "
+                "nearer to the jobs"
+            )
+        return self
+
+
+def reach_of(jobs: RigidJobs, cancellations: NDArray[np.int64] | None, reservations: Sequence[Reservation]) -> Reach:
+    """Return how far jobs (after the rule for overruns), cancellations and reservations may lead."""
+    instants = [(0, "second")]
+    if len(jobs):
+        instants += [(int(jobs.submit[at]), f"the submission of job {jobs.id[at]} at") for at in (0, -1)]
+    if cancellations is not None:
+        cancelled = np.flatnonzero(cancellations != NOT_CANCELLED)
+        if cancelled.size:
+            those = cancellations[cancelled]
+            instants += [
+                (int(cancellations[at]), f"the cancellation of job {jobs.id[at]} (NOT_CANCELLED if nobody does it) at")
+                for at in (cancelled[those.argmin()], cancelled[those.argmax()])
+            ]
+    for number, one in enumerate(reservations):
+        instants += [
+            (one.submit, f"reservation {number}: the submission at"),
+            (one.start, f"reservation {number}: the start"),
+        ]
+    furthest, name = max(instants, key=lambda instant: abs(instant[0]))
+    return Reach(furthest, name, _sum(jobs.estimate) + sum(one.walltime for one in reservations))
+
+
+def _integers(values: ArrayLike, name: str, wanted: str) -> NDArray[Any]:
+    try:
+        given = np.asarray(values)
+    except ValueError:
+        raise BadInput(f"{name}: rows of different lengths; give {wanted}") from None
+    if given.size == 0:
+        return given.astype(np.int64)  # an empty list would be of floats
+    if given.dtype.kind not in "iu":
+        raise BadInput(f"{name} {given.flat[0]}: is of type {given.dtype}, not an integer; give {wanted}")
+    return given
+
+
+def _sum(values: NDArray[np.int64]) -> int:
+    """Return the sum of numbers that are not negative, exactly, whatever it is."""
+    if not values.size or int(values.max()) < 2**62 // values.size:
+        return int(values.sum())
+    return sum(values.tolist())
