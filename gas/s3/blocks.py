@@ -236,12 +236,12 @@ def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
         _look_over(blocks, numbers[ORDER + touched])
     if processors > 0:
         _note_growth(blocks, first, k, min(level_of(most), numbers[LEVELS] - 1))
-    return most
+    return most  # type: ignore[no-any-return]
 
 
 @lean_kernel
 def _note_growth(blocks: Blocks, first: int, last: int, level: int) -> None:
-    """Make unknown how long holes are, up to a level, in some blocks in which processors were given back."""
+    """Let it be known that holes up to a level may have grown in some blocks."""
     table, numbers = blocks.table, blocks.numbers
     for k in range(first, last + 1):
         row = numbers[ORDER + k]
@@ -253,7 +253,7 @@ def _note_growth(blocks: Blocks, first: int, last: int, level: int) -> None:
 @lean_kernel
 def _cut(blocks: Blocks, time: int) -> int:
     """Make a frame start at `time`, inside the profile, and return its block and its place there, as one number."""
-    frames, table = blocks.frames, blocks.table
+    frames = blocks.frames
     k = block_at(blocks, time)
     row = blocks.numbers[ORDER + k]
     j = frame_at(blocks, row, time)
