@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from gas.errors import GasError
+from workloads.whole_file import whole_file
 
 __all__ = ["Configuration", "Ledger", "Result", "Run", "sources_version"]
 
@@ -74,16 +73,8 @@ class Ledger:
         path = self.path(run, configuration)
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"configuration": configuration, "result": result}, indent=1, allow_nan=False)
-        descriptor, name = tempfile.mkstemp(dir=self.folder, prefix=f".{path.stem}-", suffix=".tmp")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                stream.write(text + "\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with whole_file(path) as file:
+            file.write(text.encode() + b"\n")
 
     def run(
         self,

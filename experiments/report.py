@@ -8,7 +8,6 @@ files that `write` puts beside it. Same report, same bytes: nothing here looks a
 from __future__ import annotations
 
 import base64
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from gas.errors import BadInput
+from workloads.whole_file import whole_file
 
 __all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "html", "markdown"]
 __all__ += ["no", "write", "write_files", "yes"]
@@ -188,9 +188,8 @@ def write_files(folder: Path, contents: dict[str, bytes]) -> list[Path]:
         path = folder / name
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(f".{name}.{os.getpid()}")
-            partial.write_bytes(data)
-            partial.replace(path)
+            with whole_file(path) as file:
+                file.write(data)
         except OSError as error:
             raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
         written.append(path)

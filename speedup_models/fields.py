@@ -24,6 +24,9 @@ class FieldError(ValueError):
         self.place = place
         self.problem = problem
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.place, self.problem), vars(self)
+
 
 class _Required:
     def __repr__(self) -> str:

@@ -31,6 +31,7 @@ from workloads.pages import BLOCK, Source, pages_of
 __all__ = ["format_swf", "parse_swf", "read_header", "read_swf", "write_swf"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_CUT = ("submit", "run_time", "requested_time")  # numbers that simulations cut to whole seconds
 _ROWS = 1 << 11
 """Jobs written at a time."""
 
@@ -271,7 +272,11 @@ class _Complaints:
     @property
     def summary(self) -> list[str]:
         """The warning that lines were left out, if any were."""
-        return [f"{self.skipped.total()} malformed lines left out; the first: {self._first}"] if self._first else []
+        return (
+            [f"{_many(self.skipped.total(), 'malformed line')} left out; the first: {self._first}"]
+            if self._first
+            else []
+        )
 
 
 def _read_lines(numbered: Iterable[tuple[int, str]], complaints: _Complaints) -> NDArray[np.float64]:
@@ -320,21 +325,30 @@ def _read_number(token: str, field: Field) -> float:
 def _remarks(log: Log) -> list[str]:
     """Return what the log's content gives reason to warn of."""
     found = list(log.epoch.assumed)
-    unknown_submit = int(np.count_nonzero(log.submit < 0))
-    if unknown_submit:
-        found.append(f"{unknown_submit} jobs have no submit time (negative)")
+    negative = int(np.count_nonzero(log.submit < 0))
+    if negative and (log.submit >= -1).all():
+        found.append(f"{_many(negative, 'submission')} at second -1, as if not known; taken as written")
+    elif negative:
+        found.append(f"{_many(negative, 'submission')} before second 0 of the log; taken as written")
     partial = 0 if is_unknown(log.status) else int(np.count_nonzero(np.isin(log.status, PARTIAL)))
     repeated = _repeated(log.job)
     if partial:
-        found.append(f"{partial} lines are partial executions (status 2, 3 or 4) of jobs that have a line of their own")
+        found.append(
+            f"{_many(partial, 'line')} with status 2, 3 or 4: partial executions of jobs with a line of their own"
+        )
     elif repeated:
-        found.append(f"{repeated} lines repeat the number of another job")
+        found.append(f"{_many(repeated, 'line')} with the number of another job")
     for field in FIELDS:
         column = log.columns()[field.name]
-        if field.kind == "count" and column.dtype != np.int64:
+        if column.dtype != np.int64 and (field.kind == "count" or field.name in _CUT):
             fractions = int(np.count_nonzero(column != np.trunc(column)))
-            found.append(f"{field} has a fraction in {fractions} lines; cut off for simulations")
+            if fractions:
+                found.append(f"{field} has a fraction in {_many(fractions, 'line')}; cut off for simulations")
     return found
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _repeated(numbers: NDArray[np.int64]) -> int:

@@ -43,6 +43,8 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             if mode is not None:
                 os.fchmod(file.fileno(), stat.S_IMODE(mode))
             yield file
+            file.flush()
+            os.fsync(file.fileno())  # or the name may survive a power cut, and the content not
         partial.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):

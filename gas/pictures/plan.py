@@ -24,6 +24,7 @@ from gas.errors import BadInput, Missing
 from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time
+from workloads.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -183,7 +184,8 @@ def _draw(panels: Sequence[_Panel], now: int, span: int, title: str, path: str |
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
         _figure(panels, now, span, title).savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
     try:
-        file.write_bytes(buffer.getvalue())
+        with whole_file(file) as opened:
+            opened.write(buffer.getvalue())
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
 

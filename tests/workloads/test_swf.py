@@ -86,16 +86,17 @@ def test_an_unsorted_log_is_sorted_stably_with_a_warning():
     assert any("not sorted" in warning and "job 2" in warning for warning in log.warnings)
 
 
-def test_jobs_without_submit_time_repeated_numbers_and_partial_executions_are_pointed_out():
-    assert "no submit time" in parse(HEADER + line(1, -1)).warnings[0]
-    assert "repeat the number" in parse(HEADER + line(1) + line(1)).warnings[0]
+def test_submissions_before_second_0_repeated_numbers_and_partial_executions_are_pointed_out():
+    assert "1 submission at second -1, as if not known" in parse(HEADER + line(1, -1)).warnings[0]
+    assert "2 submissions before second 0" in parse(HEADER + line(1, -90) + line(2, -1)).warnings[0]
+    assert "with the number of another job" in parse(HEADER + line(1) + line(1)).warnings[0]
     assert "partial executions" in parse(HEADER + line(1, status=1) + line(1, status=3)).warnings[0]
 
 
 def test_fractions_of_processors_are_kept_and_pointed_out():
     log = parse(HEADER + line(1, requested_processors=2.5))
     assert log.requested_processors[0] == 2.5
-    assert "requested processors (field 8) has a fraction in 1 lines" in log.warnings[0]
+    assert "requested processors (field 8) has a fraction in 1 line;" in log.warnings[0]
 
 
 MALFORMED = [
@@ -222,7 +223,9 @@ def test_a_damaged_log_is_refused_or_every_line_of_it_is_accounted_for(data):
         lines = re.split("\r\n|\r|\n", text.decode("latin-1"))
         jobs = [each for each in lines if each.strip() and not each.lstrip().startswith(";")]
         assert len(log) + sum(log.skipped.values()) == len(jobs)
-        assert bool(log.skipped) == any("malformed lines left out" in warning for warning in log.warnings)
+        assert bool(log.skipped) == any(
+            re.search("malformed lines? left out", warning) is not None for warning in log.warnings
+        )
         if log.skipped:
             with pytest.raises(LogError):
                 parse_swf(bytes(text))
