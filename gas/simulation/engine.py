@@ -44,18 +44,31 @@ from gas.simulation.state import (
     is_roomy,
 )
 
-__all__ = ["ASKS", "FINISHED", "FULL", "PAUSED", "run"]
+__all__ = ["ASKS", "FINISHED", "FULL", "NOBODY", "PAUSED", "STARTED", "run"]
 
-FINISHED, PAUSED, ASKS, FULL = range(4)
-"""Why `run` stopped: nothing is left; enough events, or the instant given; a job to ask about arrives; no room."""
+FINISHED, PAUSED, ASKS, FULL, STARTED = range(5)
+"""Why `run` stopped: nothing is left; enough events, or the instant given; a job to ask about arrives; no room; the job
+that was watched has started, or left.
+"""
+
+NOBODY = -1
+"""No job is watched."""
 
 
 @lean_kernel
-def run(state: State, events: int, before: int) -> int:
-    """Handle so many events, but none at or after the instant `before`; return why it stopped."""
+def run(state: State, events: int, before: int, watched: int) -> int:
+    """Handle so many events, but none at or after the instant `before`; return why it stopped.
+
+    Parameters
+    ----------
+    watched
+        A job, by its place, with whose start this ends; or `NOBODY`.
+    """
     now = state.now
     last = now[DONE] + events
     while now[DONE] < last:
+        if watched != NOBODY and state.work[W_STATUS, watched] > WAITING:
+            return STARTED
         if not is_roomy(state):
             return FULL
         instant = next_instant(state)

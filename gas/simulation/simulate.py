@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gas.availability import AvailabilityList
 from gas.compiled import available, compiled
@@ -17,8 +17,9 @@ from gas.profile import Profile
 from gas.s3.blocks import Blocks, profile_in, take, with_rows
 from gas.s3.holes import first_fit
 from gas.s3.placing import Q_PROCESSORS, Q_WALLTIME
-from gas.simulation.engine import ASKS, FINISHED, FULL, run
+from gas.simulation.engine import ASKS, FINISHED, FULL, NOBODY, STARTED, run
 from gas.simulation.inputs import (
+    Reach,
     checked_cancellations,
     checked_machine,
     checked_places,
@@ -38,6 +39,7 @@ from gas.simulation.state import (
     NOW,
     POLICY,
     W_ASKED,
+    W_CANCEL,
     W_END,
     W_ESTIMATE,
     W_PROCESSORS,
@@ -47,6 +49,7 @@ from gas.simulation.state import (
     W_STATUS,
     WAITING,
     State,
+    copy_into,
     copy_state,
     initial_state,
     with_room,
@@ -54,6 +57,8 @@ from gas.simulation.state import (
 from workloads import Overrun, RigidJobs, apply_overrun
 
 __all__ = ["Simulation", "simulate"]
+
+_ANSWER = (W_PROCESSORS, W_ESTIMATE, W_RUN_TIME)
 
 _BREATH = 0.1  # seconds between two looks at the world outside (progress, Ctrl-C), about
 
@@ -152,7 +157,8 @@ class Simulation:
         self._job_at[self._place] = np.arange(len(self._place))
         self._state.work[W_ASKED, self._place[places]] = 1
         self._waits_for_answer = False
-        self._run(self._state, 0, 0)  # compiled, or loaded, before anything is timed
+        self._scratch: State | None = None
+        self._run(self._state, 0, 0, NOBODY)  # compiled, or loaded, before anything is timed
 
     @property
     def now(self) -> int:
@@ -195,7 +201,7 @@ class Simulation:
         while True:
             some = min(left, breath)
             done, began = self.events, time.perf_counter()
-            why = self._run(self._state, some, limit)
+            why = self._run(self._state, some, limit, NOBODY)
             took = time.perf_counter() - began
             self.engine_seconds += took
             if took >= _BREATH:
@@ -224,24 +230,71 @@ class Simulation:
             If no job waits for an answer, the machine cannot run this, or it takes too long (see `Simulation`). Then
             nothing has changed.
         """
+        size, limit, lasts, self._reach = self._checked_answer(processors, estimate, run_time)
+        at = int(self._state.now[NEXT])
+        for state in (self._state, self._scratch):
+            if state is not None:
+                state.work[list(_ANSWER), at] = size, limit, lasts
+        self._state.now[ANSWERED] = at + 1
+        self._waits_for_answer = False
+
+    def outcomes(self, processors: ArrayLike, estimates: ArrayLike, run_times: ArrayLike) -> NDArray[np.int64]:
+        """Return what each of some answers would lead to for the job that waits for one: rows of start and end.
+
+        Each is followed, everybody else going on as in the log, until the job starts, which is when its end is known.
+        The simulation itself stays where it is.
+
+        Parameters
+        ----------
+        processors, estimates, run_times
+            One for each answer, see `answer`.
+
+        Raises
+        ------
+        BadInput
+            As `answer`.
+        """
+        at = int(self._state.now[NEXT])
+        asked = list(zip(*(np.atleast_1d(given) for given in (processors, estimates, run_times)), strict=True))
+        found = np.empty((len(asked), 2), np.int64)
+        for i, given in enumerate(asked):
+            *answer, _ = self._checked_answer(*given)
+            if self._scratch is None or not copy_into(self._state, self._scratch):
+                self._scratch = with_room(copy_state(self._state))
+            scratch = self._scratch
+            scratch.work[list(_ANSWER), at] = answer
+            scratch.now[ANSWERED] = at + 1
+            while (why := self._run(scratch, FOR_EVER, FOR_EVER, at)) != STARTED:
+                if why == FULL:
+                    scratch = self._scratch = with_room(scratch)
+                elif why == ASKS:  # about another job, which stays as it is
+                    scratch.now[ANSWERED] = scratch.now[NEXT] + 1
+                else:
+                    break
+            start = scratch.work[W_START, at]
+            ran = start != NEVER_STARTED
+            found[i] = start, min(start + answer[2], scratch.work[W_CANCEL, at]) if ran else scratch.work[W_END, at]
+            scratch.work[list(_ANSWER), at] = self._state.work[list(_ANSWER), at]
+        return found
+
+    def _checked_answer(
+        self, processors: int | None, estimate: int | None, run_time: int | None
+    ) -> tuple[int, int, int, Reach]:
+        """Return an answer as it takes part, and how far everything can reach with it."""
         if not self._waits_for_answer:
             raise BadInput("no job waits for an answer; run() returns the next one that does")
-        work = self._state.work
-        at = int(self._state.now[NEXT])
-        size = int(work[W_PROCESSORS, at]) if processors is None else whole(processors, "processors")
-        limit = int(work[W_ESTIMATE, at]) if estimate is None else whole(estimate, "estimate")
-        lasts = int(work[W_RUN_TIME, at]) if run_time is None else whole(run_time, "run_time")
+        known = self._state.work[:, int(self._state.now[NEXT])]
+        size = int(known[W_PROCESSORS]) if processors is None else whole(processors, "processors")
+        limit = int(known[W_ESTIMATE]) if estimate is None else whole(estimate, "estimate")
+        lasts = int(known[W_RUN_TIME]) if run_time is None else whole(run_time, "run_time")
         if not 1 <= size <= self.jobs.machine:
             raise BadInput(f"processors {size}: the machine has {self.jobs.machine}; answer 1 to {self.jobs.machine}")
         if limit < 1 or lasts < 0:
             raise BadInput(f"estimate {limit} and run time {lasts}: must be at least 1 and 0 seconds")
         if lasts > limit:
             lasts, limit = (limit, limit) if self.overrun == "kill" else (lasts, lasts)
-        more = limit - int(work[W_ESTIMATE, at])
-        self._reach = self._reach._replace(walltimes=self._reach.walltimes + more).checked()
-        work[W_PROCESSORS, at], work[W_ESTIMATE, at], work[W_RUN_TIME, at] = size, limit, lasts
-        self._state.now[ANSWERED] = at + 1
-        self._waits_for_answer = False
+        more = limit - int(known[W_ESTIMATE])
+        return size, limit, lasts, self._reach._replace(walltimes=self._reach.walltimes + more).checked()
 
     def availability(self, scheduler: str = "simulation") -> AvailabilityList:
         """Return what is free from now on, beside everybody who runs and waits.
@@ -268,7 +321,7 @@ class Simulation:
         """Return an independent copy, as it stands."""
         other = object.__new__(Simulation)
         other.__dict__.update(self.__dict__)
-        other._state = copy_state(self._state)
+        other._state, other._scratch = copy_state(self._state), None
         return other
 
     def schedule(self) -> Schedule:
