@@ -18,6 +18,7 @@ The study of backfilling (Mu'alem & Feitelson 2001):
     pictures             its pictures
     backfilling_tables   its results as rows
     backfilling_report   its report
+    backfilling_method   how it was done, and in what form
     models_report        the parts of it that tell of the models
 
     cli   the commands ``gas experiment …``

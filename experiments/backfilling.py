@@ -20,8 +20,8 @@ from experiments.logs import Estimates, Found, Source
 from experiments.models import CHANGES, Change, Model
 from experiments.published import Measure, Month, table1
 
-__all__ = ["BASE", "DOUBLED", "LOADS", "ChangeRun", "LogRun", "ModelRun", "Options", "Study", "Variant"]
-__all__ += ["change_runs", "log_runs", "model_runs"]
+__all__ = ["BASE", "DOUBLED", "LOADS", "PAPER_JOBS", "ChangeRun", "LogRun", "ModelRun", "Options", "Study", "Variant"]
+__all__ += ["batch_jobs", "change_runs", "log_runs", "model_runs"]
 
 LOADS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Offered loads of the models."""
@@ -40,6 +40,11 @@ PAPER_JOBS: dict[Model, int] = {"F": 350_000, "J": 100_000}
 """Jobs of a model; a 105th is the paper's batch: 3,333 and "just under 1,000"."""
 
 
+def batch_jobs(jobs: int) -> int:
+    """Return how many jobs a batch has where a model has this many."""
+    return max(jobs // BATCHES, 1)
+
+
 @dataclass(frozen=True)
 class Options:
     """What a user chooses."""
@@ -52,6 +57,11 @@ class Options:
     def model_jobs(self, model: Model) -> int:
         """Return how many jobs of a model are generated."""
         return self.jobs or PAPER_JOBS[model]
+
+    @property
+    def full(self) -> bool:
+        """Whether the models are run as the paper ran them: at all loads, with as many jobs."""
+        return self.loads == LOADS and all(self.model_jobs(model) == jobs for model, jobs in PAPER_JOBS.items())
 
     @property
     def change_loads(self) -> tuple[float, ...]:
@@ -139,7 +149,7 @@ class ModelRun:
             "model": self.model,
             "load": self.load,
             "jobs": self.jobs,
-            "batch": max(self.jobs // BATCHES, 1),
+            "batch": batch_jobs(self.jobs),
             "seed": self.seed,
             "order": "instant",
             "overrun": "kill",
@@ -192,6 +202,8 @@ class Study:
     model_results: Sequence[Result]
     change_runs: Sequence[ChangeRun] = ()
     change_results: Sequence[Result] = ()
+    left_out: Sequence[str] = ()
+    """Files that look like one of the logs and are none, and why."""
 
     @cached_property
     def logs(self) -> list[Found]:

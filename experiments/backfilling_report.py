@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.backfilling import BASE, DOUBLED, Study
-from experiments.claims import HIGH_LOAD, WITHIN, Claim, claims
-from experiments.comparison import FIGURES_APART, NOISE, UNEXPLAINED, Cell, count, distance, reasons
+from experiments.backfilling_method import form, method_section
+from experiments.claims import WITHIN, claims, headline
+from experiments.comparison import NOISE, UNEXPLAINED, Cell, count, distance, reasons
 from experiments.logs import Found
 from experiments.models_report import amounts_section, changes_section, figure, models_section
 from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
@@ -48,20 +49,19 @@ def backfilling_report(study: Study, origin: Origin) -> Report:
         models_section(study),
         changes_section(study),
         amounts_section(study),
-        _method(),
+        method_section(study.options),
     ]
-    return Report("EASY against conservative backfilling", _lead(study), tuple(s for s in sections if s is not None))
+    title = f"EASY against conservative backfilling{'' if study.options.full else ': not the full study'}"
+    return Report(title, _lead(study), tuple(s for s in sections if s is not None), form(study.options))
 
 
 def _lead(study: Study) -> str:
     compared = count(study.cells)
     sp2 = count(study.cells, ("KTH", "CTC"))
-    tested = [claim for claim in claims(study) if claim.holds is not None]
-    held = sum(bool(claim.holds) for claim in tested)
     return (
         f"Of the {len(study.cells)} cells of the paper's Table 1, {compared.cells} could be compared; the sign of the "
         f"difference between the schemes agrees in {compared.agree}, for KTH and CTC in {sp2.agree} of {sp2.cells}. "
-        f"{held} of {len(tested)} statements that could be tested hold. The paper is: {_PAPER}."
+        f"{headline(claims(study))} The paper is: {_PAPER}."
     )
 
 
@@ -77,11 +77,26 @@ def _origin(study: Study, origin: Origin) -> Section:
 
 def _summary(study: Study) -> Section:
     rows = [
-        (claim.where, claim.text, claim.here, _verdict(claim), "" if claim.holds else claim.why)
+        (
+            claim.where,
+            _verdict(claim.holds, "reported" if claim.reported else "not tested"),
+            _verdict(claim.shared, "not tested") if claim.two_ways else "",
+            claim.text,
+            claim.here,
+            "" if claim.holds and claim.shared is not False else claim.why,
+        )
         for claim in claims(study)
     ]
-    titles = ("paper", "statement", "here", "holds", "why not")
-    columns = tuple(Column(title, left=title != "holds") for title in titles)
+    columns = (  # verdicts stand where a narrow screen shows them
+        Column("paper", left=True),
+        Column("own end", "holds"),
+        Column("same batches", "holds"),
+        *(Column(title, left=True) for title in ("statement", "here", "why not")),
+    )
+    caption = (
+        "Runs of models are compared twice: each at its own end, as in the paper, and over the batches that both "
+        "completed. What is not of models has one verdict."
+    )
     by_trace = []
     for trace in TRACES:
         cells = [cell for cell in study.cells if cell.trace == trace]
@@ -107,7 +122,7 @@ def _summary(study: Study) -> Section:
         f"Of the {len(apart)} cells whose sign is another one, {', '.join(by_cause)} (one cell may be several of "
         f"these), and {unknown} have no cause that was found."
     )
-    return Section("What holds", (Table(columns, tuple(rows)), signs, *([text] if apart else [])))
+    return Section("What holds", (Table(columns, tuple(rows), caption), signs, *([text] if apart else [])))
 
 
 _CAUSES = (
@@ -120,10 +135,10 @@ _CAUSES = (
 """How the reasons of a cell begin, and what they mean."""
 
 
-def _verdict(claim: Claim) -> TableCell | str:
-    if claim.holds is None:
-        return "reported" if claim.reported else "not tested"
-    return yes() if claim.holds else no()
+def _verdict(holds: bool | None, unknown: str) -> TableCell | str:
+    if holds is None:
+        return unknown
+    return yes() if holds else no()
 
 
 def _logs(study: Study) -> Section:
@@ -161,6 +176,7 @@ def _logs(study: Study) -> Section:
         blocks.append(Table(tuple(Column(title, left=title in left) for title in columns), tuple(rows)))
     notes = [f"{log.source.trace}: {log.source.remark}" for log in study.logs if log.source.remark]
     notes += [f"{log.name}: also found and not used: {', '.join(log.others)}." for log in study.logs if log.others]
+    notes += [f"Left out: {words}." for words in study.left_out]
     notes += [f"{source}: no log {source.stem}-* at hand; its cells are not compared." for source in study.missing]
     blocks.append(Bullets(tuple(dict.fromkeys(notes))))
     if study.logs:
@@ -365,29 +381,3 @@ def _nearest_rules(study: Study, log: Found) -> str:
     words = f"Rules: the paper's figures are met best with {best or 'its own rules'}"
     how = f"{off[best]:.1f}% away in the median, {counts.agree} of {counts.cells} signs"
     return f"{words} ({how})."
-
-
-_METHOD = (
-    "A log is simulated whole, once for each scheme, on the machine that the paper names. A job belongs to the month "
-    "of its submission in the log's time zone; the load of a month is what jobs used of the machine within it.",
-    "Jobs that outlive their estimate are killed at it; with `overrun extend` the estimate is raised instead. Where "
-    "the paper had no estimates (Par, CM5), run times are taken, as it did.",
-    "Bounded slowdown is the paper's: response over the run time or 10 s, whichever is longer, not clamped to 1.",
-    "A difference is what going from EASY to conservative changes, in per cent of EASY; negative is better for "
-    "conservative. Signs agree only if they are equal, however small the difference.",
-    "± is half of a 90% interval of the difference, from its scatter between days of submission; a difference smaller "
-    "than that is not resolved by the days of one month. Such scatter is no cause: it says that a mean hangs on few "
-    "days, so that little in the log or the rules may move it.",
-    f"Reasons are given where signs differ or a figure is more than {FIGURES_APART:g}% off. Differences within "
-    f"{NOISE:g}% say little of which scheme is better, and their signs are an accident, in the paper as here.",
-    "Models: users estimate perfectly, as in the paper; all loads are the same jobs arriving at another pace; batch "
-    "means and the stopping rule are those of the paper's section 3.1. There each simulation, that is each scheme at "
-    "each load, goes on until one of three conditions holds for it; figures, differences and verdicts are therefore "
-    "those at each run's own end, and what comes out over the batches that both schemes completed stands beside them. "
-    f"Loads are called high from {HIGH_LOAD:g} on; one at which both runs were stopped because their mean exceeded "
-    "30,000 s does not count for or against a statement on means, which have not settled there.",
-)
-
-
-def _method() -> Section:
-    return Section("How it was done", (Bullets(_METHOD),))

@@ -1,7 +1,8 @@
 """The logs that studies of backfilling use: which files they are, and on which machine and terms they are simulated.
 
 Mu'alem & Feitelson (2001, 3.1) name five. They took them before the archive cleaned its logs, so of several versions
-in a folder the uncleaned one comes first, then the newest.
+in a folder the uncleaned one comes first, then the newest. Only files under the archive's own names are taken, and of
+these none that says of itself that it is a simulated schedule: simulated again it would pass for the record.
 """
 
 from __future__ import annotations
@@ -105,8 +106,10 @@ class Found:
         return self.name.endswith("-cln")
 
 
-def find_logs(folder: Path | None) -> tuple[list[Found], list[Source]]:
+def find_logs(folder: Path | None) -> tuple[list[Found], list[Source], list[str]]:
     """Return the logs in a folder, and those that are not there, each in the order of `SOURCES`.
+
+    The third item says which files look like one of the logs and are left out, and why.
 
     Raises
     ------
@@ -114,24 +117,40 @@ def find_logs(folder: Path | None) -> tuple[list[Found], list[Source]]:
         The folder, or a log in it, cannot be read.
     """
     if folder is None:
-        return [], list(SOURCES)
+        return [], list(SOURCES), []
     try:
         paths = sorted(path for path in folder.iterdir() if re.fullmatch(r".+\.swf(\.gz)?", path.name))
     except OSError as error:
         raise BadInput(f"{folder}: cannot be read: {error.strerror}; name the folder of the logs") from None
-    found, missing = [], []
+    found, missing, left_out = [], [], []
     for source in SOURCES:
-        versions = [path for path in paths if re.match(rf"{re.escape(source.stem)}[-.]", path.name)]
-        if not versions:
+        alike = [path for path in paths if re.match(rf"{re.escape(source.stem)}(?!\d)", path.name)]
+        versions = sorted((path for path in alike if _is_of_archive(path.name, source)), key=_preference)
+        left_out += [
+            f"{path.name}: not a name of the archive, {source.stem}-VERSION.swf.gz or {source.stem}-VERSION-cln.swf.gz"
+            for path in alike
+            if path not in versions
+        ]
+        while versions:
+            first = versions.pop(0)
+            data = _bytes(first)
+            header = Header(tuple(line for line in data.decode("latin-1").splitlines() if line.startswith(";")))
+            if not any(text.startswith(_SIMULATED) for text in header.notes):
+                others = tuple(dict.fromkeys(_stem(path) for path in versions if _stem(path) != _stem(first)))
+                found.append(Found(source, _stem(first), first, hashlib.sha256(data).hexdigest(), header, others))
+                break
+            left_out.append(f"{first.name}: its header says that it is a simulated schedule, no record of the machine")
+        else:
             missing.append(source)
-            continue
-        versions.sort(key=_preference)
-        first = versions[0]
-        others = tuple(dict.fromkeys(_stem(path) for path in versions[1:] if _stem(path) != _stem(first)))
-        data = _bytes(first)
-        comments = tuple(line for line in data.decode("latin-1").splitlines() if line.startswith(";"))
-        found.append(Found(source, _stem(first), first, hashlib.sha256(data).hexdigest(), Header(comments), others))
-    return found, missing
+    return found, missing, left_out
+
+
+_SIMULATED = "Simulated schedule"
+"""How the Note begins by which a schedule that was written as SWF is known (see `gas.simulation.files`)."""
+
+
+def _is_of_archive(name: str, source: Source) -> bool:
+    return re.fullmatch(rf"{re.escape(source.stem)}-\d+(\.\d+)*(-cln)?\.swf(\.gz)?", name) is not None
 
 
 @lru_cache(maxsize=1)

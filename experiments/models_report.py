@@ -9,10 +9,9 @@ from experiments.backfilling import Study
 from experiments.claims import ALIKE, SAME_SHARE, alike, as_much_backfilled, more_backfilled, percent
 from experiments.ledger import Result
 from experiments.models import MOST_REPEATS, PROCESSORS, Model
-from experiments.pictures import draw_backfilling, draw_models
+from experiments.pictures import draw_backfilling, draw_models, unequal
 from experiments.published import MEASURES, POLICIES, TRACES
 from experiments.report import Block, Column, Picture, Section, Table, Text
-from experiments.report import Cell as TableCell
 from workloads.jann import ctc_model
 
 __all__ = ["amounts_section", "changes_section", "figure", "models_section"]
@@ -24,24 +23,34 @@ def models_section(study: Study) -> Section:
     if not models:
         return Section("Fig. 4: models", (Text("No model was run."),))
     caption = (
-        "Mean response time and bounded slowdown of both schemes over load, with 90% intervals by batch means. "
+        "Mean response time and bounded slowdown of both schemes over load, with 90% intervals by batch means, over "
+        "the batches that both schemes completed; their number stands above the load. † marks a load at which one "
+        "scheme's run went on for longer than the other's; a cross shows its mean at its own end, which is one of "
+        "other jobs and not to be compared with the other scheme's. "
         f"Seed {study.options.seed}. The paper's Fig. 4 shows curves without figures; its statements are tested above. "
-        "Hollow marks: stopped because the mean response was beyond 30,000 s (dotted), so it is only a mean so far. "
+        "Hollow marks: that scheme's run was stopped because its mean response was beyond 30,000 s (dotted), so it is "
+        "only a mean so far. Where the number of batches is another one at the next load, the curves step for that, "
+        "too. Both schemes ran the same jobs, so that intervals that overlap do not say that they are alike. "
         "Scales are logarithmic; intervals that reach below a picture reach far down, some to nothing."
     )
     blocks: list[Block] = [Picture("backfilling-models", draw_models(models), caption)]
-    columns = (
-        Column("load"), Column("EASY", "mean response (s)"), Column("conservative", "mean response (s)"),
-        Column("difference", "mean response (s)"), Column("same batches", "mean response (s)"),
-        Column("EASY", "bounded slowdown"), Column("conservative", "bounded slowdown"),
-        Column("difference", "bounded slowdown"), Column("same batches", "bounded slowdown"),
-        Column("EASY", "batches and why it stopped", left=True),
-        Column("conservative", "batches and why it stopped", left=True),
-    )  # fmt: skip
+    measures = ("mean response (s)", "bounded slowdown")
+    means = [Column(title, group) for group in measures for title in ("EASY", "conservative", "difference")]
+    stops = [Column(name, "batches and why it stopped", left=True) for name in ("EASY", "conservative")]
     for model, points in models.items():
-        rows = tuple(_point_row(load, point) for load, point in points)
-        blocks.append(Table(columns, rows, _model_caption(study, model)))
+        rows = tuple((*_at(load, point), *_means(point, shared=True)) for load, point in points)
+        which = f"{_model_caption(study, model)} Over the batches that both schemes completed, {_DAGGER}."
+        blocks.append(Table((Column("load"), Column("batches"), *means), rows, which))
+        rows = tuple((_at(load, point)[0], *_means(point, shared=False), *_stops(point)) for load, point in points)
+        which = (
+            f"Model {model}, each run at its own end, as the paper compares them, {_DAGGER}: there the difference is "
+            "not one between the schemes only."
+        )
+        blocks.append(Table((Column("load"), *means, *stops), rows, which))
     return Section("Fig. 4: models", tuple(blocks))
+
+
+_DAGGER = "† where the two runs stopped after different numbers of batches"
 
 
 def _points_of_models(study: Study) -> dict[Model, list[tuple[float, Result]]]:
@@ -63,14 +72,24 @@ def _model_caption(study: Study, model: Model) -> str:
     )
 
 
-def _point_row(load: float, point: Mapping[str, Any]) -> tuple[TableCell | str, ...]:
-    cells: list[TableCell | str] = [f"{load:g}"]
+def _at(load: float, point: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a load, marked if the runs stopped after different numbers of batches, and how many they share."""
+    return f"{load:g}{' †' if unequal(point) else ''}", f"{min(point[policy]['batches'] for policy in POLICIES)}"
+
+
+def _means(point: Mapping[str, Any], *, shared: bool) -> list[str]:
+    cells = []
     for measure in MEASURES:
         for policy in POLICIES:
-            mean, half = point[policy][measure], point[policy][f"{measure}_half_width"]
+            figures = point[policy]["together"] if shared else point[policy]
+            mean, half = figures[measure], figures[f"{measure}_half_width"]
             cells.append(figure(mean, measure) + (f" ± {figure(half, measure)}" if half else ""))
-        cells += [f"{percent(point, measure):+.1f}%", f"{percent(point, measure, shared=True):+.1f}%"]
-    return (*cells, *(f"{point[policy]['batches']}, {point[policy]['reason']}" for policy in POLICIES))
+        cells.append(f"{percent(point, measure, shared=shared):+.1f}%")
+    return cells
+
+
+def _stops(point: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(f"{point[policy]['batches']}, {point[policy]['reason']}" for policy in POLICIES)
 
 
 def changes_section(study: Study) -> Section | None:
@@ -120,23 +139,30 @@ def amounts_section(study: Study) -> Section:
     if not models and not traces:
         return Section("Fig. 5: amount of backfilling", (Text("Nothing was run."),))
     caption = (
-        "Share of jobs that were backfilled: started while a job submitted earlier waited. The paper's Fig. 5 shows no "
-        "figures; its statements are tested above."
+        "Share of jobs that were backfilled: started while a job submitted earlier waited. Models: over the batches "
+        "that both schemes completed; a cross shows where a run that went on came out at its own end. The paper's "
+        "Fig. 5 shows no figures; its statements are tested above."
     )
-    rows = [(trace, *(f"{shares[p]:.1%}" for p in POLICIES), _points(shares), "") for trace, shares in traces.items()]
+    rows = [
+        (trace, *(f"{shares[p]:.1%}" for p in POLICIES), _points(shares), "", "", "")
+        for trace, shares in traces.items()
+    ]
     for model, points in models.items():
         for load, point in points:
-            of_point = {policy: float(point[policy]["backfilled"]) for policy in POLICIES}
-            shown = (f"{of_point[policy]:.1%}" for policy in POLICIES)
-            same = f"{-more_backfilled(point, shared=True):+.1f}"
-            rows.append((f"model {model}, load {load:g}", *shown, _points(of_point), same))
-    titles = ("jobs", "EASY", "conservative", "difference, points", "over the same batches")
-    columns = tuple(Column(title, left=title == "jobs") for title in titles)
+            cells: list[str] = []
+            for of_point in ({p: point[p]["together"] for p in POLICIES}, point):
+                shares = {policy: float(of_point[policy]["backfilled"]) for policy in POLICIES}
+                cells += [*(f"{shares[policy]:.1%}" for policy in POLICIES), _points(shares)]
+            rows.append((f"model {model}, load {_at(load, point)[0]}", *cells))
+    columns = [Column("jobs", left=True)]
+    for group in ("the same jobs or batches", "models, each run at its own end"):
+        columns += [Column(title, group) for title in ("EASY", "conservative", "difference, points")]
     picture = Picture("backfilling-amount", draw_backfilling(models, traces), caption)
-    return Section("Fig. 5: amount of backfilling", (picture, Table(columns, tuple(rows))))
+    table = Table(tuple(columns), tuple(rows), f"{_DAGGER[0]} {_DAGGER[2:]}." if models else "")
+    return Section("Fig. 5: amount of backfilling", (picture, table))
 
 
-def _points(shares: Mapping[str, float]) -> str:
+def _points(shares: Mapping[str, Any]) -> str:
     return f"{(shares['conservative'] - shares['easy']) * 100:+.1f}"
 
 

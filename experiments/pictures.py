@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_backfilling", "draw_models"]
+__all__ = ["draw_backfilling", "draw_models", "unequal"]
 
 Points = Sequence[tuple[float, Mapping[str, Any]]]
 
@@ -29,8 +29,11 @@ _TITLES: Final[dict[Model, str]] = {"F": "Model F (Feitelson-96-like)", "J": "Mo
 
 
 def draw_models(models: Mapping[Model, Points]) -> bytes:
-    """Return mean response and bounded slowdown over load, a column for each model, with 90% intervals."""
-    return _svg((4.2 * len(models) + 0.6, 5.6), lambda figure: _models(figure, models))
+    """Return mean response and bounded slowdown over load, a column for each model, with 90% intervals.
+
+    Both schemes are shown over the batches that both completed; crosses show where a run that went on came out.
+    """
+    return _svg((4.4 * len(models) + 0.6, 6.0), lambda figure: _models(figure, models))
 
 
 def draw_backfilling(models: Mapping[Model, Points], traces: Mapping[str, Mapping[str, float]]) -> bytes:
@@ -63,6 +66,11 @@ def _svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
     return stream.getvalue()
 
 
+def unequal(point: Mapping[str, Any]) -> bool:
+    """Return whether the two runs stopped after different numbers of batches."""
+    return len({point[policy]["batches"] for policy in _NAMES}) > 1
+
+
 def _models(figure: Figure, models: Mapping[Model, Points]) -> None:
     axes = figure.subplots(2, len(models), squeeze=False, sharex="col")
     for column, (model, points) in enumerate(models.items()):
@@ -70,23 +78,58 @@ def _models(figure: Figure, models: Mapping[Model, Points]) -> None:
             here = axes[row, column]
             here.set_yscale("log", nonpositive="clip")  # the means of a model span two orders of magnitude
             _lines(here, points, measure)
-            _log_scale(here, [figures[measure] for _, point in points for figures in map(point.get, _NAMES) if figures])
+            shown = [figures for _, point in points for policy in _NAMES for figures in _both_ways(point[policy])]
+            _log_scale(here, [figures[measure] for figures in shown])
             if measure == "response":
                 here.axhline(THRESHOLD, color="0.5", linewidth=0.9, linestyle=":", zorder=1)
             if column == 0:
                 here.set_ylabel(title)
-        axes[0, column].set_title(_TITLES[model], fontsize=10)
+        axes[0, column].set_title(_TITLES[model], fontsize=10, pad=20)
+        _batches(axes[0, column], points, named=column == 0)
         axes[1, column].set_xlabel("load")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", frameon=False, ncols=2)
+    _legend(figure, axes[0, 0], any(unequal(point) for points in models.values() for _, point in points))
+
+
+def _both_ways(figures: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    return figures["together"], figures
+
+
+def _batches(axes: Axes, points: Points, *, named: bool) -> None:
+    """Write above each load over how many batches both schemes are compared, with a dagger where one went on."""
+    place = axes.get_xaxis_transform()
+    for load, point in points:
+        count = min(point[policy]["batches"] for policy in _NAMES)
+        words = f"{count}†" if unequal(point) else f"{count}"
+        axes.text(load, 1.02, words, transform=place, fontsize=8, color="0.35", ha="center", va="bottom")
+    if named:
+        axes.text(-0.03, 1.02, "batches", transform=axes.transAxes, fontsize=8, color="0.35", ha="right", va="bottom")
+
+
+def _legend(figure: Figure, axes: Axes, some_unequal: bool) -> None:
+    from matplotlib.lines import Line2D
+
+    handles, labels = axes.get_legend_handles_labels()
+    if some_unequal:
+        for policy, name in _NAMES.items():
+            handles.append(Line2D([], [], color=_COLOURS[policy], **_OWN_END))
+            labels.append(f"{name} at its own, later end")
+    figure.legend(handles, labels, loc="outside upper left", frameon=False, ncols=len(handles), fontsize=9)
+
+
+_OWN_END: Final[dict[str, Any]] = {"linestyle": "none", "marker": "x", "markersize": 5.5, "markeredgewidth": 0.9}
+_APART: Final = {"easy": -0.003, "conservative": 0.003}
+"""By how much marks are moved along the load, so that intervals of both schemes can be told apart."""
 
 
 def _lines(axes: Axes, points: Points, measure: str) -> None:
+    """Draw means over the batches that both runs completed; a cross where a run that went on came out at its end."""
     for policy, name in _NAMES.items():
-        known = [(load, point[policy]) for load, point in points]
+        places = [load + _APART[policy] for load, _ in points]
+        shared = [point[policy]["together"] for _, point in points]
         axes.errorbar(
-            [load for load, _ in known],
-            [figures[measure] for _, figures in known],
-            yerr=[figures.get(f"{measure}_half_width") or 0 for _, figures in known],
+            places,
+            [figures[measure] for figures in shared],
+            yerr=[figures.get(f"{measure}_half_width") or 0 for figures in shared],
             color=_COLOURS[policy],
             linestyle=_DASHES[policy],
             marker=_MARKERS[policy],
@@ -96,17 +139,25 @@ def _lines(axes: Axes, points: Points, measure: str) -> None:
             capsize=2.5,
             label=name,
         )
-        stopped = [(load, figures[measure]) for load, figures in known if figures["reason"] == "threshold"]
-        if stopped:
-            axes.plot(
-                *zip(*stopped, strict=True),
-                linestyle="none",
-                marker=_MARKERS[policy],
-                markersize=4,
-                color=_COLOURS[policy],
-                markerfacecolor="white",
-                zorder=4,
-            )
+        stopped = [i for i, (_, point) in enumerate(points) if point[policy]["reason"] == "threshold"]
+        axes.plot(
+            [places[i] for i in stopped],
+            [shared[i][measure] for i in stopped],
+            linestyle="none",
+            marker=_MARKERS[policy],
+            markersize=4,
+            color=_COLOURS[policy],
+            markerfacecolor="white",
+            zorder=4,
+        )
+        went_on = [i for i, (_, point) in enumerate(points) if point[policy]["batches"] > shared[i]["batches"]]
+        axes.plot(
+            [places[i] for i in went_on],
+            [points[i][1][policy][measure] for i in went_on],
+            color=_COLOURS[policy],
+            zorder=5,
+            **_OWN_END,
+        )
     _plain(axes)
 
 
@@ -144,7 +195,7 @@ def _backfilling(figure: Figure, models: Mapping[Model, Points], traces: Mapping
     panels[0].set_ylim(bottom=0)
     panels[0].set_ylabel("jobs backfilled")
     panels[0].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", frameon=False, ncols=2)
+    _legend(figure, panels[0], any(unequal(point) for points in models.values() for _, point in points))
 
 
 def _plain(axes: Axes) -> None:

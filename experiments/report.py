@@ -100,6 +100,8 @@ class Report:
     lead: str
     """The answer in a few sentences."""
     sections: tuple[Section, ...]
+    banner: str = ""
+    """What must be known before anything else is read, say that the study is not a full one."""
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
@@ -118,16 +120,26 @@ def no(text: str = "no") -> Cell:
 
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #d5d9de; --soft: #f5f7f9; --dim: #5b6570; --good: #0a6b3d; --bad: #a63400; }
+:root { color-scheme: light dark; --line: #d5d9de; --soft: rgb(120 140 160 / .08); --dim: #5b6570; }
+:root { --good: #0a6b3d; --bad: #a63400; --shade: rgb(90 100 115 / .45); }
 @media (prefers-color-scheme: dark) {
-  :root { --line: #3b4148; --soft: #22262b; --dim: #a0a9b3; --good: #62cf9a; --bad: #ff9b6a; }
+  :root { --line: #3b4148; --soft: rgb(150 165 180 / .1); --dim: #a0a9b3; --good: #62cf9a; --bad: #ff9b6a; }
 }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 96rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
 p, li { max-width: 48rem; } .lead { font-size: 1.1rem; } nav ul { columns: 2; padding-left: 1.2rem; }
-.wide { overflow-x: auto; margin: 1.2rem 0; }
+p, li, h1, h2, figcaption { overflow-wrap: anywhere; }
+.banner { border-left: .35rem solid var(--bad); padding: .4rem .8rem; background: var(--soft); }
+.wide {
+  overflow-x: auto; max-width: 100%; margin: 1.2rem 0;
+  background: linear-gradient(to left, Canvas 40%, transparent) right / 3rem 100% no-repeat local,
+    linear-gradient(to right, Canvas 40%, transparent) left / 3rem 100% no-repeat local,
+    linear-gradient(to left, var(--shade), transparent) right / .9rem 100% no-repeat scroll,
+    linear-gradient(to right, var(--shade), transparent) left / .9rem 100% no-repeat scroll;
+}
 table { border-collapse: collapse; font-size: .82rem; font-variant-numeric: tabular-nums; }
 caption { caption-side: top; text-align: left; color: var(--dim); padding-bottom: .4rem; }
+caption span { display: inline-block; position: sticky; left: 0; max-width: min(48rem, 100vw - 4rem); }
 th, td { padding: .2rem .4rem; text-align: right; white-space: nowrap; vertical-align: top; }
 td.left, th.left { text-align: left; } td.left { white-space: normal; min-width: 4.5rem; }
 td.long { min-width: 15rem; }
@@ -150,18 +162,21 @@ def html(report: Report) -> str:
         + "\n</section>"
         for name, section in names
     )
+    banner = f'<p class="banner" role="note">{_html_text(report.banner)}</p>\n' if report.banner else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f'<h1>{escape(report.title)}</h1>\n<p class="lead">{_html_text(report.lead)}</p>\n'
+        f"<h1>{escape(report.title)}</h1>\n{banner}"
+        f'<p class="lead">{_html_text(report.lead)}</p>\n'
         f"<nav><ul>\n{contents}\n</ul></nav>\n{body}\n</body>\n</html>\n"
     )
 
 
 def markdown(report: Report) -> str:
     """Return the report as Markdown (with the tables of GitHub); pictures are files beside it."""
-    parts = [f"# {_plain(report.title)}", _plain(report.lead)]
+    parts = [f"# {_plain(report.title)}", *([f"> {_plain(report.banner)}"] if report.banner else [])]
+    parts.append(_plain(report.lead))
     for section in report.sections:
         parts.append(f"## {_plain(section.title)}")
         parts += [_markdown_block(block) for block in section.blocks]
@@ -215,9 +230,9 @@ def _html_block(block: Block) -> str:
 
 
 def _html_table(table: Table) -> str:
-    lines = ['<div class="wide"><table>']
+    lines = ['<div class="wide" tabindex="0"><table>']  # the keyboard scrolls only what it can reach
     if table.caption:
-        lines.append(f"<caption>{_html_text(table.caption)}</caption>")
+        lines.append(f"<caption><span>{_html_text(table.caption)}</span></caption>")
     lines.append("<thead>")
     if any(column.group for column in table.columns):
         spans = "".join(

@@ -180,6 +180,8 @@ def _point(schedule: Schedule, stop: Stop, together: int) -> dict[str, Any]:
     batch = stop.means.size
     slowdown = batch_means(figures.bounded_slowdown_unclamped[ended[: stop.jobs]], batch)
     own, shared = ended[batch : stop.jobs], ended[batch:together]  # the first batch is the warm-up, here as there
+    shared_response = batch_means(figures.response[ended[:together]], batch)
+    shared_slowdown = batch_means(figures.bounded_slowdown_unclamped[ended[:together]], batch)
     return {
         "response": stop.means.mean,
         "response_half_width": stop.means.half_width,
@@ -189,8 +191,11 @@ def _point(schedule: Schedule, stop: Stop, together: int) -> dict[str, Any]:
         "reason": stop.reason,
         "backfilled": float(figures.backfilled[own].mean()),
         "together": {
-            "response": float(figures.response[shared].mean()),
-            "slowdown": float(figures.bounded_slowdown_unclamped[shared].mean()),
+            "response": shared_response.mean,
+            "response_half_width": shared_response.half_width,
+            "slowdown": shared_slowdown.mean,
+            "slowdown_half_width": shared_slowdown.half_width,
+            "batches": shared_response.batches,
             "backfilled": float(figures.backfilled[shared].mean()),
         },
     }

@@ -19,6 +19,7 @@ from importlib.metadata import version
 import pytest
 
 from experiments.backfilling import Options, log_runs, model_runs, variants
+from experiments.backfilling_method import form
 from experiments.logs import find_logs
 from experiments.models import CHANGES
 from experiments.published import overall, table1
@@ -169,9 +170,15 @@ def test_logs_are_acknowledged_in_the_reports_and_on_standard_error(told):
 
 
 def test_what_was_tested_is_printed_with_its_verdict(told):
-    lines = told[1].splitlines()
+    first, *lines, last = told[1].splitlines()
+    assert first.startswith("Not the full study: ")
+    assert last.startswith("Of the statements on logs, ")
     assert len(lines) == 12 + 1 + 1 + 3 + 3  # Table 4 and its doubling, Table 1, Fig. 4, Fig. 5
-    assert all(line.split()[0] in ("yes", "no", "not", "reported") for line in lines)
+    assert all(line.split()[0] in ("yes", "no", "mixed", "not", "reported") for line in lines)
+    for line in lines[-6:-1]:  # those on models
+        own, _, shared = line.partition("over the same batches: ")
+        verdicts = {own.partition("each run at its own end: ")[2].split(",")[0].split(";")[0], shared.split(",")[0]}
+        assert line.split()[0] == ("mixed" if verdicts == {"yes", "no"} else own.split()[0])
     (cells,) = [line for line in lines if "42 cells" in line]
     assert cells.split()[:2] == ["not", "tested"]  # a made-up log does not have all months
     assert all(line.split()[:2] == ["not", "tested"] for line in lines if "SDSC" in line)
@@ -220,6 +227,54 @@ def test_an_interrupted_study_goes_on_and_ends_with_the_same_bytes(gas, made_log
     assert not (tmp_path / "backfilling.html").exists()
     assert study(gas, made_logs, tmp_path).code == 0
     assert contents(tmp_path) == contents(done)
+
+
+def test_a_short_study_says_so_before_everything_else_in_every_form(done):
+    banner = (
+        "Not the full study: models are run at 3 loads instead of 9; 2,100 jobs of model F where the full study has "
+        "350,000, in batches of 20 instead of 3,333; 2,100 jobs of model J where the full study has 100,000, in "
+        "batches of 20 instead of 952."
+    )
+    lines = (done / "backfilling.md").read_text().splitlines()
+    assert lines[0].endswith("not the full study")
+    assert lines[2].startswith(f"> {banner}")
+    page = (done / "backfilling.html").read_text()
+    assert page.index(banner) < page.index('class="lead"')
+    method = section(done, "How it was done")
+    assert "batches of another size than in the full study: 20 jobs (F) and 20 jobs (J)" in method
+
+
+def test_both_verdicts_stand_where_a_narrow_screen_shows_them(done):
+    heads, _, *rows = [line for line in section(done, "What holds").splitlines() if line.startswith("|")][:22]
+    assert heads.startswith("| paper | holds: own end | holds: same batches | statement |")
+    pairs = [[cell.strip() for cell in row.split("|")[2:4]] for row in rows if "| model " in row]
+    assert len(pairs) == 5
+    assert all(own in ("yes", "no", "not tested") and shared in ("yes", "no") for own, shared in pairs)
+
+
+def test_the_full_study_has_no_such_banner():
+    assert form(Options()) == ""
+    assert "9,999 jobs of model J where" in form(Options(jobs=9999))
+    assert "3 loads instead of 9" in form(Options(loads=(0.5, 0.7, 0.9)))
+
+
+def test_help_says_how_long_both_forms_take(gas):
+    text = " ".join(gas("experiment", "backfilling", "--help").out.split())
+    assert "takes 20 to 40 s" in text
+    assert "with --quick 6 to 20 s" in text
+
+
+def test_a_simulated_schedule_beside_the_real_log_is_left_out_and_that_is_said(gas, made_logs, done, tmp_path):
+    name = "KTH-SP2-1996-2.1-cln"
+    shutil.copytree(made_logs, tmp_path / "logs")
+    shutil.copytree(done / "runs", tmp_path / "out" / "runs")
+    simulated = tmp_path / "logs" / f"{name}-easy.swf.gz"
+    assert gas("simulate", made_logs / f"{name}.swf.gz", "--policy", "easy", "--output", simulated).code == 0
+    run = study(gas, tmp_path / "logs", tmp_path / "out")
+    assert run.code == 0
+    assert f"left out: {simulated.name}: not a name of the archive" in run.err
+    assert f"Left out: {simulated.name}: not a name of the archive" in section(tmp_path / "out", "The logs")
+    assert (tmp_path / "out" / "cells.csv").read_bytes() == (done / "cells.csv").read_bytes()
 
 
 def test_without_logs_the_models_are_run_and_the_rest_is_said(gas, done, tmp_path, monkeypatch):

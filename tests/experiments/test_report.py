@@ -1,6 +1,9 @@
 """The same report as HTML that needs nothing else and as Markdown."""
 
 import base64
+import shutil
+import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -110,6 +113,34 @@ def test_markdown_says_the_same():
     assert "| 1996-11 | 3 | 4 | no |" in lines
     assert r"5 \< 6 \| 7 \* 8 and `a_b|c`" in lines
     assert '![A "dot"](dot.svg)' in lines
+
+
+def test_a_banner_stands_before_everything_else_in_both():
+    warned = replace(REPORT, banner="Only a <look>.")
+    page = html(warned)
+    assert page.index("</h1>") < page.index("Only a &lt;look&gt;.") < page.index('class="lead"')
+    assert markdown(warned).splitlines()[:3] == [r"# A \<report\> & more", "", r"> Only a \<look\>."]
+    assert "banner" not in html(REPORT).partition("</style>")[2]
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_on_a_narrow_screen_tables_scroll_in_their_boxes_and_the_page_does_not(tmp_path):
+    wide = Table(
+        tuple(Column(f"column {i}") for i in range(30)), (("1234567",) * 30,), "A caption of some length. " * 9
+    )
+    code = Text(f"`{'0123456789abcdef' * 8}`")
+    page = html(Report("Wide", "Wide.", (Section("Wide", (wide, code, Bullets((code.text,)))),)))
+    measure = (
+        "<script>const root = document.documentElement, box = document.querySelector('.wide');"
+        "const caption = document.querySelector('caption span').getBoundingClientRect();"
+        "root.dataset.found = [root.scrollWidth <= root.clientWidth, box.scrollWidth > box.clientWidth,"
+        " getComputedStyle(box).overflowX, caption.right <= root.clientWidth].join(' ')</script>"
+    )
+    (tmp_path / "page.html").write_text(page.replace("</body>", f"{measure}</body>"))
+    command = ["chromium", "--headless", "--no-sandbox", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--window-size=420,2000", "--dump-dom", (tmp_path / "page.html").as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert 'data-found="true true auto true"' in shown
 
 
 def test_a_row_must_fit_its_table():

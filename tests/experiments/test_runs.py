@@ -114,10 +114,14 @@ def test_a_point_of_a_model_has_means_and_their_intervals(model):
         assert figures["response"] > 0
         assert figures["response_half_width"] > 0
         assert 0 <= figures["backfilled"] <= 1
+    batches = min(figures["batches"] for figures in point.values())
+    assert all(figures["together"]["batches"] == batches for figures in point.values())
     # The scheme that stopped first has no further jobs than those both have.
     first = min(point.values(), key=lambda figures: figures["batches"])
     assert first["together"]["response"] == pytest.approx(first["response"])
     assert first["together"]["slowdown"] == pytest.approx(first["slowdown"])
+    assert first["together"]["response_half_width"] == pytest.approx(first["response_half_width"])
+    assert first["together"]["slowdown_half_width"] == pytest.approx(first["slowdown_half_width"])
 
 
 def test_doubled_estimates_are_those_of_the_same_jobs(kth):
