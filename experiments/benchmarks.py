@@ -40,7 +40,7 @@ code); only those without a constraint, or with one (5.3).
 """
 
 RATES: Mapping[str, float] = {"BT": 2140.0, "SP": 1650.0, "LU": 2370.0, "MG": 2460.0, "EP": 31.0}
-"""Millions of operations a second on one process of the cluster whose times are the default, from fits to its curves."""
+"""Millions of operations a second on a process of the cluster whose times are the default, from fits to its curves."""
 
 ERA_RATES: Mapping[str, float] = {"BT": 44.0, "SP": 35.0, "LU": 49.0, "MG": 51.0, "EP": 2.6}
 """The same on a node of the paper's era."""
