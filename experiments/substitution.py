@@ -65,7 +65,7 @@ def substitutes(
     shares = np.array([share for _, _, share in of_mix])
     sizes_of = {(b, c): requests(application(b, c, form), jobs.machine)[:2] for b, c, _ in of_mix}
     free = _ByWork(jobs)
-    found = []
+    found: list[Substitute] = []
     for _ in range(count):
         benchmark, problem_class, _ = of_mix[int(generator.choice(len(of_mix), p=shares))]
         sizes, times = sizes_of[benchmark, problem_class]
@@ -94,7 +94,7 @@ def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form) -> float:
 
 def _static_sizes(sizes: NDArray[np.int64], benchmark: str, opponent: Opponent) -> NDArray[np.int64]:
     if opponent == "powers" and benchmark == "EP":
-        return sizes[(sizes & (sizes - 1)) == 0]
+        sizes = sizes[(sizes & (sizes - 1)) == 0]
     return sizes
 
 
