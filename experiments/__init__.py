@@ -21,5 +21,11 @@ The study of backfilling (Mu'alem & Feitelson 2001):
     backfilling_method   how it was done, and in what form
     models_report        the parts of it that tell of the models
 
+One moldable job, or many of them, in a log (Cirne & Berman's Gas):
+
+    benchmarks     the NAS benchmarks as moldable applications, and how likely each is
+    substitution   jobs of a log that give way to benchmarks
+    power          what becomes of one of them, for every request that it could make
+
     cli   the commands ``gas experiment …``
 """

@@ -10,7 +10,7 @@ import gas.compiled as compiling
 from gas import profile as arrays
 from gas.compiled import compiled
 from gas.s3 import blocks as in_blocks
-from gas.s3 import holes, lengths
+from gas.s3 import changes, holes, lengths
 
 FORMS = {"plain": lambda kernel: kernel, "compiled": compiled}
 
@@ -21,10 +21,11 @@ def make_blocks_small(monkeypatch, width=4, fill=3, ring=16, few=0):
     Compiled kernels read these constants when they are compiled: those asked for from now on are made anew.
     """
     monkeypatch.setattr(compiling, "_compiled", {})
-    monkeypatch.setattr(in_blocks, "WIDTH", width)
+    for module in (in_blocks, changes):
+        monkeypatch.setattr(module, "WIDTH", width)
     monkeypatch.setattr(in_blocks, "_FILL", fill)
-    for module in (in_blocks, holes):
-        monkeypatch.setattr(module, "RING", ring)
+    for module in (in_blocks, changes, holes):
+        monkeypatch.setattr(module, "RING", ring, raising=module is not in_blocks)
     monkeypatch.setattr(holes, "_FEW", few)
     monkeypatch.setattr(lengths, "STAIRS", 2)
 
@@ -63,16 +64,16 @@ class Both:
     def take(self, start, end, processors):
         self.blocks = in_blocks.with_rows(self.blocks, 2)
         in_arrays(arrays.take)(self.flat, start, end, processors)
-        self.form(in_blocks.take)(self.blocks, start, end, processors)
+        self.form(changes.take)(self.blocks, start, end, processors)
 
     def give_back(self, start, end, processors):
         self.blocks = in_blocks.with_rows(self.blocks, 2)
         in_arrays(arrays.give_back)(self.flat, start, end, processors)
-        self.form(in_blocks.give_back)(self.blocks, start, end, processors)
+        self.form(changes.give_back)(self.blocks, start, end, processors)
 
     def forget(self, now):
         in_arrays(arrays.forget)(self.flat, now)
-        self.form(in_blocks.forget)(self.blocks, now)
+        self.form(changes.forget)(self.blocks, now)
         self.held = [span for span in self.held if span[1] > now]
 
     def hold(self, start, end, processors):

@@ -7,10 +7,12 @@ search may pass it over: by its least and most free processors, and by the longe
 
 Each frame has a *stamp*: the number of the change that last gave processors back in it.
 
-    ask      level_of, block_at, frame_at
-    change   take, give_back, forget, clear
+    ask      level_of, block_at, frame_at, room_for
+    pack     look_over, pack, line_up, roll
     build    empty_blocks, blocks_of, profile_in, with_rows
     verify   check
+
+`gas.s3.changes` takes processors out and gives them back.
 
 Kernels here allocate nothing: compiled without reference counting, they are several times as fast.
 """
@@ -30,14 +32,10 @@ __all__ = [
     "Blocks",
     "blocks_of",
     "check",
-    "clear",
     "empty_blocks",
-    "forget",
-    "give_back",
     "level_of",
     "profile_in",
     "room_for",
-    "take",
     "with_rows",
 ]
 
@@ -140,192 +138,11 @@ def room_for(blocks: Blocks, frames: int) -> bool:
     return 2 * frames <= _FILL * (len(blocks.table) - 4)
 
 
-# --------------------------------------------------------------------------------------------------------- change
+# ----------------------------------------------------------------------------------------------------------- pack
 
 
 @lean_kernel
-def take(blocks: Blocks, start: int, end: int, processors: int) -> None:
-    """Take processors out of ``[start, end)``. They must be free, and there must be room for two frames more."""
-    _change(blocks, max(start, blocks.numbers[BEGIN]), end, -processors)
-
-
-@lean_kernel
-def give_back(blocks: Blocks, start: int, end: int, processors: int) -> None:
-    """Put processors back into ``[start, end)``. Needs room for two frames more.
-
-    What lies before the profile's beginning is past and left out.
-    """
-    numbers = blocks.numbers
-    start = max(start, numbers[BEGIN])
-    if start >= end:
-        return
-    numbers[STAMP] += 1
-    most = _change(blocks, start, end, processors)
-    numbers[GIVEN_MOST] = max(numbers[GIVEN_MOST], most)
-    numbers[GIVEN_UNTIL] = max(numbers[GIVEN_UNTIL], end)
-    low, high = start >> numbers[SHIFT], (end - 1) >> numbers[SHIFT]
-    for step in range(low, min(high, low + RING - 1) + 1):
-        numbers[RING_AT + (step & (RING - 1))] = numbers[STAMP]
-
-
-@lean_kernel
-def forget(blocks: Blocks, now: int) -> None:
-    """Drop what is past: the profile begins at `now`."""
-    numbers = blocks.numbers
-    numbers[BEGIN] = max(now, numbers[BEGIN])
-    while numbers[HEAD] + 1 < numbers[USED]:
-        row = blocks.numbers[ORDER + numbers[HEAD] + 1]
-        if blocks.frames[row, START, 0] > now:
-            return
-        numbers[FRAMES] -= blocks.table[blocks.numbers[ORDER + numbers[HEAD]], LENGTH]
-        numbers[HEAD] += 1
-
-
-@lean_kernel
-def clear(blocks: Blocks, now: int, processors: int) -> None:
-    """Make it the profile of an idle machine from `now` on."""
-    numbers = blocks.numbers
-    spare = len(blocks.table)
-    blocks.frames[spare, START, 0], blocks.frames[spare, FREE, 0] = now, processors
-    blocks.frames[spare, STAMPED, 0] = numbers[STAMP]
-    numbers[BEGIN] = now
-    _roll(blocks, 1)
-
-
-@lean_kernel
-def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
-    """Give processors (negative: take) in ``[start, end)``; return the most that are free in a frame of it then."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
-    if start >= end:
-        return 0
-    if numbers[ROWS] + 2 > len(table):
-        _pack(blocks)
-    place = _cut(blocks, start)
-    first, begin = place // WIDTH, place % WIDTH
-    row = numbers[ORDER + first]
-    stamp = blocks.numbers[STAMP]
-    k, j, most = first, begin, 0
-    while True:
-        after = ENDLESS
-        if j + 1 < table[row, LENGTH]:
-            after = frames[row, START, j + 1]
-        elif k + 1 < numbers[USED]:
-            after = frames[numbers[ORDER + k + 1], START, 0]
-        if after > end:
-            _insert(blocks, k, j, end)
-            after = end
-            if j >= table[row, LENGTH]:  # the block was split
-                if k == first and begin >= table[row, LENGTH]:
-                    first, begin = k + 1, begin - table[row, LENGTH]
-                k, j = k + 1, j - table[row, LENGTH]
-                row = numbers[ORDER + k]
-        frames[row, FREE, j] += processors
-        most = max(most, frames[row, FREE, j])
-        if processors > 0:
-            frames[row, STAMPED, j] = stamp
-        j += 1
-        if j == table[row, LENGTH]:
-            k += 1
-            row = numbers[ORDER + k]
-            j = 0
-        if after == end:
-            break
-    _join(blocks, k, j)
-    _join(blocks, first, begin)
-    for touched in range(first, k + 1):
-        _look_over(blocks, numbers[ORDER + touched])
-    if processors > 0:
-        _note_growth(blocks, first, k, min(level_of(most), numbers[LEVELS] - 1))
-    return most  # type: ignore[no-any-return]
-
-
-@lean_kernel
-def _note_growth(blocks: Blocks, first: int, last: int, level: int) -> None:
-    """Let it be known that holes up to a level may have grown in some blocks."""
-    table, numbers = blocks.table, blocks.numbers
-    for k in range(first, last + 1):
-        row = numbers[ORDER + k]
-        table[row, NEWEST] = numbers[STAMP]
-    for covered in range(COVERED_AT, COVERED_AT + level + 1):
-        numbers[covered] = min(numbers[covered], first)
-
-
-@lean_kernel
-def _cut(blocks: Blocks, time: int) -> int:
-    """Make a frame start at `time`, inside the profile, and return its block and its place there, as one number."""
-    frames = blocks.frames
-    k = block_at(blocks, time)
-    row = blocks.numbers[ORDER + k]
-    j = frame_at(blocks, row, time)
-    if frames[row, START, j] == time:
-        return k * WIDTH + j
-    if time == blocks.numbers[BEGIN]:  # what comes before is past: the frame that lasts now may as well begin now
-        frames[row, START, j] = time
-        return k * WIDTH + j
-    return _insert(blocks, k, j, time)
-
-
-@lean_kernel
-def _insert(blocks: Blocks, k: int, j: int, time: int) -> int:
-    """Cut a frame in two; return the block and the place of the second, as one number."""
-    frames, table = blocks.frames, blocks.table
-    row = blocks.numbers[ORDER + k]
-    if table[row, LENGTH] == WIDTH:
-        _split(blocks, k)
-        if j >= table[row, LENGTH]:
-            j -= table[row, LENGTH]
-            k += 1
-            row = blocks.numbers[ORDER + k]
-    for field in range(3):
-        for i in range(table[row, LENGTH], j + 1, -1):
-            frames[row, field, i] = frames[row, field, i - 1]
-    frames[row, START, j + 1] = time
-    frames[row, FREE, j + 1] = frames[row, FREE, j]
-    frames[row, STAMPED, j + 1] = frames[row, STAMPED, j]
-    table[row, LENGTH] += 1
-    blocks.numbers[FRAMES] += 1
-    return k * WIDTH + j + 1
-
-
-@lean_kernel
-def _split(blocks: Blocks, k: int) -> None:
-    """Move the second half of a block into a new one after it."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
-    row, new = numbers[ORDER + k], numbers[ROWS]
-    for i in range(numbers[USED], k + 1, -1):
-        numbers[ORDER + i] = numbers[ORDER + i - 1]
-    numbers[ORDER + k + 1] = new
-    numbers[ROWS] += 1
-    numbers[USED] += 1
-    for covered in range(COVERED_AT, COVERED_AT + numbers[LEVELS]):
-        numbers[covered] = min(numbers[covered], k)
-    half = WIDTH // 2
-    for field in range(3):
-        for j in range(half):
-            frames[new, field, j] = frames[row, field, half + j]
-    for line in range(table.shape[1]):  # what crosses a half is no longer than what crossed the whole
-        table[new, line] = table[row, line]
-    table[row, LENGTH], table[new, LENGTH] = half, half
-    _look_over(blocks, row)
-    _look_over(blocks, new)
-
-
-@lean_kernel
-def _join(blocks: Blocks, k: int, j: int) -> None:
-    """Remove a frame that does not differ from the one before it in its block."""
-    frames, table, row = blocks.frames, blocks.table, blocks.numbers[ORDER + k]
-    if j == 0 or frames[row, FREE, j] != frames[row, FREE, j - 1]:
-        return
-    frames[row, STAMPED, j - 1] = max(frames[row, STAMPED, j - 1], frames[row, STAMPED, j])
-    table[row, LENGTH] -= 1
-    blocks.numbers[FRAMES] -= 1
-    for field in range(3):
-        for i in range(j, table[row, LENGTH]):
-            frames[row, field, i] = frames[row, field, i + 1]
-
-
-@lean_kernel
-def _look_over(blocks: Blocks, row: int) -> None:
+def look_over(blocks: Blocks, row: int) -> None:
     """Note the least and the most free processors of a block that has changed."""
     free = blocks.frames
     least = free[row, FREE, 0]
@@ -337,13 +154,13 @@ def _look_over(blocks: Blocks, row: int) -> None:
 
 
 @lean_kernel
-def _pack(blocks: Blocks) -> None:
+def pack(blocks: Blocks) -> None:
     """Put the frames into as few blocks as at first, neighbours of equal size as one."""
-    _roll(blocks, _line_up(blocks))
+    roll(blocks, line_up(blocks))
 
 
 @lean_kernel
-def _line_up(blocks: Blocks) -> int:
+def line_up(blocks: Blocks) -> int:
     """Copy the frames, full rows one after the other, behind the rows of the blocks; return how many there are."""
     frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
     spare = len(table)
@@ -365,7 +182,7 @@ def _line_up(blocks: Blocks) -> int:
 
 
 @lean_kernel
-def _roll(blocks: Blocks, count: int) -> None:
+def roll(blocks: Blocks, count: int) -> None:
     """Put frames that are lined up into blocks, from the first row on."""
     frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
     spare = len(table)
@@ -382,7 +199,7 @@ def _roll(blocks: Blocks, count: int) -> None:
             newest = max(newest, frames[k, STAMPED, j])
         table[k, LENGTH], table[k, NEWEST] = length, newest
         table[k, HOLES + 2 * numbers[LEVELS] :] = NEVER_LOOKED
-        _look_over(blocks, k)
+        look_over(blocks, k)
     numbers[COVERED_AT : COVERED_AT + numbers[LEVELS]] = 0
 
 
@@ -424,14 +241,14 @@ def blocks_of(
     lined_up = np.zeros((3, rows * WIDTH), np.int64)
     lined_up[START, :count], lined_up[FREE, :count] = starts, free
     blocks.frames[rows:] = lined_up.reshape(3, rows, WIDTH).transpose(1, 0, 2)
-    _roll(blocks, count)
+    roll(blocks, count)
     return blocks
 
 
 def with_rows(blocks: Blocks, frames: int) -> Blocks:
     """Return the blocks themselves, packed if need be, if so many frames more have room, else a larger copy."""
     if not room_for(blocks, blocks.numbers[FRAMES] + frames):
-        _pack(blocks)
+        pack(blocks)
     if room_for(blocks, blocks.numbers[FRAMES] + frames):
         return blocks
     rows = len(blocks.table)
@@ -444,7 +261,7 @@ def with_rows(blocks: Blocks, frames: int) -> Blocks:
 
 def profile_in(blocks: Blocks, room: int = 0) -> Profile:
     """Return the frames in two arrays, with room for at least `room` in all."""
-    count = _line_up(blocks)
+    count = line_up(blocks)
     rows = blocks.frames[len(blocks.table) :][: count // WIDTH + 1]
     starts, free, _ = rows.transpose(1, 0, 2).reshape(3, -1)[:, :count]
     return profile_of(starts, free, room)

@@ -32,13 +32,11 @@ from gas.s3.blocks import (
     Blocks,
     blocks_of,
     empty_blocks,
-    forget,
-    give_back,
     profile_in,
-    take,
     with_rows,
 )
 from gas.s3.blocks import check as check_blocks
+from gas.s3.changes import forget, give_back, take
 from gas.s3.entries import Broken, Entry, Resized, State, profile_left_by
 from gas.s3.holes import first_fit
 from gas.s3.invariants import check_schedule
@@ -318,6 +316,8 @@ class S3:
             self._repair(after_outage=True)
         else:
             self._profile = self._indexed(profile)
+            self._promote_queue()  # there may be more processors than before
+            self.version += bool(self._changed)
         return evicted
 
     def take_changed(self) -> list[Entry]:

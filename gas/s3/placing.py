@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.profile import NEVER
-from gas.s3.blocks import BEGIN, GIVEN_MOST, GIVEN_UNTIL, LEVELS, STAMP, Blocks, give_back, level_of, take
+from gas.s3.blocks import BEGIN, GIVEN_MOST, GIVEN_UNTIL, LEVELS, STAMP, Blocks, level_of
+from gas.s3.changes import give_back, take
 from gas.s3.holes import earlier_start, first_fit
 from gas.s3.lengths import tear_down
 

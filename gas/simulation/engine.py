@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from gas.compiled import inlined_kernel, lean_kernel
-from gas.s3.blocks import forget
+from gas.s3.changes import forget
 from gas.s3.placing import Q_JOB
 from gas.simulation.heap import TIME, pop
 from gas.simulation.planning import begin, enter, leave_plan, revise, start_due

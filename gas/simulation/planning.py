@@ -7,7 +7,7 @@ promotion walks the queue. DESIGN.md, simulation rules 3 to 5.
 from __future__ import annotations
 
 from gas.compiled import lean_kernel
-from gas.s3.blocks import give_back, take
+from gas.s3.changes import give_back, take
 from gas.s3.holes import first_fit
 from gas.s3.placing import (
     AGAIN_FROM_THE_HEAD,

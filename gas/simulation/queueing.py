@@ -16,7 +16,7 @@ on for its whole estimate, beside those that hold processors, the reservations, 
 from __future__ import annotations
 
 from gas.compiled import lean_kernel
-from gas.s3.blocks import clear, take
+from gas.s3.changes import clear, take
 from gas.s3.holes import first_fit
 from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.heap import push

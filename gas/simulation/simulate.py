@@ -14,7 +14,8 @@ from gas.availability import AvailabilityList
 from gas.compiled import available, compiled
 from gas.errors import BadInput
 from gas.profile import Profile
-from gas.s3.blocks import Blocks, profile_in, take, with_rows
+from gas.s3.blocks import Blocks, profile_in, with_rows
+from gas.s3.changes import take
 from gas.s3.holes import first_fit
 from gas.s3.placing import Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.engine import ASKS, FINISHED, FULL, NOBODY, STARTED, run

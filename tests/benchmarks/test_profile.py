@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 
 from gas.compiled import compiled
 from gas.profile import earliest_fit
-from gas.s3.blocks import FRAMES, Blocks, blocks_of, empty_blocks, give_back, profile_in, take, with_rows
+from gas.s3.blocks import FRAMES, Blocks, blocks_of, empty_blocks, profile_in, with_rows
+from gas.s3.changes import give_back, take
 from gas.s3.holes import first_fit, given_since
 from gas.s3.placing import place
 

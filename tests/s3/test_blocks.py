@@ -28,19 +28,18 @@ from gas.s3.blocks import (
     START,
     USED,
     WIDTH,
-    _pack,
     block_at,
     blocks_of,
     check,
     empty_blocks,
     frame_at,
-    give_back,
     level_of,
+    pack,
     profile_in,
     room_for,
-    take,
     with_rows,
 )
+from gas.s3.changes import give_back, take
 from gas.s3.holes import given_since
 
 MACHINE = 20
@@ -269,7 +268,7 @@ def test_the_stamp_of_an_instant_is_at_least_that_of_the_last_change_that_gave_b
             if random.random() < 0.05:
                 both.forget(both.begin + 5)
             if random.random() < 0.1:
-                _pack(both.blocks)
+                pack(both.blocks)
             blocks = both.blocks
             for instant in random.integers(both.begin, 700, 20).tolist():
                 row = blocks.numbers[ORDER + block_at(blocks, instant)]

@@ -13,7 +13,7 @@ from gas.profile import give_back as give_back_in_arrays
 from gas.profile import take as take_in_arrays
 from gas.s3 import holes
 from gas.s3.blocks import STAMP, USED, blocks_of, check, empty_blocks, profile_in, with_rows
-from gas.s3.blocks import give_back as give_back_in_blocks
+from gas.s3.changes import give_back as give_back_in_blocks
 from gas.s3.placing import (
     AGAIN_FROM_THE_HEAD,
     NOT_LOOKED_AT,

@@ -12,7 +12,7 @@ from strategies import TODAY, Seconds
 
 from gas.errors import BadInput, StalePlan
 from gas.s3 import S3
-from gas.s3.blocks import give_back
+from gas.s3.changes import give_back
 from gas.s3.placing import place
 
 sizes = st.integers(1, 8)

@@ -1,0 +1,123 @@
+"""The NAS benchmarks as moldable applications, in the forms of which studies say how much hangs on them.
+
+The times that the Gas paper used (NASA's public results of 1999) are lost. Ours were measured on machines of later
+years, so studies are run with every data set at hand, with gaps filled, and slowed down to nodes of the paper's era.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.application import Application
+from gas.errors import BadInput
+from speedup_models import Table
+from speedup_models.nas import BENCHMARKS, CLASSES, DEFAULT, Nas, datasets
+
+__all__ = ["ERA_RATES", "GROUPS", "MIXES", "RATES", "Form", "Mix", "application", "choices", "is_there", "requests"]
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "power-of-two": ("MG", "LU"),
+    "perfect-square": ("SP", "BT"),
+    "any": ("EP",),
+}
+"""The benchmarks of each constraint class (paper, section 5.1)."""
+
+Mix = Literal["thirds", "uniform", "unrestricted", "restricted"]
+
+MIXES: Mapping[Mix, Mapping[str, float]] = {
+    "thirds": {"MG": 1 / 6, "LU": 1 / 6, "SP": 1 / 6, "BT": 1 / 6, "EP": 1 / 3},
+    "uniform": dict.fromkeys(BENCHMARKS, 1 / 5),
+    "unrestricted": {"EP": 1.0},
+    "restricted": dict.fromkeys(("MG", "LU", "SP", "BT"), 1 / 4),
+}
+"""How likely each benchmark is: a third for each constraint (the paper, 5.2), or a fifth each (its authors' later
+code); only those without a constraint, or with one (5.3).
+"""
+
+RATES: Mapping[str, float] = {"BT": 2140.0, "SP": 1650.0, "LU": 2370.0, "MG": 2460.0, "EP": 31.0}
+"""Millions of operations a second on a process of the cluster whose times are the default, from fits to its curves."""
+
+ERA_RATES: Mapping[str, float] = {"BT": 44.0, "SP": 35.0, "LU": 49.0, "MG": 51.0, "EP": 2.6}
+"""The same on a node of the paper's era."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """In which form the benchmarks take part.
+
+    Attributes
+    ----------
+    dataset
+        Times of each class: "default", or the name of one that has them (`speedup_models.nas.datasets`).
+    filled
+        Every size that a benchmark accepts between its least and its largest measured one (straight on log-log axes),
+        or the measured ones alone.
+    era
+        Slowed down to nodes of the paper's era, or as measured.
+    accuracy
+        Execution time over requested walltime, above 0 and at most 1.
+    """
+
+    dataset: str = "default"
+    filled: bool = True
+    era: bool = True
+    accuracy: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.accuracy <= 1:
+            raise BadInput(f"accuracy {self.accuracy}: must be above 0 and at most 1 (run time over requested time)")
+
+
+def is_there(benchmark: str, problem_class: str, dataset: str) -> bool:
+    """Return whether a data set has times of a benchmark and a class."""
+    if dataset == "default":
+        return True
+    return any(known.name == dataset and (benchmark, problem_class) in known.curves for known in datasets())
+
+
+def application(benchmark: str, problem_class: str, form: Form) -> Application:
+    """Return a benchmark at a class.
+
+    Raises
+    ------
+    ModelError
+        There are no such times.
+    """
+    dataset = DEFAULT[problem_class] if form.dataset == "default" else form.dataset
+    nas = Nas.packaged(benchmark, problem_class, dataset, interpolate=form.filled)
+    if form.era:
+        slower = RATES[benchmark] / ERA_RATES[benchmark]
+        curve = Table(nas.curve.counts, tuple(t * slower for t in nas.curve.times), nas.curve.interpolate)
+        nas = replace(nas, curve=curve)
+    return Application(nas, nas.constraint, safety=1 / form.accuracy, name=f"{benchmark.lower()}.{problem_class}")
+
+
+def choices(mix: Mix, form: Form, machine: int) -> list[tuple[str, str, float]]:
+    """Return the benchmarks, classes and probabilities of a mix, of those that have times on a machine of that size.
+
+    Classes are equally likely; what a missing curve leaves goes to the others in proportion.
+    """
+    found = [
+        (benchmark, problem_class, share / len(CLASSES))
+        for benchmark, share in MIXES[mix].items()
+        for problem_class in CLASSES
+        if is_there(benchmark, problem_class, form.dataset)
+        and len(requests(application(benchmark, problem_class, form), machine)[0])
+    ]
+    total = sum(share for _, _, share in found)
+    if not found:
+        raise BadInput(f"mix {mix}: no benchmark of it has times in data set {form.dataset} on {machine} processors")
+    return [(benchmark, problem_class, share / total) for benchmark, problem_class, share in found]
+
+
+def requests(app: Application, machine: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sizes that an application can take on a machine, its execution time and its walltime on each."""
+    sizes = app.sizes(machine)
+    times = app.execution_times(sizes)
+    known = times > 0
+    return sizes[known], times[known], app.walltimes(times[known])

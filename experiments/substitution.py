@@ -1,0 +1,130 @@
+"""Replacing jobs of a log by benchmarks whose speed-up is known.
+
+"We circumvent this problem by *replacing* applications in the log by applications with known speed-up behavior [...]
+we search for applications whose consumed CPU time is as close as possible" (the Gas paper, section 5.1). So a
+benchmark and its static request are drawn first, and the job that used up the nearest processor time gives way; no job
+gives way twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.benchmarks import Form, Mix, application, choices, requests
+from gas.errors import BadInput
+from workloads import RigidJobs
+
+__all__ = ["OPPONENTS", "Opponent", "Substitute", "load_ratio", "substitutes"]
+
+Opponent = Literal["uniform", "powers", "own"]
+
+OPPONENTS: tuple[Opponent, ...] = get_args(Opponent)
+"""How the static request is chosen: uniform over the sizes that the benchmark accepts (the paper: "randomly picked");
+among powers of two where it accepts any size; or the size of the job that gives way, so that only a job of a size that
+it accepts can (the authors' later code). How much Gas wins depends on it.
+"""
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """A benchmark in place of a job.
+
+    Attributes
+    ----------
+    place
+        Of the job, in submission order.
+    benchmark, problem_class
+        What takes its place.
+    static
+        Processors of the static request.
+    """
+
+    place: int
+    benchmark: str
+    problem_class: str
+    static: int
+
+
+def substitutes(
+    jobs: RigidJobs, count: int, *, mix: Mix, form: Form, opponent: Opponent, generator: np.random.Generator
+) -> list[Substitute]:
+    """Return so many substitutes, all for different jobs, in the order in which they were drawn.
+
+    Raises
+    ------
+    BadInput
+        There are fewer jobs that can give way.
+    """
+    if opponent not in OPPONENTS:
+        raise BadInput(f'opponent "{opponent}" is not known; known: {", ".join(OPPONENTS)}')
+    of_mix = choices(mix, form, jobs.machine)
+    shares = np.array([share for _, _, share in of_mix])
+    sizes_of = {(b, c): requests(application(b, c, form), jobs.machine)[:2] for b, c, _ in of_mix}
+    free = _ByWork(jobs)
+    found: list[Substitute] = []
+    for _ in range(count):
+        benchmark, problem_class, _ = of_mix[int(generator.choice(len(of_mix), p=shares))]
+        sizes, times = sizes_of[benchmark, problem_class]
+        if opponent == "own":
+            place = free.take_nearest_of_sizes(sizes, times)
+            static = -1 if place is None else int(jobs.processors[place])
+        else:
+            static = int(generator.choice(_static_sizes(sizes, benchmark, opponent)))
+            place = free.take_nearest(static * int(times[np.flatnonzero(sizes == static)[0]]))
+        if place is None:
+            raise BadInput(f"{count} substitutes: the log has only {len(found)} jobs that can give way; ask for fewer")
+        found.append(Substitute(place, benchmark, problem_class, static))
+    return found
+
+
+def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form) -> float:
+    """Return the processor time of the jobs with the substitutes (as their static requests) over that without."""
+    work = jobs.processors * jobs.run_time
+    before = int(work.sum())
+    after = before
+    for one in placed:
+        sizes, times, _ = requests(application(one.benchmark, one.problem_class, form), jobs.machine)
+        after += one.static * int(times[np.flatnonzero(sizes == one.static)[0]]) - int(work[one.place])
+    return after / before
+
+
+def _static_sizes(sizes: NDArray[np.int64], benchmark: str, opponent: Opponent) -> NDArray[np.int64]:
+    if opponent == "powers" and benchmark == "EP":
+        sizes = sizes[(sizes & (sizes - 1)) == 0]
+    return sizes
+
+
+class _ByWork:
+    """The jobs that have not given way yet, by the processor time that they used up."""
+
+    def __init__(self, jobs: RigidJobs) -> None:
+        self.jobs = jobs
+        work = jobs.processors * jobs.run_time
+        self._order = np.argsort(work, kind="stable")
+        self._work = work[self._order]
+        self._free = np.ones(len(jobs), np.bool_)
+
+    def take_nearest(self, work: int) -> int | None:
+        """Take the job nearest to a processor time out, the one with less of two that are equally near."""
+        there = np.flatnonzero(self._free)
+        if there.size == 0:
+            return None
+        at = int(there[np.argmin(np.abs(self._work[there] - work))])
+        self._free[at] = False
+        return int(self._order[at])
+
+    def take_nearest_of_sizes(self, sizes: NDArray[np.int64], times: NDArray[np.int64]) -> int | None:
+        """Take the job out whose processor time is nearest to that of the benchmark on the job's own size."""
+        processors = self.jobs.processors[self._order]
+        at = np.searchsorted(sizes, processors).clip(max=len(sizes) - 1)
+        there = np.flatnonzero(self._free & (sizes[at] == processors))
+        if there.size == 0:
+            return None
+        needed = processors[there] * times[at[there]]
+        best = int(there[np.argmin(np.abs(self._work[there] - needed))])
+        self._free[best] = False
+        return int(self._order[best])

@@ -1,0 +1,221 @@
+"""Changing the profile in blocks: take processors out, give them back, forget what is past, begin anew.
+
+Nothing here searches, and nothing is allocated: an insertion moves the frames of one block, or splits it.
+"""
+
+from __future__ import annotations
+
+from gas.compiled import lean_kernel
+from gas.s3.blocks import (
+    BEGIN,
+    COVERED_AT,
+    ENDLESS,
+    FRAMES,
+    FREE,
+    GIVEN_MOST,
+    GIVEN_UNTIL,
+    HEAD,
+    LENGTH,
+    LEVELS,
+    NEWEST,
+    ORDER,
+    RING,
+    RING_AT,
+    ROWS,
+    SHIFT,
+    STAMP,
+    STAMPED,
+    START,
+    USED,
+    WIDTH,
+    Blocks,
+    block_at,
+    frame_at,
+    level_of,
+    look_over,
+    pack,
+    roll,
+)
+
+__all__ = ["clear", "forget", "give_back", "take"]
+
+
+@lean_kernel
+def take(blocks: Blocks, start: int, end: int, processors: int) -> None:
+    """Take processors out of ``[start, end)``. They must be free, and there must be room for two frames more."""
+    _change(blocks, max(start, blocks.numbers[BEGIN]), end, -processors)
+
+
+@lean_kernel
+def give_back(blocks: Blocks, start: int, end: int, processors: int) -> None:
+    """Put processors back into ``[start, end)``. Needs room for two frames more.
+
+    What lies before the profile's beginning is past and left out.
+    """
+    numbers = blocks.numbers
+    start = max(start, numbers[BEGIN])
+    if start >= end:
+        return
+    numbers[STAMP] += 1
+    most = _change(blocks, start, end, processors)
+    numbers[GIVEN_MOST] = max(numbers[GIVEN_MOST], most)
+    numbers[GIVEN_UNTIL] = max(numbers[GIVEN_UNTIL], end)
+    low, high = start >> numbers[SHIFT], (end - 1) >> numbers[SHIFT]
+    for step in range(low, min(high, low + RING - 1) + 1):
+        numbers[RING_AT + (step & (RING - 1))] = numbers[STAMP]
+
+
+@lean_kernel
+def forget(blocks: Blocks, now: int) -> None:
+    """Drop what is past: the profile begins at `now`."""
+    numbers = blocks.numbers
+    numbers[BEGIN] = max(now, numbers[BEGIN])
+    while numbers[HEAD] + 1 < numbers[USED]:
+        row = blocks.numbers[ORDER + numbers[HEAD] + 1]
+        if blocks.frames[row, START, 0] > now:
+            return
+        numbers[FRAMES] -= blocks.table[blocks.numbers[ORDER + numbers[HEAD]], LENGTH]
+        numbers[HEAD] += 1
+
+
+@lean_kernel
+def clear(blocks: Blocks, now: int, processors: int) -> None:
+    """Make it the profile of an idle machine from `now` on."""
+    numbers = blocks.numbers
+    spare = len(blocks.table)
+    blocks.frames[spare, START, 0], blocks.frames[spare, FREE, 0] = now, processors
+    blocks.frames[spare, STAMPED, 0] = numbers[STAMP]
+    numbers[BEGIN] = now
+    roll(blocks, 1)
+
+
+@lean_kernel
+def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
+    """Give processors (negative: take) in ``[start, end)``; return the most that are free in a frame of it then."""
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    if start >= end:
+        return 0
+    if numbers[ROWS] + 2 > len(table):
+        pack(blocks)
+    place = _cut(blocks, start)
+    first, begin = place // WIDTH, place % WIDTH
+    row = numbers[ORDER + first]
+    stamp = blocks.numbers[STAMP]
+    k, j, most = first, begin, 0
+    while True:
+        after = ENDLESS
+        if j + 1 < table[row, LENGTH]:
+            after = frames[row, START, j + 1]
+        elif k + 1 < numbers[USED]:
+            after = frames[numbers[ORDER + k + 1], START, 0]
+        if after > end:
+            _insert(blocks, k, j, end)
+            after = end
+            if j >= table[row, LENGTH]:  # the block was split
+                if k == first and begin >= table[row, LENGTH]:
+                    first, begin = k + 1, begin - table[row, LENGTH]
+                k, j = k + 1, j - table[row, LENGTH]
+                row = numbers[ORDER + k]
+        frames[row, FREE, j] += processors
+        most = max(most, frames[row, FREE, j])
+        if processors > 0:
+            frames[row, STAMPED, j] = stamp
+        j += 1
+        if j == table[row, LENGTH]:
+            k += 1
+            row = numbers[ORDER + k]
+            j = 0
+        if after == end:
+            break
+    _join(blocks, k, j)
+    _join(blocks, first, begin)
+    for touched in range(first, k + 1):
+        look_over(blocks, numbers[ORDER + touched])
+    if processors > 0:
+        _note_growth(blocks, first, k, min(level_of(most), numbers[LEVELS] - 1))
+    return most  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def _note_growth(blocks: Blocks, first: int, last: int, level: int) -> None:
+    """Let it be known that holes up to a level may have grown in some blocks."""
+    table, numbers = blocks.table, blocks.numbers
+    for k in range(first, last + 1):
+        row = numbers[ORDER + k]
+        table[row, NEWEST] = numbers[STAMP]
+    for covered in range(COVERED_AT, COVERED_AT + level + 1):
+        numbers[covered] = min(numbers[covered], first)
+
+
+@lean_kernel
+def _cut(blocks: Blocks, time: int) -> int:
+    """Make a frame start at `time`, inside the profile, and return its block and its place there, as one number."""
+    frames = blocks.frames
+    k = block_at(blocks, time)
+    row = blocks.numbers[ORDER + k]
+    j = frame_at(blocks, row, time)
+    if frames[row, START, j] == time:
+        return k * WIDTH + j
+    if time == blocks.numbers[BEGIN]:  # what comes before is past: the frame that lasts now may as well begin now
+        frames[row, START, j] = time
+        return k * WIDTH + j
+    return _insert(blocks, k, j, time)
+
+
+@lean_kernel
+def _insert(blocks: Blocks, k: int, j: int, time: int) -> int:
+    """Cut a frame in two; return the block and the place of the second, as one number."""
+    frames, table = blocks.frames, blocks.table
+    row = blocks.numbers[ORDER + k]
+    if table[row, LENGTH] == WIDTH:
+        _split(blocks, k)
+        if j >= table[row, LENGTH]:
+            j -= table[row, LENGTH]
+            k += 1
+            row = blocks.numbers[ORDER + k]
+    for field in range(3):
+        for i in range(table[row, LENGTH], j + 1, -1):
+            frames[row, field, i] = frames[row, field, i - 1]
+    frames[row, START, j + 1] = time
+    frames[row, FREE, j + 1] = frames[row, FREE, j]
+    frames[row, STAMPED, j + 1] = frames[row, STAMPED, j]
+    table[row, LENGTH] += 1
+    blocks.numbers[FRAMES] += 1
+    return k * WIDTH + j + 1
+
+
+@lean_kernel
+def _split(blocks: Blocks, k: int) -> None:
+    """Move the second half of a block into a new one after it."""
+    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    row, new = numbers[ORDER + k], numbers[ROWS]
+    for i in range(numbers[USED], k + 1, -1):
+        numbers[ORDER + i] = numbers[ORDER + i - 1]
+    numbers[ORDER + k + 1] = new
+    numbers[ROWS] += 1
+    numbers[USED] += 1
+    for covered in range(COVERED_AT, COVERED_AT + numbers[LEVELS]):
+        numbers[covered] = min(numbers[covered], k)
+    half = WIDTH // 2
+    for field in range(3):
+        for j in range(half):
+            frames[new, field, j] = frames[row, field, half + j]
+    for line in range(table.shape[1]):  # what crosses a half is no longer than what crossed the whole
+        table[new, line] = table[row, line]
+    table[row, LENGTH], table[new, LENGTH] = half, half
+    look_over(blocks, row)
+    look_over(blocks, new)
+
+
+@lean_kernel
+def _join(blocks: Blocks, k: int, j: int) -> None:
+    """Remove a frame that does not differ from the one before it in its block."""
+    frames, table, row = blocks.frames, blocks.table, blocks.numbers[ORDER + k]
+    if j == 0 or frames[row, FREE, j] != frames[row, FREE, j - 1]:
+        return
+    frames[row, STAMPED, j - 1] = max(frames[row, STAMPED, j - 1], frames[row, STAMPED, j])
+    table[row, LENGTH] -= 1
+    blocks.numbers[FRAMES] -= 1
+    for field in range(3):
+        for i in range(j, table[row, LENGTH]):
+            frames[row, field, i] = frames[row, field, i + 1]
