@@ -264,7 +264,7 @@ def generate(
     if machine < model.largest_size:
         raise ValueError(
             f"a machine of {machine} processors is too small for the model, whose largest jobs need "
-            f"{model.largest_size}; fit it to the jobs of the log that the machine can run"
+            f"{model.largest_size}; fit it to the jobs of the log that the machine can run: fit(log, {machine})"
         )
     submit, kind = _arrivals(jobs, model, generator)
     sizes = np.empty(jobs, dtype=np.int64)

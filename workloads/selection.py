@@ -20,16 +20,21 @@ from workloads.log import PARTIAL, Log, LogError
 
 __all__ = [
     "between",
+    "checked_instant",
+    "checked_month",
     "first_jobs",
     "in_months",
     "months_of",
     "noted",
+    "parts_of",
     "rows_between",
     "that_ran",
     "up_to_size",
 ]
 
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
+_SELECTED = "Selected jobs: "
+_SCALED = "Load scaled from "  # as `gas simulate` notes it
 
 
 def months_of(times: ArrayLike, epoch: Epoch, *, name: str = "log") -> tuple[list[str], NDArray[np.int64]]:
@@ -76,8 +81,10 @@ def in_months(log: Log, months: str | Sequence[str]) -> Log:
     """
     wanted = [months] if isinstance(months, str) else list(months)
     for month in wanted:
-        if not _MONTH.fullmatch(month):
-            raise LogError(log.name, f'"{month}" is no month; write one like 1996-10')
+        try:
+            checked_month(month)
+        except ValueError as error:
+            raise LogError(log.name, f'"{month}" {error}') from None
     labels, index = months_of(log.submit, log.epoch, name=log.name)
     for month in wanted:
         if month not in labels:
@@ -152,9 +159,43 @@ def noted(log: Log, note: str) -> Log:
     return log.with_header(header.with_note(note))
 
 
+def checked_month(text: str) -> str:
+    """Return a month like "1996-10".
+
+    Raises
+    ------
+    ValueError
+        It is none; the message is to be put behind the text.
+    """
+    if not _MONTH.fullmatch(text):
+        raise ValueError("is no month; write one like 1996-10")
+    return text
+
+
+def checked_instant(text: str) -> datetime:
+    """Return a date ("1996-10-01": its first second) or an instant, with its zone if it has one.
+
+    Raises
+    ------
+    ValueError
+        It is none; the message is to be put behind the text.
+    """
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        month = f"{text}-01 or {text}-01T12:00" if _MONTH.fullmatch(text) else "1996-10-01 or 1996-10-01T12:00"
+        raise ValueError(f"is no date; write one like {month}") from None
+
+
+def parts_of(log: Log) -> tuple[str, ...]:
+    """Return which part of the original log this is, and how its load was scaled, as Notes of its header tell."""
+    found = (" ".join(note.split()) for note in log.header.notes)
+    return tuple(note.removeprefix(_SELECTED) for note in found if note.startswith((_SELECTED, _SCALED)))
+
+
 def _part(log: Log, rows: NDArray[Any], what: str) -> Log:
     part = log.select(rows)
-    return noted(part, f"Selected jobs: {what} ({len(part)} of {len(log)})")
+    return noted(part, f"{_SELECTED}{what} ({len(part)} of {len(log)})")
 
 
 def _span(labels: list[str]) -> str:
@@ -193,9 +234,9 @@ def _instant(log: Log, given: str | date | None) -> int | None:
     moment: date | None = given if isinstance(given, date) else None
     if isinstance(given, str):
         try:
-            moment = datetime.fromisoformat(given)
-        except ValueError:
-            raise LogError(log.name, f'"{given}" is no date; write one like 1996-10-01 or 1996-10-01T12:00') from None
+            moment = checked_instant(given)
+        except ValueError as error:
+            raise LogError(log.name, f'"{given}" {error}') from None
     if not isinstance(moment, datetime):
         assert moment is not None
         moment = datetime.combine(moment, time())

@@ -46,7 +46,8 @@ def audit_command(
         typer.Option(
             "--promise",
             help="What the policy promises: starts in order (fcfs), no delay of the queue's head (easy), "
-            "no start later than the recorded promise (conservative). conservative-static, s3 and s3-1999 mean what "
+            "no start later than the recorded promise (conservative), which only a CSV has (gas simulate -o FILE.csv "
+            "writes it), never SWF. conservative-static, s3 and s3-1999 mean what "
             "conservative means; conservative-replan promises nothing.",
         ),
     ] = "none",

@@ -143,6 +143,12 @@ def _jann(request: Request, generator: np.random.Generator) -> Log:
         model = jann.JannModel.from_toml(_text(own["model"]), Path(own["model"]).name)
     else:
         model = jann.ctc_model()
+    machine = request.processors
+    if machine is not None and machine < model.largest_size:
+        raise BadInput(
+            f"--processors {machine}: is too small for the model of {model.source}, whose largest jobs need "
+            f"{model.largest_size}; fit it to what such a machine can run of a log: --fit LOG -p {machine}"
+        )
     if "save-model" in own:
         write_text(own["save-model"], model.to_toml())
         note(f"{own['save-model']}: written, {many(len(model.ranges), 'range')} of sizes")

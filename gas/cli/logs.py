@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import gzip
+import hashlib
 import os
-from collections.abc import Sequence
+import re
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 from gas.cli.tables import many, note
 from gas.errors import BadInput
-from workloads import Log, LogError, machine_size, read_swf
+from workloads import Log, LogError, machine_size, parse_swf, read_swf
 
-__all__ = ["LARGEST_MACHINE", "check_readable", "machine_of", "read_log"]
+__all__ = ["LARGEST_MACHINE", "check_readable", "machine_of", "read_log", "read_log_and_digest"]
 
 LARGEST_MACHINE = 2**31 - 1
 """Processors; more are a mistake of whoever wrote the header."""
+
+_HEAD = 1 << 18
+"""Bytes in which the first line that is no comment is looked for."""
+
+_NUMBER = re.compile(r"[+-]?[0-9.]+")
 
 
 def check_readable(paths: Sequence[str]) -> None:
@@ -24,7 +38,11 @@ def check_readable(paths: Sequence[str]) -> None:
     BadInput
         Names each.
     """
-    problems = [f"{path}: cannot be read: {why}" for path in paths if path != "-" and (why := _unreadable(Path(path)))]
+    problems = [
+        f"{path}: cannot be read: {why}{_archived(path)}"
+        for path in paths
+        if path != "-" and (why := _unreadable(Path(path)))
+    ]
     if problems:
         raise BadInput("; ".join(problems))
 
@@ -39,6 +57,19 @@ def _unreadable(path: Path) -> str | None:
         return getattr(error, "strerror", None) or str(error)
 
 
+def _archived(path: str) -> str:
+    """Return the way to a log of the archive, if this is the name of one and no file."""
+    from workloads.archive import find
+
+    if Path(path).exists():
+        return ""
+    try:
+        name = find(Path(path).name.removesuffix(".gz").removesuffix(".swf")).name
+    except LogError:
+        return ""
+    return f"; the Parallel Workloads Archive has a log of this name; fetch it with: gas traces get {name}"
+
+
 def read_log(path: str, *, lenient: bool | None = None) -> Log:
     """Return the log in a file; its warnings, and the acknowledgement that its archive asks for, go to stderr.
 
@@ -48,14 +79,47 @@ def read_log(path: str, *, lenient: bool | None = None) -> Log:
         Leave malformed lines out, counted by reason, instead of refusing the log. None: the command has no option for
         it, so an error does not name it.
     """
+    return _read(path, lambda: read_swf(path, lenient=bool(lenient)), lenient)
+
+
+def read_log_and_digest(path: str, *, lenient: bool | None = None) -> tuple[Log, str]:
+    """Return the log in a file, see `read_log`, and the SHA-256 of its bytes, those inside if it is packed by gzip."""
+    if path == "-" and sys.stdin is None:
+        raise BadInput("standard input: is closed; name a file")
+    if path == "-" or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
+        try:  # what comes through a pipe comes once
+            data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+        name = "standard input" if path == "-" else Path(path).name
+        return _read(path, lambda: parse_swf(data, name=name, lenient=bool(lenient)), lenient), _digest(BytesIO(data))
+    log = read_log(path, lenient=lenient)
+    with Path(path).open("rb") as file:
+        return log, _digest(file)
+
+
+def _digest(stream: BinaryIO) -> str:
+    begin = stream.read(2)
+    stream.seek(0)
+    found = hashlib.sha256()
+    with gzip.GzipFile(fileobj=stream) if begin == b"\x1f\x8b" else stream as plain:
+        while block := plain.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()
+
+
+def _read(path: str, read: Callable[[], Log], lenient: bool | None) -> Log:
     try:
-        log = read_swf(path, lenient=bool(lenient))
+        log = read()
     except LogError as error:
+        other = _what_else(path)
+        if other:
+            raise BadInput(f"{error}; {other}") from None
         if lenient is None or error.line is None:
             raise
         raise BadInput(f"{error}; --lenient leaves such lines out and counts them") from None
     except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+        raise BadInput(f"{path}: cannot be read: {error.strerror}{_archived(path)}") from None
     for warning in log.warnings:
         note(f"gas: {warning}")
     for reason, count in log.skipped.items():
@@ -63,6 +127,28 @@ def read_log(path: str, *, lenient: bool | None = None) -> Log:
     for line in log.acknowledgements:
         note(f"log: {line}")
     return log
+
+
+def _what_else(path: str) -> str:
+    """Return what a file is if its first line is no job at all; nothing if it is one, or standard input, read already.
+
+    A malformed job still has numbers in most of its fields.
+    """
+    if path == "-" or not Path(path).is_file():
+        return ""
+    with Path(path).open("rb") as file, contextlib.suppress(OSError, EOFError, zlib.error):
+        begin = file.read(2)
+        file.seek(0)
+        plain = gzip.GzipFile(fileobj=file) if begin == b"\x1f\x8b" else file
+        lines = plain.read(_HEAD).decode("latin-1").removeprefix(codecs.BOM_UTF8.decode("latin-1")).splitlines()
+        first = next((line for line in lines if line.strip() and line.lstrip()[0] != ";"), "")
+        words = {word.strip().lower() for word in first.split(",")}
+        if words >= {"job_id", "submission_time"}:
+            return "this is a schedule in CSV; gas audit reads it"
+        numbers = sum(bool(_NUMBER.fullmatch(word)) for word in first.split())
+        if first and 2 * numbers < len(first.split()):
+            return "a log is a file in the Standard Workload Format, of 18 numbers on a line; is this the right file?"
+    return ""
 
 
 def machine_of(log: Log, processors: int | None) -> int:

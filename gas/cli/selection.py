@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -15,11 +15,56 @@ if TYPE_CHECKING:
 
 __all__ = ["First", "From", "Lenient", "Month", "ScaleLoad", "Scaled", "Until", "check_load", "scaled", "selected"]
 
+
+def _months(given: list[str] | None) -> list[str] | None:
+    """Return the months that were named, each once; refuse what is none before any log is read."""
+    from workloads.selection import checked_month
+
+    if not given:
+        return given
+    found = dict.fromkeys(word.strip() for text in given for word in text.split(",") if word.strip())
+    for month in found or given:
+        _refuse_unless(checked_month, "--month", month)
+    return list(found)
+
+
+def _instant_of(option: str) -> Callable[[str | None], str | None]:
+    def checked(given: str | None) -> str | None:
+        from workloads.selection import checked_instant
+
+        if given is not None:
+            _refuse_unless(checked_instant, option, given)
+        return given
+
+    return checked
+
+
+def _refuse_unless(checked: Callable[[str], object], option: str, given: str) -> None:
+    try:
+        checked(given)
+    except ValueError as error:
+        raise BadInput(f"{option} {given}: {error}") from None
+
+
 Month = Annotated[
-    list[str] | None, typer.Option("--month", metavar="YYYY-MM", help="Only jobs submitted in this month.")
+    list[str] | None,
+    typer.Option(
+        "--month",
+        metavar="YYYY-MM[,...]",
+        callback=_months,
+        help="Only jobs submitted in this month; several add up.",
+    ),
 ]
-From = Annotated[str | None, typer.Option("--from", metavar="DATE", help="Only jobs submitted at or after this.")]
-Until = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Only jobs submitted before this.")]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="DATE", callback=_instant_of("--from"), help="Only jobs submitted at or after this."
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option("--until", metavar="DATE", callback=_instant_of("--until"), help="Only jobs submitted before this."),
+]
 First = Annotated[int | None, typer.Option("--first", min=1, metavar="N", help="Only the first N of these.")]
 Lenient = Annotated[bool, typer.Option("--lenient", help="Leave malformed lines out and count them.")]
 ScaleLoad = Annotated[

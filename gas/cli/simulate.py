@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log
+from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log_and_digest
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Lenient, Month, ScaleLoad, Until, check_load, scaled, selected
 from gas.cli.simulation_table import show_results
@@ -126,7 +127,10 @@ def simulate_command(
                 code = code or outcome.exit_code
     if logs:
         if as_json:
-            print_json({"schema": "gas.simulation/1", "results": [one for of in logs for one in of], "failed": failed})
+            results = [one for of in logs for one in of]
+            print_json(
+                {"schema": "gas.simulation/1", "gas": version("apples-gas"), "results": results, "failed": failed}
+            )
         else:
             show_results(logs, months, sys.stderr if output == "-" else sys.stdout)
     if code:
@@ -182,7 +186,7 @@ def chosen_policies(texts: Sequence[str]) -> list[Policy]:
     for word in words:
         known = [policy for policy in POLICIES if word in (policy, "all")]
         if not known:
-            raise BadInput(f"--policy {word}: is not known{nearest(word, POLICIES)}; known: {', '.join(POLICIES)}, all")
+            raise BadInput(f"--policy {word}: is not known{nearest(word, (*POLICIES, 'all'))}")
         found += known
     return list(dict.fromkeys(found))
 
@@ -282,8 +286,9 @@ def _prepared(trace: str, asked: _Asked) -> tuple[Log, RigidJobs, dict[str, Any]
     import numpy as np
 
     from workloads import offered_load, rigid_jobs
+    from workloads.selection import parts_of
 
-    whole = read_log(trace, lenient=asked.lenient)
+    whole, digest = read_log_and_digest(trace, lenient=asked.lenient)
     log = selected(whole, asked.month, asked.since, asked.until, asked.first)
     jobs = rigid_jobs(log, machine_of(log, asked.processors))
     for reason, count in jobs.skipped.items():
@@ -309,9 +314,11 @@ def _prepared(trace: str, asked: _Asked) -> tuple[Log, RigidJobs, dict[str, Any]
         note(f"gas: {log.name}: {longer:,} of {many(len(jobs), 'job')} ran longer than estimated: {what}")
     facts = {
         "path": trace,
+        "sha256": digest,
         **asked.document(),
         "interarrival_factor": factor,
-        "load": offered_load(jobs),
+        "parts": list(parts_of(log)),
+        "offered_load_uncut": offered_load(jobs),
         "malformed": sum(whole.skipped.values()),
         "left_out": dict(jobs.skipped),
         "without_estimate": unknown,

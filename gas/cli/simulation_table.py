@@ -67,7 +67,15 @@ _COLUMNS_IN_WORDS = {
     "backfilled": "share of jobs that started while an earlier one waited",
     "utilization": "share of the machine that jobs used, from the first\nsubmission to the last end",
     "capacity lost": "share of it that was idle while a waiting job would fit",
+    "load": "with --months: share of the machine that jobs held\nwithin the month",
     "*": "the best of its column, where they differ",
+}
+
+_JSON_IN_WORDS = {
+    "load": "share of the machine that jobs held: from the first\nsubmission to the last end, or within the month",
+    "offered_load": "work of the jobs as simulated, or of the month's own,\n"
+    "over what the machine has between the first and the\nlast submission",
+    "offered_load_uncut": "the same before jobs are cut at their estimates: what\n--scale-load sets",
 }
 
 
@@ -76,7 +84,13 @@ def _in_words(title: str, words: Mapping[Any, str]) -> str:
     return "\n".join(["\b", f"{title}:", *lines])
 
 
-EXPLANATION = "\n\n".join([_in_words("Policies", _POLICIES_IN_WORDS), _in_words("Columns", _COLUMNS_IN_WORDS)])
+EXPLANATION = "\n\n".join(
+    [
+        _in_words("Policies", _POLICIES_IN_WORDS),
+        _in_words("Columns", _COLUMNS_IN_WORDS),
+        _in_words("In --json", _JSON_IN_WORDS),
+    ]
+)
 """What policies and columns mean, for the end of the command's help."""
 
 
@@ -102,7 +116,9 @@ def _show(results: Sequence[dict[str, Any]], months: bool, out: TextIO) -> None:
         f"{one['trace']}: {many(one['jobs'], 'job')}{short}{left_out}, {many(one['processors'], 'processor')}; "
         f"order {one['order']}, overrun {one['overrun']}"
     )
-    print(printable(heading), file=out, flush=True)
+    for part in one["parts"]:
+        heading += f"\n{'' if part.startswith('Load') else 'only jobs '}{part}"
+    print("\n".join(map(printable, heading.splitlines())), file=out, flush=True)
     figures = (*_OF_JOBS, *_OF_MACHINE)
     rows = [[result["policy"], *cells] for result, cells in zip(results, _cells(results, figures), strict=True)]
     titles = ["policy", *(figure.title for figure in figures)]

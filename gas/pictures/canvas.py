@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gas.errors import BadInput, Missing
 from gas.simulation.schedule import Policy, Schedule
 from workloads import Log
+from workloads.selection import parts_of
 from workloads.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "SUFFIXES",
     "add_foot",
     "add_heading",
+    "check_finished",
     "legend_below",
     "one_line",
     "policy_handles",
@@ -83,6 +85,18 @@ _STYLE = {
 _FOOT_WIDTH = 165  # characters of the foot's type across the picture
 
 
+def check_finished(schedules: Sequence[Schedule]) -> None:
+    """Refuse schedules of a simulation that stands before its end.
+
+    Raises
+    ------
+    BadInput
+        One of them is.
+    """
+    for one in schedules:
+        one.finished()
+
+
 def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
     """Make a figure in the style of all pictures and write it into a PNG, SVG or PDF file.
 
@@ -126,6 +140,8 @@ def add_heading(figure: Figure, log: Log, schedules: Sequence[Schedule]) -> None
     name = one_line(log.name.removesuffix(".gz").removesuffix(".swf"), 45)
     jobs, processors = len(one), one.jobs.machine
     heading = f"{name}: {jobs:,} job{'s'[: jobs != 1]}, {processors:,} processor{'s'[: processors != 1]}"
+    scaled = [part.startswith("Load") for part in parts_of(log)]
+    heading += (", a part of the log" if not all(scaled) else "") + (", load scaled" if any(scaled) else "")
     figure.suptitle(heading, x=0.012, ha="left", fontsize=13, fontweight="bold", parse_math=False)
 
 
@@ -133,9 +149,20 @@ def add_foot(figure: Figure, log: Log, schedules: Sequence[Schedule], *, remark:
     """Write below a figure the rules of its schedules, a remark, where the log comes from and whom to thank for it."""
     where = ", ".join(text for text in (log.header.computer, log.header.installation) if text)
     thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
-    parts = [rules_text(schedules), remark, where and f"log: {where}", thanks and f"acknowledgement: {thanks}"]
+    chosen = [part if part.startswith("Load") else f"only jobs {part}" for part in parts_of(log)]
+    parts = [
+        rules_text(schedules),
+        *map(_lower, chosen),
+        remark,
+        where and f"log: {where}",
+        thanks and f"acknowledgement: {thanks}",
+    ]
     lines = textwrap.wrap(" · ".join(part for part in parts if part), _FOOT_WIDTH)
     figure.supxlabel("\n".join(lines), x=0.012, ha="left", fontsize=7.5, color=GREY, parse_math=False)
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def rules_text(schedules: Sequence[Schedule]) -> str:
@@ -177,8 +204,10 @@ def policy_handles(schedules: Sequence[Schedule]) -> list[Artist]:
 def policy_styles(schedules: Sequence[Schedule]) -> list[tuple[str, Dashes]]:
     """Return the colour and dashes of each schedule's line: its policy's, whichever others there are.
 
-    Further schedules of the same policy have its colour and other dashes.
+    Further schedules of the same policy have its colour and other dashes. The line of a single schedule is solid.
     """
+    if len(schedules) == 1:
+        return [(_LINES[schedules[0].policy][0], _SOLID)]
     styles = []
     for i, one in enumerate(schedules):
         colour, dashes = _LINES[one.policy]

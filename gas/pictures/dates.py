@@ -37,8 +37,11 @@ class Tick(NamedTuple):
 
 
 def dated(epoch: Epoch) -> bool:
-    """Return whether second 0 of a log is known to be some day; without it an axis counts days from 0."""
-    return epoch.start != 0 or not epoch.assumed
+    """Return whether second 0 of a log is known to be some day; without it an axis counts days from 0.
+
+    1970-01-01 00:00 UTC is none: logs that no machine made, and those that do not say, begin there.
+    """
+    return epoch.start != 0
 
 
 def calendar_ticks(first: int, last: int, epoch: Epoch, most: int = 12) -> list[Tick]:

@@ -18,6 +18,7 @@ from gas.errors import BadInput
 from gas.pictures.canvas import (
     add_foot,
     add_heading,
+    check_finished,
     legend_below,
     policy_handles,
     policy_styles,
@@ -53,12 +54,13 @@ def draw_distributions(schedules: Sequence[Schedule], path: str | Path, *, log: 
     Raises
     ------
     BadInput
-        No schedule, or an unusable file name.
+        No schedule, one of a simulation that stands before its end, or an unusable file name.
     Missing
         matplotlib is not installed.
     """
     if not schedules:
         raise BadInput("no schedule to draw")
+    check_finished(schedules)
     write_figure(lambda: _figure(schedules, log), path)
 
 

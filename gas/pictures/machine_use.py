@@ -19,6 +19,7 @@ from gas.pictures.canvas import (
     GREY,
     add_foot,
     add_heading,
+    check_finished,
     legend_below,
     policy_handles,
     policy_styles,
@@ -61,12 +62,13 @@ def draw_machine_use(
     Raises
     ------
     BadInput
-        No schedule, an empty window, or an unusable file name.
+        No schedule, one of a simulation that stands before its end, an empty window, or an unusable file name.
     Missing
         matplotlib is not installed.
     """
     if not schedules:
         raise BadInput("no schedule to draw")
+    check_finished(schedules)
     shown = check_window(window) if window else whole_window(schedules)
     write_figure(lambda: _figure(schedules, log, shown), path)
 

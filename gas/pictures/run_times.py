@@ -37,7 +37,6 @@ _POINTS = 400  # of a curve; more cannot be seen
 _PER_ROW = 3
 _FEWEST = 30  # jobs of a class that is drawn
 _TICKS: Final = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36000: "10 h", 360000: "100 h"}
-_LEGEND = (0.44, 0.40)  # of a panel's width and height
 
 
 class Distribution(NamedTuple):
@@ -133,7 +132,7 @@ def _figure(panels: Sequence[list[Distribution]], names: Sequence[str], title: s
     columns = min(len(panels), _PER_ROW)
     rows = -(-len(panels) // columns)
     width = {1: 6.2, 2: 9.2, 3: 12.4}[columns]
-    figure = Figure(figsize=(width, 0.5 + 3.5 * rows), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(width, 0.5 + 4.2 * rows), layout="constrained", facecolor="white")
     if title:
         figure.suptitle(one_line(title, 70), x=0.012, ha="left", fontsize=12.5, fontweight="bold", parse_math=False)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
@@ -143,7 +142,7 @@ def _figure(panels: Sequence[list[Distribution]], names: Sequence[str], title: s
         ax.remove()
     for number, (ax, panel, name) in enumerate(zip(axes, panels, names, strict=False)):
         _scale(ax, max(longest, 60), labelled=number + columns >= len(panels))
-        _draw(ax, panel, one_line(name, 42))
+        _draw(ax, panel, one_line(name, 42), labelled=number + columns >= len(panels))
         if number % columns == 0:
             ax.set_ylabel("share of the class's jobs")
         if number + columns >= len(panels):
@@ -154,36 +153,28 @@ def _figure(panels: Sequence[list[Distribution]], names: Sequence[str], title: s
     return figure
 
 
-def _draw(ax: Axes, panel: list[Distribution], name: str) -> None:
-    curves = [_curve(one.run_times) if one.run_times.size >= _FEWEST else None for one in panel]
-    for one, curve, (colour, dashes) in zip(panel, curves, _LINES, strict=False):
-        seconds, shares = curve or (np.empty(0), np.empty(0))
+def _draw(ax: Axes, panel: list[Distribution], name: str, *, labelled: bool) -> None:
+    from matplotlib.transforms import ScaledTranslation
+
+    for one, (colour, dashes) in zip(panel, _LINES, strict=False):
+        drawn = one.run_times.size >= _FEWEST
+        seconds, shares = _curve(one.run_times) if drawn else (np.empty(0), np.empty(0))
         label = f"{one.label} ({_percent(one.share)}{', too few' if 0 < one.run_times.size < _FEWEST else ''})"
         ax.plot(seconds, shares, color=colour, linestyle=dashes, linewidth=1.6, label=label, drawstyle="steps-post")
     ax.set_title(name, loc="left", fontweight="bold", parse_math=False)
-    places = np.concatenate([np.empty((2, 0)), *(_places(ax, curve) for curve in curves if curve)], axis=1)
-    # A cumulative distribution leaves two corners free; which of them more depends on the log.
-    above = np.count_nonzero((places[0] < _LEGEND[0]) & (places[1] > 1 - _LEGEND[1]))
-    below = np.count_nonzero((places[0] > 1 - _LEGEND[0]) & (places[1] < _LEGEND[1]))
-    legend = ax.legend(
+    below = ScaledTranslation(0, (-34 if labelled else -6) / 72, ax.figure.dpi_scale_trans)  # ticks, and what they are
+    ax.legend(
         title="processors (share of jobs)",
-        loc="upper left" if above <= below else "lower right",
-        frameon=True,
-        framealpha=0.85,
-        edgecolor="none",
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=ax.transAxes + below,
+        ncols=2,
         fontsize=8,
         title_fontsize=8,
         handlelength=2.4,
-        borderaxespad=0.2,
-        alignment="left",
+        columnspacing=1.4,
+        borderaxespad=0,
     )
-    legend.set_zorder(5)
-
-
-def _places(ax: Axes, curve: tuple[NDArray[np.float64], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return where in the width and height of a panel the points of a curve lie, from 0 to 1."""
-    low, high = np.log(ax.get_xlim())
-    return np.stack([(np.log(curve[0]) - low) / (high - low), curve[1]])
 
 
 def _curve(run_times: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

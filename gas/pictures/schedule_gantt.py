@@ -17,7 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
-from gas.pictures.canvas import GREY, INK, add_foot, add_heading, legend_below, one_line, policy_labels, write_figure
+from gas.pictures.canvas import (
+    GREY,
+    INK,
+    add_foot,
+    add_heading,
+    check_finished,
+    legend_below,
+    one_line,
+    policy_labels,
+    write_figure,
+)
 from gas.pictures.dates import date_axis, window_text
 from gas.simulation.allocation import allocate
 from gas.simulation.metrics import job_figures, span
@@ -74,13 +84,14 @@ def draw_gantt(
     Raises
     ------
     BadInput
-        No schedule or more than `MOST_CHARTS`, an empty window, an unusable file name, or a schedule that holds more
-        processors than there are.
+        No schedule or more than `MOST_CHARTS`, one of a simulation that stands before its end, an empty window, an
+        unusable file name, or a schedule that holds more processors than there are.
     Missing
         matplotlib is not installed.
     """
     if not 1 <= len(schedules) <= MOST_CHARTS:
         raise BadInput(f"{len(schedules)} schedules: a Gantt chart shows 1 to {MOST_CHARTS} below each other")
+    check_finished(schedules)
     shown = check_window(window) if window else queue_window(schedules[0])
     write_figure(lambda: _figure(schedules, log, shown), path)
 

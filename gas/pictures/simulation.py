@@ -11,6 +11,7 @@ from gas.pictures.canvas import (
     GREY,
     add_foot,
     add_heading,
+    check_finished,
     legend_below,
     one_line,
     policy_handles,
@@ -61,13 +62,14 @@ def draw_simulation(
     Raises
     ------
     BadInput
-        No schedule, schedules of different jobs, an empty window, an unusable file name, or a schedule that holds
-        more processors than there are.
+        No schedule, one of a simulation that stands before its end, schedules of different jobs, an empty window, an
+        unusable file name, or a schedule that holds more processors than there are.
     Missing
         matplotlib is not installed.
     """
     if not schedules:
         raise BadInput("no schedule to draw")
+    check_finished(schedules)
     sizes = {(len(one), one.jobs.machine) for one in schedules}
     if len(sizes) > 1:
         texts = " and ".join(f"{jobs} jobs on {machine} processors" for jobs, machine in sorted(sizes))
@@ -85,26 +87,30 @@ def _figure(
     charts, labels = schedules[:MOST_CHARTS], policy_labels(schedules)
     close = window or queue_window(beside[0])
     far = window or whole_window(beside)
-    heights = [(2.3 if len(charts) <= 3 else 1.8) * len(charts) + 0.8, 4.4, 2.5]
+    chart = 2.3 if len(charts) <= 3 else 1.8
+    heights = [chart * len(charts) + 0.8 + 4.4, 2.5]
     figure = Figure(figsize=(11, sum(heights) + 1.1), layout="constrained", facecolor="white")
-    grid = figure.add_gridspec(3, 1, height_ratios=heights)
+    grid = figure.add_gridspec(2, 1, height_ratios=heights)
+    # Charts and curves are one column of panels, so that their left edges are one line.
+    rows = [chart] * len(charts) + [4.4 / 3] * 3
+    panels: list[Axes] = list(grid[0].subgridspec(len(rows), 1, height_ratios=rows).subplots(squeeze=False)[:, 0])
     add_heading(figure, log, schedules)
 
     users = gantt_users(beside, close)
-    axes: list[Axes] = list(grid[0].subgridspec(len(charts), 1).subplots(squeeze=False)[:, 0])
+    axes = panels[: len(charts)]
     for ax, one, label in zip(axes, charts, labels, strict=False):
         gantt_panel(ax, one, close, users, log.epoch, labels=ax is axes[-1])
         ax.set_title(f"{one_line(label, 40)}: {window_text(*close, log.epoch)}")
     legend_below(axes[-1], gantt_handles(charts, users, close), columns=10, handlelength=1.2)
 
-    axes = list(grid[1].subgridspec(3, 1).subplots(squeeze=False)[:, 0])
+    axes = panels[len(charts) :]
     machine_use_panels(axes, schedules, far, log.epoch)
     if close != far:
         for ax in axes:
             ax.axvspan(*close, color=GREY, alpha=0.15, linewidth=0, zorder=0)
     legend_below(axes[-1], policy_handles(schedules), columns=7, handlelength=3)
 
-    axes = list(grid[2].subgridspec(1, 3).subplots(sharey=True, squeeze=False)[0])
+    axes = list(grid[1].subgridspec(1, 3).subplots(sharey=True, squeeze=False)[0])
     distribution_panels(axes, schedules)
     left_out = ", ".join(one_line(label, 40) for label in labels[MOST_CHARTS:])
     add_foot(figure, log, schedules, remark=f"without a Gantt chart: {left_out}" if left_out else "")

@@ -132,7 +132,13 @@ def audit(
         given = _completed(given, expected)
     if log is None and given.started.any() and (given.processors[given.started] == UNKNOWN).all():
         raise BadInput(f"{given.name}: says of no job how many processors it has; name the log simulated (--log LOG)")
-    rules = Rules(given, machine, expected)
+    of_machine = ""
+    if processors is None and given.machine is None:
+        of_machine = (
+            f"that the machine has {machine} is what the log says; if another one was simulated, name it with "
+            "--processors"
+        )
+    rules = Rules(given, machine, expected, of_machine)
     checks = [rules.complete()]
     if expected is not None:
         checks.append(rules.as_logged())
@@ -146,7 +152,9 @@ def audit(
     if claim == "conservative" or given.promise is not None:
         checks.append(rules.promises())
     epoch = given.epoch if log is None else log.start_time
-    return Audit(given.name, len(given), machine, claim, rule, tuple(checks), given.remarks, epoch)
+    return Audit(
+        given.name, int(np.count_nonzero(~given.reserved)), machine, claim, rule, tuple(checks), given.remarks, epoch
+    )
 
 
 def _promise(claim: Claim) -> Promise:
@@ -209,7 +217,8 @@ def _places(given: Recorded, jobs: RigidJobs) -> NDArray[np.int64]:
         )
     known = {key: at for at, key in enumerate(_occurrences(jobs.id.tolist()))}
     by_submit = np.argsort(given.submit, kind="stable")
-    place = np.empty(len(given), np.int64)
+    by_submit = by_submit[~given.reserved[by_submit]]
+    place = np.full(len(given), -1, np.int64)
     place[by_submit] = [known.get(key, -1) for key in _occurrences(given.id[by_submit].tolist())]
     return place
 

@@ -80,8 +80,9 @@ class Expected(NamedTuple):
 class Rules:
     """A schedule in the order of its queue, and the checks one by one."""
 
-    def __init__(self, given: Recorded, machine: int, expected: Expected | None) -> None:
+    def __init__(self, given: Recorded, machine: int, expected: Expected | None, of_machine: str = "") -> None:
         self.given, self.machine, self.expected = given, machine, expected
+        self.of_machine = of_machine  # what to know of the machine's size where too many processors are in use
         ties = np.arange(len(given)) if expected is None else expected.place
         self.order = np.lexsort((ties, given.submit))  # rows by submission, as the queue has them
         self.started = given.started
@@ -90,6 +91,7 @@ class Rules:
     def complete(self) -> Check:
         """Every job stands in the schedule once, and either started or was cancelled."""
         given, expected = self.given, self.expected
+        of_jobs = ~given.reserved
         name = "jobs", "every job is there, once, with a start"
         lost = self._first(given.lost, lambda row: (None, None, f"job {self._job(row)} has no start"))
         withdrawn = int(np.count_nonzero(given.withdrawn & ~self.started))
@@ -97,9 +99,9 @@ class Rules:
         if expected is None:
             names = given.id.tolist() if given.label is None else given.label
             rows_of = {name: row for row, name in reversed(list(enumerate(names)))}
-            again = np.array([rows_of[name] != row for row, name in enumerate(names)], np.bool_)
+            again = of_jobs & np.array([rows_of[name] != row for row, name in enumerate(names)], np.bool_)
             twice = self._first(again, lambda row: (None, None, f"job {self._job(row)} is there more than once"))
-            return self._check(name, len(given), [lost, twice], remark)
+            return self._check(name, int(np.count_nonzero(of_jobs)), [lost, twice], remark)
         jobs, log = expected.jobs, expected.log
         missing = np.ones(len(jobs), np.bool_)
         missing[expected.place[expected.place >= 0]] = False
@@ -107,9 +109,9 @@ class Rules:
         if missing.any():
             which = str(jobs.id[missing][0])
             absent = Violation(which, None, None, f"job {which} is missing")
-        again = (expected.place < 0) & np.isin(given.id, jobs.id)
+        again = of_jobs & (expected.place < 0) & np.isin(given.id, jobs.id)
         # The log's jobs that cannot be simulated may be there; if one starts, the other checks see it.
-        strange = (expected.place < 0) & ~np.isin(given.id, log.job)
+        strange = of_jobs & (expected.place < 0) & ~np.isin(given.id, log.job)
         if missing.any() or strange.any():
             hint = (
                 "if only a part of the log was simulated, or another one, name the same here "
@@ -228,7 +230,8 @@ class Rules:
             return start, int(over[row]), message
 
         wrong = self._first(rows & (over > 0), told)
-        return self._check(("size", "no job is larger than the machine"), int(np.count_nonzero(rows)), [wrong])
+        name = "size", "no job is larger than the machine"
+        return self._check(name, int(np.count_nonzero(rows)), [wrong], self.of_machine if wrong[0] else "")
 
     def capacity(self) -> Check:
         """The machine is never oversubscribed; checked are all instants of change, counted the spans of too much."""
@@ -253,15 +256,19 @@ class Rules:
             job = given.name_of(int(started[-1]))
             time, end = self._seconds(instants[at]), self._seconds(instants[until])
             worst = int(used[at:until].max())
+            who = self._who(int(started[-1]))
             first = Violation(
                 job,
                 time,
                 worst - self.machine,
-                f"from {time}, when job {shortened(job)} starts, to {end} up to {worst} of {self.machine} processors "
-                "are in use",
+                f"from {time}, when {who} starts, to {end} up to {worst} of {self.machine} processors are in use",
             )
         left_out = int(np.count_nonzero(self.started & (given.processors == UNKNOWN)))
-        remark = f"left out, as of unknown size: {left_out}" if left_out else ""
+        remarks = [f"left out, as of unknown size: {left_out}"] if left_out else []
+        held = int(np.count_nonzero(given.reserved))
+        remarks += [f"{held} reservation{'s' * (held > 1)} counted"] if held else []
+        remarks += [self.of_machine] if first and self.of_machine else []
+        remark = "; ".join(remarks)
         found = (int(np.count_nonzero(begins)), first)
         return self._check(("capacity", "never more processors in use than there are"), len(instants), [found], remark)
 
@@ -277,8 +284,8 @@ class Rules:
             row, other, processor = found[0]
             start, until = self._seconds(given.start[row]), self._seconds(given.end[other])
             message = (
-                f"job {self._job(row)} starts at {start} on processor {processor}, which job {self._job(other)} "
-                f"has until {until}"
+                f"{self._who(row)} starts at {start} on processor {processor}, which {self._who(other)} has until "
+                f"{until}"
             )
             first = Violation(given.name_of(row), start, 1, message)
         told = sum(1 for row in rows.tolist() if given.allocated.pieces(row))
@@ -287,7 +294,7 @@ class Rules:
     def in_order(self) -> Check:
         """Starts do not descend in the order of submission; counted are the jobs that overtake."""
         given = self.given
-        rows = self.order[self.started[self.order]]
+        rows = self.order[(self.started & ~given.reserved)[self.order]]
         start = given.start[rows]
         latest = np.maximum.accumulate(start) if start.size else start
         ahead = np.flatnonzero(start < latest)
@@ -308,6 +315,14 @@ class Rules:
         """EASY keeps its promise to the head of the queue (`gas.simulation.guarantee`); counted are blocked heads."""
         given = self.given
         name = "easy", "no queue head starts after its shadow time"
+        held = int(np.count_nonzero(given.reserved))
+        if held:
+            remark = (
+                f"cannot be told: {held} reservation{'s' * (held > 1)} held processors, and what EASY may start then "
+                "depends on when each was asked for and on the order of events within that second; --promise none "
+                "checks what every schedule owes, reservations counted"
+            )
+            return Check(*name, 0, None, None, remark)
         rows = self.order[(~given.lost & (given.processors != UNKNOWN))[self.order]]
         blind = int(np.count_nonzero(given.estimate[rows] == UNKNOWN))
         if blind:
@@ -390,6 +405,10 @@ class Rules:
     def _job(self, row: int) -> str:
         """Return what messages call a job."""
         return shortened(self.given.name_of(row))
+
+    def _who(self, row: int) -> str:
+        """Return what messages call whoever holds processors, a job or a reservation."""
+        return f"reservation {-self.given.id[row]}" if self.given.reserved[row] else f"job {self._job(row)}"
 
     def _seconds(self, units: Any) -> float:
         """Return a time in seconds: an int where the file has whole seconds."""

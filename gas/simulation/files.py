@@ -1,7 +1,11 @@
 """Schedules on disk: written as SWF and as the CSV of Batsim and evalys, read in any form that says when jobs ran.
 
-SWF has no place for promised starts; the CSV has the column ``promised_start`` for them. `format_schedule_swf`,
-`format_schedule_csv` and `parse_schedule` decide what bytes mean, `write_schedule` and `read_schedule` only move them.
+SWF has no place for promised starts; the CSV has the column ``promised_start`` for them. Reservations are rows of the
+CSV, numbered below 0 and marked in the column ``metadata``, which also says how many processors the machine has; in SWF
+each is a Note of a form that is read again.
+
+`format_schedule_swf`, `format_schedule_csv` and `parse_schedule` decide what bytes mean, `write_schedule` and
+`read_schedule` only move them.
 """
 
 from __future__ import annotations
@@ -9,9 +13,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import sys
 import zlib
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +27,7 @@ from gas.simulation.allocation import allocate
 from gas.simulation.recorded import UNKNOWN, Recorded
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 from gas.simulation.tables import recorded_table, resolution_of, sizes_of, units_of
-from workloads import Log, format_swf, parse_swf
+from workloads import Header, Log, format_swf, parse_swf
 from workloads.whole_file import whole_file
 
 __all__ = [
@@ -40,6 +47,11 @@ CSV_COLUMNS = (
 """The columns of Batsim's ``_jobs.csv`` in its order, and ours."""
 
 _CANCELLED = 5
+_RESERVATION = re.compile(
+    r"Reservation (\d{1,15}): (\d{1,15}) processors from second (-?\d{1,15}) to (-?\d{1,15}), "
+    r"asked for at second (-?\d{1,15})",
+    re.ASCII,
+)
 _GZIP = b"\x1f\x8b"
 
 
@@ -56,7 +68,7 @@ def write_schedule(schedule: Schedule, log: Log, target: str | Path) -> None:
     Raises
     ------
     BadInput
-        The name says no format, or the file cannot be written.
+        The name says no format, the file cannot be written, or the simulation stands before its end.
     """
     name = str(target)
     plain = name.removesuffix(".gz")
@@ -85,7 +97,8 @@ def format_schedule_swf(schedule: Schedule, log: Log) -> bytes:
     then; one cancelled while it ran has status 5. The header is the log's, with its numbers of jobs corrected, the
     machine's size where it was another, and Notes on what was simulated.
     """
-    jobs, own = schedule.jobs, log.select(schedule.jobs.row)
+    jobs = schedule.finished().jobs
+    own = log.select(jobs.row)
     started = schedule.started
     ran = np.where(started, schedule.end - schedule.start, -1)
     left = np.where(started, schedule.start, schedule.end)
@@ -100,7 +113,7 @@ def format_schedule_swf(schedule: Schedule, log: Log) -> bytes:
         requested_time=np.where(same, own.requested_time, jobs.estimate),
         status=np.where(cut | ~started, _CANCELLED, own.status),
     )
-    header = log.header.with_value("MaxJobs", len(jobs)).with_value("MaxRecords", len(jobs))
+    header = _without_reservations(log.header).with_value("MaxJobs", len(jobs)).with_value("MaxRecords", len(jobs))
     if jobs.machine != next((size for size in (header.max_procs, header.max_nodes) if size and size > 0), None):
         header = header.with_value("MaxProcs", jobs.machine)
     for text in _notes(schedule):
@@ -117,25 +130,39 @@ def _notes(schedule: Schedule) -> list[str]:
     if jobs.skipped:
         notes.append(f"Jobs left out: {', '.join(f'{count} ({why})' for why, count in jobs.skipped.items())}")
     if schedule.reservations:
-        notes.append(f"{len(schedule.reservations)} reservations held processors; they are not among the jobs")
+        notes.append(f"Reservations held processors beside the jobs: {len(schedule.reservations)}, one Note each")
+    for number, (one, start) in enumerate(zip(schedule.reservations, schedule.reserved.tolist(), strict=True), 1):
+        notes.append(
+            f"Reservation {number}: {one.processors} processors from second {start} to {start + one.walltime}, "
+            f"asked for at second {one.submit}"
+        )
     if schedule.promise is not None:
         notes.append("Promised starts have no field here; they are in the CSV form, column promised_start")
     return notes
+
+
+def _without_reservations(header: Header) -> Header:
+    """Return a header without the reservations of a simulation whose schedule is the log of another one now."""
+    return Header(
+        tuple(line for line in header.lines if not _RESERVATION.fullmatch(line.partition("Note:")[2].strip()))
+    )
 
 
 def format_schedule_csv(schedule: Schedule, log: Log) -> bytes:
     """Return the schedule as Batsim writes it and evalys reads it, with ``promised_start`` behind.
 
     A job cancelled while it waited is REJECTED at that instant, on no processors; one cancelled while it ran is
-    COMPLETED_KILLED. Processor numbers are those of `gas.simulation.allocation`.
+    COMPLETED_KILLED. Reservations stand at the end, numbered -1, -2, …. Every row's ``metadata`` says ``machine=N``, a
+    reservation's also ``reservation``. Processor numbers are those of `gas.simulation.allocation`.
     """
-    jobs = schedule.jobs
+    jobs = schedule.finished().jobs
     places = allocate(schedule)
     started = schedule.started
     workload = log.name.removesuffix(".gz").removesuffix(".swf")
     left = np.where(started, schedule.start, schedule.end)
     ran = schedule.end - left
     wanted, status = log.run_time[jobs.row], log.status[jobs.row]
+    machine = f"machine={jobs.machine}"
     states = np.select(
         [~started, ran < jobs.run_time, np.trunc(wanted) > ran, status == 0],
         ["REJECTED", "COMPLETED_KILLED", "COMPLETED_WALLTIME_REACHED", "COMPLETED_FAILED"],
@@ -162,9 +189,15 @@ def format_schedule_csv(schedule: Schedule, log: Log) -> bytes:
         stretch = repr((end - submit) / took) if took else ""
         times = (start, took, end, start - submit, end - submit, stretch)
         success = int(state == "COMPLETED_SUCCESSFULLY")
-        writer.writerow(
-            (job, workload, profile, submit, size, estimate, success, state, *times, places.text(row), -1, "", promised)
-        )
+        about = (job, workload, profile, submit, size, estimate, success, state)
+        writer.writerow((*about, *times, places.text(row), -1, machine, promised))
+    for number, (one, start) in enumerate(zip(schedule.reservations, schedule.reserved.tolist(), strict=True), 1):
+        end = start + one.walltime
+        stretch = repr((end - one.submit) / one.walltime)
+        about = (-number, workload, -1, one.submit, one.processors, one.walltime, 1, "COMPLETED_SUCCESSFULLY")
+        times = (start, one.walltime, end, start - one.submit, end - one.submit, stretch)
+        place = places.text(len(jobs) + number - 1)
+        writer.writerow((*about, *times, place, -1, f"{machine} reservation", start))
     return buffer.getvalue().encode()
 
 
@@ -190,7 +223,8 @@ def read_schedule(source: str | Path) -> Recorded:
 def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
     """Return the schedule that these bytes, plain or gzip, hold; told by their content.
 
-    * SWF: a job starts at submit + wait and ends when its run time is over; its size and estimate are read as in a log.
+    * SWF: a job starts at submit + wait and ends when its run time is over; its size and estimate are read as in a log,
+      reservations in the Notes that `format_schedule_swf` writes.
     * CSV with a header: the columns of Batsim and evalys in any order, others ignored; short names serve too (id,
       submit, start, end, processors, estimate). Without processors and estimates it needs the log beside it.
     * Lines of ``id submit start end``, with blanks or commas between.
@@ -230,18 +264,45 @@ def _from_swf(log: Log) -> Recorded:
     header = log.header
     machines = [size for size in (header.max_procs, header.max_nodes) if size is not None and size > 0]
     start = submit + wait
-    return Recorded(
-        id=log.job,
-        submit=submit,
-        processors=sizes_of(size),
-        estimate=units_of(estimate, resolution),
-        run_time=np.full(len(log), UNKNOWN, np.int64),
-        start=np.where(started, start, NEVER_STARTED),
-        end=np.where(started, start + units_of(log.run_time, resolution), start),
-        withdrawn=withdrawn & (started | ~ran),
-        machine=machines[0] if machines else None,
-        epoch=header.unix_start_time if (header.unix_start_time or 0) > 0 else None,
-        resolution=resolution,
-        name=log.name,
-        remarks=tuple(text for text in log.warnings if text not in log.epoch.assumed),
+    return _with_reservations(
+        header,
+        Recorded(
+            id=log.job,
+            submit=submit,
+            processors=sizes_of(size),
+            estimate=units_of(estimate, resolution),
+            run_time=np.full(len(log), UNKNOWN, np.int64),
+            start=np.where(started, start, NEVER_STARTED),
+            end=np.where(started, start + units_of(log.run_time, resolution), start),
+            withdrawn=withdrawn & (started | ~ran),
+            machine=machines[0] if machines else None,
+            epoch=header.unix_start_time if (header.unix_start_time or 0) > 0 else None,
+            resolution=resolution,
+            name=log.name,
+            remarks=tuple(text for text in log.warnings if text not in log.epoch.assumed),
+        ),
     )
+
+
+def _with_reservations(header: Header, jobs: Recorded) -> Recorded:
+    """Return a schedule's jobs with the reservations behind them that Notes of its header tell."""
+    found = [match for text in header.notes if (match := _RESERVATION.fullmatch(" ".join(text.split())))]
+    if not found:
+        return jobs
+    for match in found:
+        if not (int(match[2]) > 0 and int(match[3]) < int(match[4])):
+            raise BadInput(f'{jobs.name}: the Note "{match[0]}" is no reservation: it holds nothing; mend or remove it')
+    number, size, *seconds = np.array([match.groups() for match in found], dtype=np.int64).T
+    start, end, submit = (units_of(column, jobs.resolution) for column in seconds)
+    of_rows = {
+        "id": -number,
+        "submit": submit,
+        "processors": size,
+        "estimate": end - start,
+        "run_time": end - start,
+        "start": start,
+        "end": end,
+        "withdrawn": np.zeros(len(found), np.bool_),
+    }
+    columns: dict[str, Any] = {name: np.concatenate([getattr(jobs, name), column]) for name, column in of_rows.items()}
+    return replace(jobs, **columns, reservation=np.arange(len(jobs) + len(found)) >= len(jobs))

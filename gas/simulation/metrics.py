@@ -5,6 +5,7 @@
     document      one result of ``gas simulate --json``
     comparison    several schedules beside each other, as rows
 
+A schedule has figures only when it is over: `Schedule.finished` refuses one of a simulation that stands before its end.
 Everything is of jobs that ran; those cancelled while they waited are counted. A job's run time is how long it held
 its processors, which a cancellation may have cut short. A mean of nothing is None.
 """
@@ -139,6 +140,7 @@ def metrics(schedule: Schedule, rows: ArrayLike | None = None) -> Metrics:
 
 def job_figures(schedule: Schedule) -> JobFigures:
     """Return wait, response, slowdowns and backfilling of each job that ran."""
+    schedule = schedule.finished()
     rows = np.flatnonzero(schedule.started)
     start, end, submit = schedule.start[rows], schedule.end[rows], schedule.jobs.submit[rows]
     response, run_time = end - submit, end - start
@@ -182,7 +184,7 @@ def means(figures: JobFigures) -> Means:
 
 def span(schedule: Schedule) -> tuple[int, int]:
     """Return the first submission and the last finish of the jobs that ran; (0, 0) if none did."""
-    ran = schedule.started
+    ran = schedule.finished().started
     if not ran.any():
         return 0, 0
     return int(schedule.jobs.submit[ran].min()), int(schedule.end[ran].max())
@@ -219,6 +221,10 @@ def loss_of_capacity(schedule: Schedule) -> float:
 def document(schedule: Schedule, months: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Return a schedule's entry among the results of a ``gas.simulation/1`` document.
 
+    ``load`` and ``offered_load`` mean what they mean for a month (`gas.simulation.months.Month`): what jobs held of the
+    machine within the span, here from the first submission to the last finish and so the utilization, and the work of
+    the jobs over what the machine has between the first and the last submission.
+
     Parameters
     ----------
     months
@@ -234,10 +240,15 @@ def document(schedule: Schedule, months: Sequence[Mapping[str, Any]] = ()) -> di
         "skipped": figures.skipped,
         "zero_length": figures.zero_length,
         "mean_wait": figures.mean_wait,
+        "median_wait": figures.median_wait,
+        "wait_95": figures.wait_95,
+        "longest_wait": figures.longest_wait,
         "mean_response": figures.mean_response,
         "mean_slowdown": figures.mean_slowdown,
         "mean_bounded_slowdown": figures.mean_bounded_slowdown,
         "mean_bounded_slowdown_unclamped": figures.mean_bounded_slowdown_unclamped,
+        "load": figures.utilization,
+        "offered_load": figures.offered_load,
         "utilization": figures.utilization,
         "backfilled": figures.backfilled,
         "loss_of_capacity": figures.loss_of_capacity,

@@ -55,7 +55,7 @@ def months(schedule: Schedule, epoch: Epoch, by: By = "submission") -> list[Mont
     by
         "end" puts a job into the month in which it ended, as the published tables seem to.
     """
-    if len(schedule) == 0:
+    if len(schedule.finished()) == 0:
         return []
     jobs, ran = schedule.jobs, schedule.started
     instants = jobs.submit if by == "submission" else np.where(ran, schedule.end, jobs.submit)
@@ -109,6 +109,9 @@ def month_documents(schedule: Schedule, epoch: Epoch, by: By = "submission") -> 
             "offered_load": one.offered_load,
             "zero_length": one.zero_length,
             "mean_wait": one.mean_wait,
+            "median_wait": one.median_wait,
+            "wait_95": one.wait_95,
+            "longest_wait": one.longest_wait,
             "mean_response": one.mean_response,
             "mean_slowdown": one.mean_slowdown,
             "mean_bounded_slowdown": one.mean_bounded_slowdown,

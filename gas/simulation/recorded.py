@@ -32,7 +32,8 @@ _WORDS = {
     "estimate": "estimate",
     "run_time": "run time",
 }
-_COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "start", "end", "withdrawn", "promise")
+_COLUMNS = ("id", "submit", "processors", "estimate", "run_time", "start", "end", "withdrawn", "promise", "reservation")
+_FLAGS = ("withdrawn", "reservation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class Recorded:
 
     Attributes
     ----------
+    reservation
+        Which rows are reservations: they hold processors as jobs do, and are none. None if there are none.
     label
         What the file calls each job, if these are not all whole numbers; `id` then counts the rows.
     processors, estimate, run_time
@@ -79,6 +82,7 @@ class Recorded:
     end: NDArray[np.int64]
     withdrawn: NDArray[np.bool_]
     promise: NDArray[np.int64] | None = None
+    reservation: NDArray[np.bool_] | None = None
     label: tuple[str, ...] | None = None
     allocated: Allocation | None = None
     machine: int | None = None
@@ -90,7 +94,7 @@ class Recorded:
     def __post_init__(self) -> None:
         for column in _COLUMNS:
             array = getattr(self, column)
-            kind = np.bool_ if column == "withdrawn" else np.int64
+            kind = np.bool_ if column in _FLAGS else np.int64
             if array is not None and (array.dtype != kind or array.shape != self.id.shape):
                 raise ValueError(f"{column} has {array.dtype}{array.shape}, expected {kind.__name__}{self.id.shape}")
         if self.resolution != 1:
@@ -137,6 +141,11 @@ class Recorded:
         """Which jobs neither started nor were withdrawn."""
         return ~self.started & ~self.withdrawn
 
+    @property
+    def reserved(self) -> NDArray[np.bool_]:
+        """Which rows are reservations."""
+        return np.zeros(len(self), np.bool_) if self.reservation is None else self.reservation
+
     def name_of(self, row: int) -> str:
         """Return what the file calls the job in a row."""
         return str(self.id[row]) if self.label is None else self.label[row]
@@ -149,11 +158,8 @@ def shortened(text: str, limit: int = 80) -> str:
 
 
 def recorded(schedule: Schedule) -> Recorded:
-    """Return a simulated schedule as a file of it would state it; reservations stand at the end, as jobs below 0.
-
-    A reservation has no estimate: with one, the guarantee of EASY cannot be told from starts and ends alone.
-    """
-    jobs, held = schedule.jobs, schedule.reservations
+    """Return a simulated schedule as a file of it would state it; reservations stand at the end, numbered below 0."""
+    jobs, held = schedule.finished().jobs, schedule.reservations
     count = len(held)
     start, length = schedule.reserved, _column([one.walltime for one in held])
     cut = schedule.end - schedule.start < jobs.run_time
@@ -162,12 +168,13 @@ def recorded(schedule: Schedule) -> Recorded:
         id=np.concatenate([jobs.id, -1 - np.arange(count, dtype=np.int64)]),
         submit=np.concatenate([jobs.submit, _column([one.submit for one in held])]),
         processors=np.concatenate([jobs.processors, _column([one.processors for one in held])]),
-        estimate=np.concatenate([jobs.estimate, np.full(count, UNKNOWN, np.int64)]),
+        estimate=np.concatenate([jobs.estimate, length]),
         run_time=np.concatenate([np.where(cut, UNKNOWN, jobs.run_time), length]),
         start=np.concatenate([schedule.start, start]),
         end=np.concatenate([schedule.end, start + length]),
         withdrawn=np.concatenate([cut | ~schedule.started, np.zeros(count, np.bool_)]),
         promise=None if promise is None else np.concatenate([promise, start]),
+        reservation=np.arange(len(jobs) + count) >= len(jobs) if count else None,
         machine=jobs.machine,
         name=schedule.policy or "schedule",
     )

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.errors import BadInput
 from workloads import Overrun, RigidJobs
 
 __all__ = ["NEVER_STARTED", "NOT_CANCELLED", "ORDERS", "POLICIES", "Order", "Policy", "Reservation", "Schedule"]
@@ -34,7 +35,7 @@ Order = Literal["instant", "event"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 NEVER_STARTED = -(2**62)
-"""The start of a job that was cancelled while it waited."""
+"""The start of a job that was cancelled while it waited; a start or an end that a simulation has not come to yet."""
 
 NOT_CANCELLED = 2**62
 """The cancellation of a job that nobody cancels."""
@@ -64,11 +65,12 @@ class Schedule:
     start
         `NEVER_STARTED` for a job that was cancelled while it waited.
     end
-        When it gave its processors back; when it was cancelled, if it never started.
+        When it gave its processors back; when it was cancelled, if it never started. `NEVER_STARTED` for a job that
+        has not ended, in a simulation that stands before its end.
     promise
         The start that each job was promised when it was submitted; None under policies that promise nothing.
     reserved
-        The start that each reservation was given.
+        The start that each reservation was given; `NEVER_STARTED` for one that has not been asked for yet.
     engine_seconds
         How long the event loop took.
     """
@@ -98,3 +100,25 @@ class Schedule:
         """Which jobs started."""
         started: NDArray[np.bool_] = self.start != NEVER_STARTED
         return started
+
+    @property
+    def unfinished(self) -> int:
+        """How many jobs have not ended, and reservations have no start yet; 0 for a simulation that is over."""
+        return int(np.count_nonzero(self.end == NEVER_STARTED) + np.count_nonzero(self.reserved == NEVER_STARTED))
+
+    def finished(self) -> Schedule:
+        """Return this schedule if it is one to its end.
+
+        Raises
+        ------
+        BadInput
+            The simulation stands before its end, so that there is no figure, file or picture of it.
+        """
+        if self.unfinished == 0:
+            return self
+        jobs = int(np.count_nonzero(self.end == NEVER_STARTED))
+        parts = [(jobs, "job", "not ended"), (self.unfinished - jobs, "reservation", "no start yet")]
+        told = " and ".join(
+            f"{count:,} {thing}{'s have' if count > 1 else ' has'} {what}" for count, thing, what in parts if count
+        )
+        raise BadInput(f"the simulation stands before its end: {told}; run it to the end (run() without a limit)")

@@ -19,6 +19,9 @@ __all__ = ["recorded_table", "resolution_of", "sizes_of", "units_of"]
 
 _MICRO = 1_000_000
 
+_MACHINE = re.compile(r"machine=([1-9]\d{0,14})", re.ASCII)
+"""What the column ``metadata`` of our own files says of the machine."""
+
 _BEYOND = 2**53
 """From here on a float is not every whole number."""
 
@@ -45,6 +48,7 @@ _NAMES = {
     "wait": ("waiting_time", "wait_time", "wait"),
     "state": ("final_state",),
     "promise": ("promised_start",),
+    "metadata": ("metadata",),
 }
 _BARE = ("id", "submit", "start", "end")
 _TIMES = ("submit", "start", "end", "run_time", "wait", "promise", "estimate")
@@ -131,10 +135,11 @@ def _recorded(table: _Table) -> Recorded:
 
     size = numbers.get("processors", blank)
     allocated: Allocation | None = None
-    remarks: tuple[str, ...] = ()
+    allocation_remarks: tuple[str, ...] = ()
+    machine, held, machine_remarks = _metadata(table)
     if "allocated" in table.columns:
         missing = ~(size > 0) & started
-        allocated, remarks = _allocation(table, started, missing)
+        allocated, allocation_remarks = _allocation(table, started, missing)
         counts = [sum(b - a for a, b in allocated.pieces(row)) for row in np.flatnonzero(missing).tolist()]
         size = size.copy()
         size[missing] = [each or np.nan for each in counts]
@@ -155,15 +160,30 @@ def _recorded(table: _Table) -> Recorded:
         end=units_of(np.where(np.isnan(end), submit, end), resolution),
         withdrawn=rejected | killed,
         promise=None if known is None else np.where(np.isnan(known), NEVER_STARTED, units_of(known, resolution)),
+        reservation=held if held.any() else None,
         label=label,
-        allocated=None if remarks else allocated,
+        allocated=None if allocation_remarks else allocated,
+        machine=machine,
         resolution=resolution,
         name=table.name,
-        remarks=remarks,
+        remarks=(*allocation_remarks, *machine_remarks),
     )
-    if label is not None or (np.diff(whole.submit) >= 0).all():
+    if label is not None or (np.diff(whole.submit[~held]) >= 0).all():
         return whole
-    return whole.taken(np.argsort(ids, kind="stable"))  # by completion, as Batsim writes it; ties are by number
+    return whole.taken(np.lexsort((ids, held)))  # by completion, as Batsim writes it; ties are by number
+
+
+def _metadata(table: _Table) -> tuple[int | None, NDArray[np.bool_], tuple[str, ...]]:
+    """Return what our own files say in this column: the machine's size, which rows are reservations; and remarks."""
+    cells = table.columns.get("metadata", [""] * len(table.lines))
+    texts = {text: text.split() for text in set(cells)}
+    held = {text for text, words in texts.items() if "reservation" in words and any(map(_MACHINE.fullmatch, words))}
+    sizes = {int(found[1]) for words in texts.values() for word in words if (found := _MACHINE.fullmatch(word))}
+    of_rows = np.array([text in held for text in cells], np.bool_)
+    if len(sizes) > 1:
+        numbers = " and ".join(map(str, sorted(sizes)[:3]))
+        return None, of_rows, (f"rows name machines of {numbers} processors; none of them is taken",)
+    return next(iter(sizes), None), of_rows, ()
 
 
 def _column(table: _Table, key: str, *, gaps: bool) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -176,7 +178,7 @@ def test_jobs_are_selected_by_month_date_and_number(gas, log):
 
 
 def test_a_selection_that_leaves_nothing_is_an_error_that_says_what_there_is(gas, log):
-    for options in (["--month", "1971-05"], ["--from", "1999-01-01"], ["--month", "May"], ["--until", "soon"]):
+    for options in (["--month", "1971-05"], ["--from", "1999-01-01"], ["--until", "1969-01-01"]):
         done = gas("simulate", log, *options)
         assert (done.code, done.out) == (2, "")
         assert "busy.swf" in done.err
@@ -418,12 +420,12 @@ def test_a_scaled_log_says_so_in_its_schedule_and_in_json(gas, log, tmp_path):
     factor = offered_load(jobs) / 0.5
     assert result["scale_load"] == 0.5
     assert result["interarrival_factor"] == pytest.approx(factor)
-    assert result["load"] == pytest.approx(0.5, rel=1e-3)
+    assert result["offered_load_uncut"] == pytest.approx(0.5, rel=1e-3)
     (said,) = [note for note in read_swf(tmp_path / "x.swf").header.notes if note.startswith("Load scaled")]
     assert said == f"Load scaled from {offered_load(jobs):.6g} to 0.5: interarrival times multiplied by {factor:.12g}"
     unscaled = gas("simulate", log, "--json").json["results"][0]
     assert (unscaled["scale_load"], unscaled["interarrival_factor"]) == (None, None)
-    assert unscaled["load"] == pytest.approx(offered_load(jobs))
+    assert unscaled["offered_load_uncut"] == pytest.approx(offered_load(jobs))
 
 
 def test_json_says_how_a_result_is_had_again(gas, log):
@@ -594,3 +596,120 @@ def test_real_logs_go_through(gas, traces):
         pytest.skip("needs KTH-SP2-1996-2.1-cln")
     result = gas("simulate", path, "--json").json["results"][0]
     assert (result["jobs"], result["skipped"]) == (28475, 1)
+
+
+def test_an_unknown_policy_names_the_known_ones_once():
+    with pytest.raises(BadInput) as refused:
+        chosen_policies(["sjf"])
+    assert all(re.findall(rf"(?<![\w-]){policy}(?![\w-])", str(refused.value)) == [policy] for policy in POLICIES)
+    assert "all" in str(refused.value)
+
+
+# --------------------------------------------------------------------------------------------------- what was asked
+
+
+def test_the_table_says_which_jobs_were_chosen_and_how_their_load_was_scaled(gas, three):
+    done = gas("simulate", three, "--month", "1996-10", "--first", "2", "--scale-load", "3")
+    heading = done.out.splitlines()[:4]
+    assert heading[0].startswith("three.swf: 2 jobs")
+    assert heading[1:3] == ["only jobs submitted in 1996-10 (3 of 3)", "only jobs the first 2 (2 of 3)"]
+    assert heading[3].startswith("Load scaled from ")
+    assert "only jobs" not in gas("simulate", three).out
+
+
+def test_json_says_of_what_and_by_which_version_it_is(gas, three, tmp_path, monkeypatch):
+    packed = tmp_path / "packed.swf.gz"
+    packed.write_bytes(gzip.compress(three.read_bytes()))
+    whole = hashlib.sha256(three.read_bytes()).hexdigest()
+    for path in (three, packed):
+        document = gas("simulate", path, "--json").json
+        assert document["gas"] == version("apples-gas")
+        assert document["results"][0]["sha256"] == whole
+    for data in (three.read_bytes(), packed.read_bytes()):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert gas("simulate", "-", "--json").json["results"][0]["sha256"] == whole
+
+
+def test_json_has_the_quantiles_of_the_waits(gas, three):
+    (result,) = gas("simulate", three, "--policy", "fcfs", "--json", "--months").json["results"]
+    for found in (result, *result["months"]):  # waits are 0, 99 and 108
+        assert (found["median_wait"], found["longest_wait"]) == (99, 108)
+        assert found["wait_95"] == pytest.approx(107.1)
+
+
+def test_load_and_offered_load_mean_the_same_for_the_whole_and_for_a_month(gas, three):
+    (result,) = gas("simulate", three, "--policy", "fcfs", "--json", "--months").json["results"]
+    (month,) = result["months"]  # all of the log
+    assert (result["load"], result["offered_load"]) == (month["load"], month["offered_load"])
+    assert result["load"] == result["utilization"] == pytest.approx((300 + 40 + 50) / (4 * 160))
+    assert result["offered_load"] == (300 + 40 + 50) / (4 * 2)  # submitted from second 0 to second 2
+
+
+def test_the_load_that_is_scaled_is_that_of_the_jobs_before_they_are_cut(gas, tmp_path):
+    path = tmp_path / "long.swf"
+    path.write_text(HEADER + line(1, 0, 100, 4, 50) + line(2, 100, 100, 4, 50))
+    (result,) = gas("simulate", path, "--json").json["results"]
+    assert (result["offered_load_uncut"], result["offered_load"]) == (2, 1)
+    help_text = gas("simulate", "--help").out
+    assert all(f"  {name} " in help_text for name in ("load", "offered_load", "offered_load_uncut"))
+
+
+# ------------------------------------------------------------------------------------------------- options and files
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "message"),
+    [
+        ("--month", "1997-13", "--month 1997-13: is no month; write one like 1996-10"),
+        ("--month", "1996-10,x", "--month x: is no month"),
+        ("--month", ",", "--month ,: is no month"),
+        ("--from", "1997-06", "--from 1997-06: is no date; write one like 1997-06-01 or"),
+        ("--until", "June", "--until June: is no date; write one like 1996-10-01 or"),
+    ],
+)
+def test_a_date_that_is_none_is_refused_by_its_option_before_the_log_is_read(gas, option, given, message, tmp_path):
+    for command in (["simulate", tmp_path / "none.swf"], ["audit", tmp_path / "none.csv"]):
+        done = gas(*command, option, given)
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err
+        assert "none." not in done.err
+
+
+def test_months_add_up_in_one_option_or_several(gas, tmp_path):
+    path = tmp_path / "months.swf"
+    path.write_text(HEADER + "".join(line(k + 1, k * 32 * 86400, 10, 1, 10) for k in range(4)))
+    months = [f"1996-{month}" for month in (10, 11, 12)]
+    one = gas("simulate", path, "--month", ",".join(months[:2]), "--json").json["results"][0]
+    two = gas("simulate", path, "--month", months[0], "--month", months[1], "--json").json["results"][0]
+    assert one["selection"]["month"] == two["selection"]["month"] == months[:2]
+    assert one["jobs"] == two["jobs"] == 2
+    assert "several add up" in " ".join(gas("simulate", "--help").out.split())
+
+
+def test_a_schedule_in_csv_is_sent_to_the_audit(gas, three, tmp_path):
+    for name in ("out.csv", "out.csv.gz"):
+        gas("simulate", three, "-o", tmp_path / name)
+        for lenient in ([], ["--lenient"]):
+            done = gas("simulate", tmp_path / name, *lenient)
+            assert done.code == 2
+            assert "this is a schedule in CSV; gas audit reads it" in done.err
+            assert "--lenient" not in done.err
+
+
+def test_leniency_is_advised_for_lines_and_not_for_files_that_are_no_log(gas, tmp_path):
+    prose, broken = tmp_path / "README.md", tmp_path / "broken.swf"
+    prose.write_text("# Logs of machines\n\nThey are here.\n")
+    broken.write_text(HEADER + line(1, 0, 100, 3, 100).replace(" 3 ", " three ", 1) + THREE)
+    done = gas("simulate", prose)
+    assert "is this the right file?" in done.err
+    assert "--lenient" not in done.err
+    assert "--lenient leaves such lines out" in gas("simulate", broken).err
+
+
+def test_a_name_of_the_archive_that_is_no_file_is_sent_to_it(gas, three):
+    for name in ("KTH-SP2-1996-2.1-cln", "kth-sp2-1996-2.1-cln.swf.gz"):
+        done = gas("simulate", name)
+        assert done.code == 2
+        assert "gas traces get KTH-SP2-1996-2.1-cln" in done.err
+        assert "gas traces get KTH-SP2-1996-2.1-cln" in gas("audit", three, "--log", name).err
+    assert "gas traces" not in gas("simulate", "nowhere.swf").err

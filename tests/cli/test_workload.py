@@ -231,7 +231,7 @@ def test_the_run_times_can_be_drawn_beside_those_of_logs(gas, tmp_path, log_file
         (["lublin", "--jobs", "0"], "--jobs 0: must be 1 or more"),
         (["lublin", "--processors", "4"], "a machine of 4 processors is too small for the model; it needs 8 or more"),
         (["lublin", "--processors", "0"], "--processors 0: must be from 1"),
-        (["jann", "--processors", "100"], "a machine of 100 processors is too small for the model"),
+        (["jann", "--processors", "100"], "need 322; fit it to what such a machine can run of a log: --fit LOG -p 100"),
         (["lublin", "--load", "0"], "load 0.0 cannot be reached"),
         (["feitelson", "--load", "-0.5"], "load -0.5 cannot be reached"),
         (["lublin", "--load", "nan"], "load nan cannot be reached"),

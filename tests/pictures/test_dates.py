@@ -96,3 +96,9 @@ def test_ticks_lie_within_increase_and_are_neither_none_nor_too_many(first, leng
 @pytest.mark.parametrize("start", [-(2**53), 2**53])
 def test_a_log_from_beyond_the_calendar_counts_days(start):
     assert labels(0, 4 * DAY, Epoch(start, STOCKHOLM))[0] == "00:00\nday 0"
+
+
+def test_second_0_of_1970_is_no_date_even_if_a_log_says_so():
+    header = Header.of([("UnixStartTime", 0), ("TimeZoneString", "UTC")])
+    assert not dated(header.epoch)
+    assert window_text(0, 9 * 86400, header.epoch) == "day 0 00:00 to day 9 00:00"

@@ -150,3 +150,15 @@ def test_there_is_a_colour_for_every_class():
     from gas.pictures.run_times import _LINES
 
     assert len(CLASSES) <= len(_LINES) == len({colour for colour, _ in _LINES})
+
+
+def test_legends_stand_below_the_panels_and_over_no_curve(tmp_path, monkeypatch):
+    figure_class = pytest.importorskip("matplotlib.figure").Figure
+    figures, save = [], figure_class.savefig
+    monkeypatch.setattr(figure_class, "savefig", lambda self, *a, **k: (figures.append(self), save(self, *a, **k)))
+    draw_run_times([LOG, LOG, LOG, LOG], tmp_path / "x.png")
+    (figure,) = figures
+    renderer = figure._get_renderer()
+    boxes = [ax.get_legend().get_window_extent(renderer) for ax in figure.axes]
+    for ax in figure.axes:
+        assert not any(box.overlaps(ax.get_window_extent(renderer)) for box in boxes)

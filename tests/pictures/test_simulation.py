@@ -19,7 +19,7 @@ from gas.pictures.distributions import draw_distributions, share_below
 from gas.pictures.machine_use import draw_machine_use, step_means
 from gas.pictures.schedule_gantt import draw_gantt, gantt_users, queue_window
 from gas.pictures.simulation import MOST_CHARTS, draw_simulation
-from gas.simulation.schedule import POLICIES, Reservation
+from gas.simulation.schedule import NEVER_STARTED, POLICIES, Reservation
 from workloads import Log
 from workloads.header import Header
 
@@ -342,3 +342,45 @@ def test_an_impossible_schedule_is_an_error_that_names_the_job(tmp_path):
     too_many = schedule_of([(0, 3, 0, 10), (0, 3, 5, 10)], machine=4)
     with pytest.raises(BadInput, match="second 5: job 2 starts on 3 processors, but 1 of 4 are free"):
         draw_gantt([too_many], tmp_path / "x.png", log=LOG)
+
+
+@pytest.mark.parametrize("draw", [draw_simulation, draw_gantt, draw_machine_use, draw_distributions])
+def test_a_simulation_that_stands_before_its_end_is_not_drawn(tmp_path, draw):
+    so_far = passing()
+    so_far = replace(so_far, end=np.array([100, NEVER_STARTED, 60]))
+    with pytest.raises(BadInput, match="1 job has not ended"):
+        draw([passing(), so_far], tmp_path / "x.png", log=LOG)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------------------------ what a picture shows
+
+
+def test_the_line_of_a_single_schedule_is_solid_whatever_its_policy():
+    for policy in POLICIES:
+        assert policy_styles([made(policy)])[0][1] == (0, ())
+    assert len({dashes for _, dashes in policy_styles([made("fcfs"), made("easy"), made("s3")])}) == 3
+
+
+def test_charts_and_curves_begin_at_one_line(tmp_path, monkeypatch):
+    figures = []
+    save = matplotlib.figure.Figure.savefig
+    monkeypatch.setattr(
+        matplotlib.figure.Figure, "savefig", lambda self, *a, **k: (figures.append(self), save(self, *a, **k))
+    )
+    draw_simulation([made("easy"), made("s3")], tmp_path / "x.png", log=LOG)
+    panels = figures[0].axes[:5]  # two charts, three of curves
+    assert len({ax.get_position().x0 for ax in panels}) == 1
+    assert len({ax.get_position().x1 for ax in panels}) == 1
+
+
+def test_a_picture_says_which_part_of_a_log_it_shows_and_how_the_load_was_scaled(tmp_path):
+    part = LOG.with_header(
+        HEADER.with_note("Selected jobs: submitted in 1996-10 (60 of 99)").with_note("Load scaled from 0.7 to 0.8: x")
+    )
+    texts = drawn(tmp_path, [made("easy")], log=part)
+    assert "abacus: 60 jobs, 16 processors, a part of the log, load scaled" in texts
+    foot = " ".join(texts)
+    assert "only jobs submitted in 1996-10 (60 of 99)" in foot
+    assert "load scaled from 0.7 to 0.8" in foot
+    assert not any("part of" in text for text in drawn(tmp_path, [made("easy")]))

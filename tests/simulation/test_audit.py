@@ -372,6 +372,15 @@ def test_reservations_take_processors_and_hide_easys_guarantee():
     assert checks(recorded(clash))["capacity"].first.time == 50
 
 
+def test_where_too_much_is_in_use_and_the_log_said_the_size_the_way_out_is_named():
+    wide = replace(changed(start={2: 5}, end={2: 25}), machine=None)
+    assert "that the machine has 4 is what the log says" in checks(wide, log=LOG)["capacity"].remark
+    assert "--processors" in checks(wide, log=LOG)["capacity"].remark
+    for told, options in ((wide, {"processors": 4}), (replace(wide, machine=4), {})):
+        assert checks(told, log=LOG, **options)["capacity"].remark == ""
+    assert checks(replace(recorded(HONEST), machine=None), log=LOG)["capacity"].remark == ""
+
+
 def test_all_violations_are_counted_and_the_first_is_first_in_the_queue():
     check = checks(changed(start={4: 1, 3: 0}), log=LOG)["submission"]
     assert (check.violations, check.first.job) == (2, "3")

@@ -23,7 +23,8 @@ from gas.simulation.files import (
     write_schedule,
 )
 from gas.simulation.recorded import UNKNOWN, recorded
-from gas.simulation.schedule import NEVER_STARTED, Schedule
+from gas.simulation.schedule import NEVER_STARTED, Reservation, Schedule
+from gas.simulation.simulate import simulate
 from workloads import Header, Log, LogError, apply_overrun, parse_swf, rigid_jobs
 
 LOG = Log.from_columns(
@@ -137,7 +138,7 @@ def test_csv_has_batsims_columns_and_what_was_promised():
         "stretch": "1.45",
         "allocated_resources": "0-3",
         "consumed_energy": "-1",
-        "metadata": "",
+        "metadata": "machine=4",
         "promised_start": "12",
     }
     assert (first["final_state"], first["success"]) == ("COMPLETED_SUCCESSFULLY", "1")
@@ -376,3 +377,99 @@ def test_a_schedule_that_cannot_be_written_whole_leaves_what_was_there(tmp_path,
         write_schedule(SCHEDULE, LOG, path)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["x.swf", "x.csv", "x.csv.gz", "-"])
+def test_a_simulation_that_stands_before_its_end_is_not_written(tmp_path, capsysbinary, name):
+    so_far = replace(SCHEDULE, end=np.array([10, 30, NEVER_STARTED]))
+    with pytest.raises(BadInput, match="1 job has not ended"):
+        write_schedule(so_far, LOG, name if name == "-" else tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    assert capsysbinary.readouterr().out == b""
+
+
+# ------------------------------------------------------------------------------------------------ reservations
+
+
+FORMATS = {"swf": format_schedule_swf, "csv": format_schedule_csv}
+"""Half of the machine from 12 on for 30 s: job 8, which needs all of it, has to wait for the end of that."""
+RESERVED = simulate(JOBS, "easy", reservations=[Reservation(0, 2, 12, 30), Reservation(-3, 1, 200, 5)])
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_reservations_are_read_again_with_their_processors_and_times(kind):
+    again, ours = parse_schedule(FORMATS[kind](RESERVED, LOG)), recorded(RESERVED)
+    same(again, ours)
+    assert again.reservation.tolist() == ours.reservation.tolist() == [False, False, False, True, True]
+    assert again.machine == 4
+
+
+@pytest.mark.parametrize("log", [None, LOG])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_schedule_with_reservations_keeps_the_rules_and_the_easy_guarantee_cannot_be_told(kind, log):
+    given = parse_schedule(FORMATS[kind](RESERVED, LOG))
+    found = audit(given, log=log, promise="none")
+    assert found.ok, found.checks
+    assert found.jobs == 3
+    easy = audit(given, log=log, promise="easy")
+    [untold] = [check for check in easy.checks if not check.ok]
+    assert (untold.check, untold.violations) == ("easy", None)
+    assert "2 reservations held processors" in untold.remark
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_what_runs_on_the_processors_of_a_reservation_is_found(kind):
+    over = replace(RESERVED, reserved=np.array([5, 200]), jobs=replace(JOBS, machine=4))
+    if kind == "csv":  # which also has to say on which processors, and there are none
+        with pytest.raises(ValueError, match="are free"):
+            format_schedule_csv(over, LOG)
+        return
+    checks = {check.check: check for check in audit(parse_schedule(FORMATS[kind](over, LOG))).checks}
+    first = checks["capacity"].first
+    assert first.message == "from 5, when reservation 1 starts, to 10 up to 5 of 4 processors are in use"
+
+
+def test_a_schedule_that_is_simulated_again_has_not_the_reservations_of_before():
+    log = parse_swf(format_schedule_swf(RESERVED, LOG))
+    again = simulate(rigid_jobs(log), "easy")
+    assert parse_schedule(format_schedule_swf(again, log)).reservation is None
+
+
+@pytest.mark.parametrize("policy", ["easy", "fcfs", "s3", "conservative"])
+@given(rows=st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4), st.integers(0, 6)), min_size=1, max_size=6),
+       booked=st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4), st.integers(0, 20), st.integers(1, 9)),
+                       min_size=1, max_size=3))  # fmt: skip
+def test_no_simulation_with_reservations_is_accused(policy, rows, booked):
+    submit, processors, run = (list(column) for column in zip(*sorted(rows), strict=True))
+    log = Log.from_columns(
+        {"submit": submit, "run_time": run, "requested_processors": processors}, header=Header.of([("MaxProcs", 4)])
+    )
+    made = simulate(
+        rigid_jobs(log), policy, reservations=[Reservation(s, p, s + t, w) for s, p, t, w in booked], machine_code=False
+    )
+    for write in FORMATS.values():
+        found = audit(parse_schedule(write(made, log)), log=log, promise=policy)
+        assert found.violations == 0, [check for check in found.checks if check.violations]
+
+
+# ---------------------------------------------------------------------------------------- the machine's size
+
+
+def test_csv_says_how_large_the_simulated_machine_was():
+    larger = replace(SCHEDULE, jobs=replace(JOBS, machine=512))
+    given = parse_schedule(format_schedule_csv(larger, LOG))
+    assert given.machine == 512
+    assert audit(given, log=LOG).processors == 512
+
+
+def test_rows_that_name_different_machines_name_none():
+    text = format_schedule_csv(SCHEDULE, LOG).decode().replace("machine=4", "machine=5", 1)
+    given = parse_schedule(text.encode())
+    assert given.machine is None
+    assert given.remarks == ("rows name machines of 4 and 5 processors; none of them is taken",)
+
+
+def test_metadata_of_others_says_nothing_of_the_machine():
+    text = format_schedule_csv(SCHEDULE, LOG).decode().replace("machine=4", "reservation")
+    given = parse_schedule(text.encode())
+    assert (given.machine, given.reservation) == (None, None)

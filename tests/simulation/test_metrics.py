@@ -1,16 +1,22 @@
 import json
 import math
 from dataclasses import replace
+from datetime import UTC
 
 import numpy as np
 import pytest
 from hypothesis import given
-from schedules import schedule_of, schedules
+from schedules import rigid, schedule_of, schedules
 
+from gas.errors import BadInput
 from gas.simulation.metrics import comparison, document, job_figures, loss_of_capacity, metrics, span, utilization
-from gas.simulation.schedule import NEVER_STARTED, Reservation
+from gas.simulation.months import months
+from gas.simulation.recorded import recorded
+from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, Reservation
+from gas.simulation.simulate import Simulation
 from gas.simulation.timeline import left_queue, smallest_waiting, timeline
 from workloads import offered_load
+from workloads.header import Epoch
 
 # A machine of 10. B and C wait for A; D, small and short, passes both; E is of no length; F gives up.
 #             submit, processors, start, end
@@ -259,8 +265,17 @@ def test_a_cancelled_job_left_the_queue_at_its_cancellation_but_not_before_it_ca
 
 KEYS = [
     *("policy", "order", "overrun", "processors", "jobs", "skipped", "zero_length"),
-    *("mean_wait", "mean_response", "mean_slowdown", "mean_bounded_slowdown", "mean_bounded_slowdown_unclamped"),
-    *("utilization", "backfilled", "loss_of_capacity", "engine_seconds", "months"),
+    *(
+        "mean_wait",
+        "median_wait",
+        "wait_95",
+        "longest_wait",
+        "mean_response",
+        "mean_slowdown",
+        "mean_bounded_slowdown",
+        "mean_bounded_slowdown_unclamped",
+    ),
+    *("load", "offered_load", "utilization", "backfilled", "loss_of_capacity", "engine_seconds", "months"),
 ]
 
 
@@ -294,3 +309,54 @@ def test_a_comparison_of_empty_schedules_changes_nothing():
     nothing = document(schedule_of([], machine=1))
     assert comparison([nothing, nothing])[1]["response_change"] is None
     assert comparison([]) == []
+
+
+# ------------------------------------------------------------------------------------------- before the end
+
+
+def standing(jobs=((0, 4, 100, 100), (5, 4, 50, 50)), before=10, **beside):
+    """What a simulation knows when it stands: the first job runs, the second waits for it."""
+    submit, processors, estimate, run_time = zip(*jobs, strict=True)
+    simulation = Simulation(rigid(submit, processors, estimate, run_time, machine=4), "easy", **beside)
+    simulation.run(before=before)
+    return simulation.schedule()
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        metrics,
+        document,
+        job_figures,
+        span,
+        utilization,
+        loss_of_capacity,
+        recorded,
+        lambda schedule: months(schedule, Epoch(0, UTC)),
+        lambda schedule: metrics(schedule, rows=[0]),
+    ],
+)
+def test_a_simulation_that_stands_before_its_end_has_no_figures(figure):
+    with pytest.raises(BadInput, match="stands before its end: 2 jobs have not ended; run it to the end"):
+        figure(standing())
+
+
+def test_when_it_is_over_it_has():
+    whole = standing(before=None)
+    assert whole.unfinished == 0
+    assert metrics(whole).mean_response == (100 + 145) / 2
+
+
+def test_a_job_cancelled_while_it_waited_has_ended_though_it_never_started():
+    so_far = standing(before=20, cancellations=[NOT_CANCELLED, 8])
+    assert so_far.start[1] == NEVER_STARTED
+    assert so_far.unfinished == 1
+    with pytest.raises(BadInput, match="1 job has not ended"):
+        metrics(so_far)
+
+
+def test_a_reservation_still_to_be_asked_for_leaves_a_simulation_unfinished():
+    so_far = standing(jobs=((0, 4, 5, 5),), before=30, reservations=[Reservation(50, 2, 60, 10)])
+    assert so_far.end.tolist() == [5]
+    with pytest.raises(BadInput, match="1 reservation has no start yet"):
+        metrics(so_far)
