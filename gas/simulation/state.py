@@ -98,32 +98,25 @@ def initial_state(
     """Return a simulation before its first event, and where in its work each job and each reservation stands."""
     count, booked = len(jobs), len(reservations)
     rows = np.array(reservations, np.int64).reshape(-1, 4)
-    submit = np.concatenate([rows[:, 0], jobs.submit])
-    order_of_arrival = np.argsort(submit, kind="stable")  # reservations come before the jobs of the same second
-    place = np.empty(count + booked, np.int64)
-    place[order_of_arrival] = np.arange(count + booked)
-
-    def column(reserved: NDArray[np.int64], of_jobs: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.concatenate([reserved, of_jobs])[order_of_arrival] if booked else of_jobs.astype(np.int64)
-
-    none = np.full(booked, NOT_CANCELLED)
-    withdrawn = np.broadcast_to(NOT_CANCELLED, count) if cancellations is None else cancellations
-    cancel = column(none, withdrawn)
-    cancelled = np.flatnonzero(cancel != NOT_CANCELLED)
+    # Reservations come before the jobs of the same second.
+    order_of_arrival = np.argsort(np.concatenate([rows[:, 0], jobs.submit]), kind="stable")
     total = count + booked
-    known = (
-        submit[order_of_arrival],
-        column(rows[:, 1], jobs.processors),
-        column(rows[:, 3], jobs.estimate),
-        column(rows[:, 3], jobs.run_time),
-        column(np.maximum(rows[:, 0], rows[:, 2]), jobs.submit),
-        cancel,
-        column(np.ones(booked, np.int64), np.zeros(count, np.int64)),
-    )
+    place = np.empty(total, np.int64)
+    place[order_of_arrival] = np.arange(total)
     work = np.zeros((12, total), np.int64)
-    for row, values in enumerate(known):
-        work[row] = values
+    for row, of_reservations, of_jobs in (
+        (W_SUBMIT, rows[:, 0], jobs.submit),
+        (W_PROCESSORS, rows[:, 1], jobs.processors),
+        (W_ESTIMATE, rows[:, 3], jobs.estimate),
+        (W_RUN_TIME, rows[:, 3], jobs.run_time),
+        (W_EARLIEST, np.maximum(rows[:, 0], rows[:, 2]), jobs.submit),
+        (W_CANCEL, NOT_CANCELLED, NOT_CANCELLED if cancellations is None else cancellations),
+        (W_FIXED, 1, 0),
+    ):
+        work[row, place[:booked]], work[row, place[booked:]] = of_reservations, of_jobs
     work[[W_START, W_END, W_PROMISE]] = NEVER_STARTED
+    cancel = work[W_CANCEL]
+    cancelled = np.flatnonzero(cancel != NOT_CANCELLED)
     at = cancelled[np.argsort(cancel[cancelled], kind="stable")]
     begin = int(work[W_SUBMIT, 0]) if total else 0
     if at.size:

@@ -9,8 +9,8 @@ GAS_YARDSTICK names the source of the C++ program (``program POLICY PROCESSORS S
 something that is not there is skipped. Both take turns, the best run of each counts, and only the event loops are
 compared: no parsing, no compiling. A ratio fails no test; a schedule that differs from the program's in any job does.
 
-With GAS_BENCHMARK_LONG=1, both get a log with tens of thousands of jobs waiting, for which the program needs many
-minutes. With --benchmark-disable everything is small and runs once.
+With GAS_BENCHMARK_LONG=1, both get a longer log with up to a thousand jobs waiting, and the simulator alone one with
+thousands. With --benchmark-disable everything is small and runs once.
 """
 
 from __future__ import annotations
@@ -182,19 +182,19 @@ def test_a_crowded_log_beside_the_program(benchmark, report, yardstick, tmp_path
 
 
 @pytest.mark.parametrize("policy", ["conservative", "s3", "easy"])
-def test_a_log_with_tens_of_thousands_of_jobs_waiting(benchmark, report, policy):
+def test_a_log_with_thousands_of_jobs_waiting(benchmark, report, policy):
     """Jobs come at five times the rate; the program would need hours, so it is left out."""
     if not LONG:
         pytest.skip("takes minutes: set GAS_BENCHMARK_LONG=1")
     jobs = rigid_jobs(made_up(60_000, 338, load=5, seed=1))
-    benchmark.group = "simulating a log with tens of thousands of jobs waiting"
+    benchmark.group = "simulating a log with thousands of jobs waiting"
     schedule = benchmark.pedantic(simulate, args=(jobs, policy), rounds=1)
     average, longest = queue_lengths(schedule)
     early = np.sort(schedule.end[schedule.end - schedule.start < jobs.estimate])
     arrived = np.searchsorted(jobs.submit, early, side="right")
     started = np.searchsorted(np.sort(schedule.start), early, side="right")
     report(
-        "event loop with tens of thousands of jobs waiting (s)",
+        "event loop with thousands of jobs waiting (s)",
         jobs=len(jobs),
         policy=policy,
         average_queue=round(average),
@@ -202,7 +202,7 @@ def test_a_log_with_tens_of_thousands_of_jobs_waiting(benchmark, report, policy)
         jobs_waiting_at_early_ends=int((arrived - started).sum()),
         simulator=schedule.engine_seconds,
     )
-    assert longest > 10_000
+    assert longest > 4_000
 
 
 # ---------------------------------------------------------------------------------------------------------- growth
