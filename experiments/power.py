@@ -7,18 +7,23 @@ ended there. So every run knows what Gas got, what the static request got, and w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from experiments.benchmarks import Form, application, requests
-from experiments.substitution import Substitute
+from experiments.ledger import Configuration, Result
+from experiments.logs import load_log
+from experiments.substitution import Substitute, substitutes
 from gas.planner import plan
 from gas.simulation.schedule import Policy
 from gas.simulation.simulate import Simulation
-from workloads import RigidJobs
+from workloads import RigidJobs, rigid_jobs
+from workloads.selection import in_months
 
-__all__ = ["Outcome", "outcomes"]
+__all__ = ["Outcome", "outcomes", "power_run"]
 
 
 @dataclass(frozen=True)
@@ -83,3 +88,32 @@ def outcomes(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Poli
         )
         simulation.answer()
     return found
+
+
+def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return the outcomes of a month of a log; a pure function of its configuration (see `experiments.ledger`).
+
+    Parameters
+    ----------
+    configuration
+        "log" (sha256 of its content), "processors" of the machine, "month", "runs" (how many jobs give way, one at a
+        time), "seed", "mix", "opponent", "form" (the fields of `Form`), "policy", and "estimates": "users", or
+        "perfect" for those that are the run times.
+    files
+        The path of each log.
+    """
+    log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), configuration["month"])
+    jobs = rigid_jobs(log, configuration["processors"])
+    if configuration["estimates"] == "perfect":
+        jobs = replace(jobs, estimate=np.maximum(jobs.run_time, 1))
+    form = Form(**configuration["form"])
+    placed = substitutes(
+        jobs,
+        configuration["runs"],
+        mix=configuration["mix"],
+        form=form,
+        opponent=configuration["opponent"],
+        generator=np.random.default_rng(configuration["seed"]),
+    )
+    found = outcomes(jobs, placed, form, configuration["policy"])
+    return {"jobs": len(jobs), "outcomes": [asdict(outcome) for outcome in found]}

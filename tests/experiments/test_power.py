@@ -1,13 +1,16 @@
 """One moldable job at a time: what is said of it is what a whole simulation of the altered log says."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 
 import numpy as np
 import pytest
 from made_up import busy_jobs
 
 from experiments.benchmarks import Form, application, requests
-from experiments.power import outcomes
+from experiments.ledger import Ledger
+from experiments.logs import find_logs
+from experiments.power import outcomes, power_run
 from experiments.substitution import substitutes
 from gas.planner import plan
 from gas.simulation.simulate import Simulation, simulate
@@ -72,3 +75,29 @@ def test_with_true_estimates_gas_never_loses_and_regrets_nothing(jobs, placed):
     for one in outcomes(known, placed, Form(accuracy=1)):
         assert (one.regret, one.gas) == (0, one.promised)
         assert one.gas <= one.static
+
+
+@pytest.mark.parametrize("estimates", ["users", "perfect"])
+def test_a_month_of_a_log_is_the_same_in_any_process_and_kept(made_logs, tmp_path, estimates):
+    log = find_logs(made_logs)[0][0]
+    run = partial(power_run, files={log.sha256: str(log.path)})
+    months = [
+        {
+            "log": log.sha256,
+            "processors": 430,
+            "month": month,
+            "runs": 20,
+            "seed": seed,
+            "mix": "thirds",
+            "opponent": "uniform",
+            "form": asdict(FORM),
+            "policy": "s3",
+            "estimates": estimates,
+        }
+        for month in ("1996-08", "1996-09")
+        for seed in (1, 2)
+    ]
+    found = Ledger(tmp_path / "two", "1").run(run, months, workers=2)
+    assert found == [run(month) for month in months] == Ledger(tmp_path / "two", "1").run(run, months)
+    assert [len(one["outcomes"]) for one in found] == [20] * 4
+    assert len({str(one["outcomes"]) for one in found}) == 4
