@@ -60,8 +60,9 @@ _A_DAY = 86_400
 
 # Of a frame, in `Blocks.frames`:
 START, FREE, STAMPED = 0, 1, 2
-# Of a block, in `Blocks.table`; from HOLES on, the longest new hole of each level, then the longest hole of each level:
-LENGTH, NEWEST, LEAST, MOST, HOLES = 0, 1, 2, 3, 4
+# Of a block, in `Blocks.numbers`, in words that stand side by side because walks along the blocks read them all:
+ROW, BEGINS, LENGTH, NEWEST, LEAST, MOST = range(6)
+EACH = 8  # the words of a block, as many as a line of a processor's cache holds
 # Of the whole, in `Blocks.numbers`:
 HEAD, USED, ROWS, FRAMES, BEGIN, ENOUGH, LEVELS, SHIFT, STAMP, GIVEN_MOST, GIVEN_UNTIL = range(11)
 RING_AT = 16
@@ -79,14 +80,17 @@ class Blocks(NamedTuple):
         Start, free processors and stamp of frame ``[row, :, j]``; the rows behind those of `table` are room in which
         all frames are lined up while they are packed.
     table
-        By row: number of frames, newest stamp, least and most free processors, then the lengths of holes.
+        By row: bounds of lengths, for each level of the longest new hole and then of the longest hole, and then the
+        stamps at which these were measured.
     numbers
         Of the whole: first and last block in order, rows given out, frames, the first instant, a length of holes that
         is seldom wanted, levels, seconds of a step of the ring (as a power of two), the last stamp, and what was given
         back since somebody last took note: the most free processors that a frame got by it, and the last instant. From
         RING_AT on, stamps by time, modulo the ring: the newest give-back at or around an instant. From COVERED_AT
         on, for each level the block up to which its stairs reach, and from STAIRS_AT on, the stairs: their number, then
-        length, beginning and block of each (`gas.s3.lengths`). From ORDER on, the rows in order of time.
+        length, beginning and block of each (`gas.s3.lengths`). From ORDER on, `EACH` words for
+        each block in order of time: its row, its first instant, how many frames it has, its newest stamp, and its least
+        and most free processors.
     """
 
     frames: NDArray[np.int64]
@@ -112,7 +116,7 @@ def block_at(blocks: Blocks, time: int) -> int:
     low, high = blocks.numbers[HEAD], blocks.numbers[USED]
     while high - low > 1:
         middle = (low + high) >> 1
-        if blocks.frames[blocks.numbers[ORDER + middle], START, 0] <= time:
+        if blocks.numbers[ORDER + EACH * middle + BEGINS] <= time:
             low = middle
         else:
             high = middle
@@ -120,9 +124,10 @@ def block_at(blocks: Blocks, time: int) -> int:
 
 
 @lean_kernel
-def frame_at(blocks: Blocks, row: int, time: int) -> int:
+def frame_at(blocks: Blocks, k: int, time: int) -> int:
     """Return the frame of an instant in its block."""
-    low, high = 0, blocks.table[row, LENGTH]
+    row = blocks.numbers[ORDER + EACH * k]
+    low, high = 0, blocks.numbers[ORDER + EACH * k + LENGTH]
     while high - low > 1:
         middle = (low + high) >> 1
         if blocks.frames[row, START, middle] <= time:
@@ -142,15 +147,16 @@ def room_for(blocks: Blocks, frames: int) -> bool:
 
 
 @lean_kernel
-def look_over(blocks: Blocks, row: int) -> None:
+def look_over(blocks: Blocks, k: int) -> None:
     """Note the least and the most free processors of a block that has changed."""
-    free = blocks.frames
+    free, at = blocks.frames, ORDER + EACH * k
+    row = blocks.numbers[at]
     least = free[row, FREE, 0]
     most = least
-    for j in range(1, blocks.table[row, LENGTH]):
+    for j in range(1, blocks.numbers[at + LENGTH]):
         least = min(least, free[row, FREE, j])
         most = max(most, free[row, FREE, j])
-    blocks.table[row, LEAST], blocks.table[row, MOST] = least, most
+    blocks.numbers[at + LEAST], blocks.numbers[at + MOST] = least, most
 
 
 @lean_kernel
@@ -162,12 +168,12 @@ def pack(blocks: Blocks) -> None:
 @lean_kernel
 def line_up(blocks: Blocks) -> int:
     """Copy the frames, full rows one after the other, behind the rows of the blocks; return how many there are."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
-    spare = len(table)
+    frames, numbers = blocks.frames, blocks.numbers
+    spare = len(blocks.table)
     count = 0
     for k in range(numbers[HEAD], numbers[USED]):
-        row = numbers[ORDER + k]
-        for j in range(table[row, LENGTH]):
+        row = numbers[ORDER + EACH * k]
+        for j in range(numbers[ORDER + EACH * k + LENGTH]):
             if count > 0 and frames[row, START, j] <= numbers[BEGIN]:  # the one before is past
                 count = 0
             last, i = spare + (count - 1) // WIDTH, (count - 1) % WIDTH
@@ -189,16 +195,17 @@ def roll(blocks: Blocks, count: int) -> None:
     used = (count + _FILL - 1) // _FILL
     numbers[HEAD], numbers[USED], numbers[ROWS], numbers[FRAMES] = 0, used, used, count
     for k in range(used):
-        numbers[ORDER + k] = k
         length = min(_FILL, count - k * _FILL)
         newest = 0
         for j in range(length):
-            at = k * _FILL + j
+            i = k * _FILL + j
             for field in range(3):
-                frames[k, field, j] = frames[spare + at // WIDTH, field, at % WIDTH]
+                frames[k, field, j] = frames[spare + i // WIDTH, field, i % WIDTH]
             newest = max(newest, frames[k, STAMPED, j])
-        table[k, LENGTH], table[k, NEWEST] = length, newest
-        table[k, HOLES + 2 * numbers[LEVELS] :] = NEVER_LOOKED
+        at = ORDER + EACH * k
+        numbers[at + ROW], numbers[at + BEGINS] = k, frames[k, START, 0]
+        numbers[at + LENGTH], numbers[at + NEWEST] = length, newest
+        table[k, 2 * numbers[LEVELS] :] = NEVER_LOOKED
         look_over(blocks, k)
     numbers[COVERED_AT : COVERED_AT + numbers[LEVELS]] = 0
 
@@ -270,8 +277,8 @@ def profile_in(blocks: Blocks, room: int = 0) -> Profile:
 def _empty_rows(rows: int, levels: int) -> Blocks:
     return Blocks(
         np.zeros((2 * rows, 3, WIDTH), np.int64),
-        np.zeros((rows, HOLES + 4 * levels), np.int64),
-        np.zeros(ORDER + rows, np.int64),
+        np.zeros((rows, 4 * levels), np.int64),
+        np.zeros(ORDER + EACH * rows, np.int64),
     )
 
 
@@ -280,16 +287,17 @@ def _empty_rows(rows: int, levels: int) -> Blocks:
 
 def check(blocks: Blocks, processors: int) -> None:
     """Raise `AssertionError` if the index contradicts the frames, or these are no profile."""
-    numbers, table = blocks.numbers, blocks.table
-    rows = numbers[ORDER:][numbers[HEAD] : numbers[USED]].tolist()
+    numbers = blocks.numbers
+    headings = numbers[ORDER:].reshape(-1, EACH)[numbers[HEAD] : numbers[USED]]
+    rows = headings[:, ROW].tolist()
     assert len(set(rows)) == len(rows) > 0, "a row stands in the order twice"
     assert max(rows) < numbers[ROWS], "a row was never given out"
-    starts = np.concatenate([blocks.frames[row, START, : table[row, LENGTH]] for row in rows])
+    starts = np.concatenate([blocks.frames[h[ROW], START, : h[LENGTH]] for h in headings])
     assert len(starts) == numbers[FRAMES], f"{len(starts)} frames, counted as {numbers[FRAMES]}"
     assert (np.diff(starts) > 0).all(), "starts do not ascend"
-    for row in rows:
-        free = blocks.frames[row, FREE, : table[row, LENGTH]]
-        stamps = blocks.frames[row, STAMPED, : table[row, LENGTH]]
-        assert (table[row, LEAST], table[row, MOST]) == (free.min(), free.max()), "least or most are others"
-        assert stamps.max() <= table[row, NEWEST] <= numbers[STAMP], "a stamp is newer than its block knows"
+    for heading in headings:
+        _, free, stamps = blocks.frames[heading[ROW], :, : heading[LENGTH]]
+        assert heading[BEGINS] == blocks.frames[heading[ROW], START, 0], "a block begins with its first frame"
+        assert (heading[LEAST], heading[MOST]) == (free.min(), free.max()), "least or most are others"
+        assert stamps.max() <= heading[NEWEST] <= numbers[STAMP], "a stamp is newer than its block knows"
     check_profile(profile_in(blocks), processors)

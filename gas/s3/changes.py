@@ -8,7 +8,9 @@ from __future__ import annotations
 from gas.compiled import lean_kernel
 from gas.s3.blocks import (
     BEGIN,
+    BEGINS,
     COVERED_AT,
+    EACH,
     ENDLESS,
     FRAMES,
     FREE,
@@ -21,6 +23,7 @@ from gas.s3.blocks import (
     ORDER,
     RING,
     RING_AT,
+    ROW,
     ROWS,
     SHIFT,
     STAMP,
@@ -71,10 +74,10 @@ def forget(blocks: Blocks, now: int) -> None:
     numbers = blocks.numbers
     numbers[BEGIN] = max(now, numbers[BEGIN])
     while numbers[HEAD] + 1 < numbers[USED]:
-        row = blocks.numbers[ORDER + numbers[HEAD] + 1]
-        if blocks.frames[row, START, 0] > now:
+        first = ORDER + EACH * numbers[HEAD]
+        if numbers[first + EACH + BEGINS] > now:
             return
-        numbers[FRAMES] -= blocks.table[blocks.numbers[ORDER + numbers[HEAD]], LENGTH]
+        numbers[FRAMES] -= numbers[first + LENGTH]
         numbers[HEAD] += 1
 
 
@@ -92,45 +95,48 @@ def clear(blocks: Blocks, now: int, processors: int) -> None:
 @lean_kernel
 def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
     """Give processors (negative: take) in ``[start, end)``; return the most that are free in a frame of it then."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    frames, numbers = blocks.frames, blocks.numbers
     if start >= end:
         return 0
-    if numbers[ROWS] + 2 > len(table):
+    if numbers[ROWS] + 2 > len(blocks.table):
         pack(blocks)
     place = _cut(blocks, start)
     first, begin = place // WIDTH, place % WIDTH
-    row = numbers[ORDER + first]
-    stamp = blocks.numbers[STAMP]
+    at = ORDER + EACH * first
+    row = numbers[at]
+    stamp = numbers[STAMP]
     k, j, most = first, begin, 0
     while True:
         after = ENDLESS
-        if j + 1 < table[row, LENGTH]:
+        if j + 1 < numbers[at + LENGTH]:
             after = frames[row, START, j + 1]
         elif k + 1 < numbers[USED]:
-            after = frames[numbers[ORDER + k + 1], START, 0]
+            after = numbers[at + EACH + BEGINS]
         if after > end:
             _insert(blocks, k, j, end)
             after = end
-            if j >= table[row, LENGTH]:  # the block was split
-                if k == first and begin >= table[row, LENGTH]:
-                    first, begin = k + 1, begin - table[row, LENGTH]
-                k, j = k + 1, j - table[row, LENGTH]
-                row = numbers[ORDER + k]
+            if j >= numbers[at + LENGTH]:  # the block was split
+                if k == first and begin >= numbers[at + LENGTH]:
+                    first, begin = k + 1, begin - numbers[at + LENGTH]
+                k, j = k + 1, j - numbers[at + LENGTH]
+                at += EACH
+                row = numbers[at]
         frames[row, FREE, j] += processors
         most = max(most, frames[row, FREE, j])
         if processors > 0:
             frames[row, STAMPED, j] = stamp
         j += 1
-        if j == table[row, LENGTH]:
+        if j == numbers[at + LENGTH]:
             k += 1
-            row = numbers[ORDER + k]
+            at += EACH
+            row = numbers[at]
             j = 0
         if after == end:
             break
     _join(blocks, k, j)
     _join(blocks, first, begin)
     for touched in range(first, k + 1):
-        look_over(blocks, numbers[ORDER + touched])
+        look_over(blocks, touched)
     if processors > 0:
         _note_growth(blocks, first, k, min(level_of(most), numbers[LEVELS] - 1))
     return most  # type: ignore[no-any-return]
@@ -139,10 +145,9 @@ def _change(blocks: Blocks, start: int, end: int, processors: int) -> int:
 @lean_kernel
 def _note_growth(blocks: Blocks, first: int, last: int, level: int) -> None:
     """Let it be known that holes up to a level may have grown in some blocks."""
-    table, numbers = blocks.table, blocks.numbers
+    numbers = blocks.numbers
     for k in range(first, last + 1):
-        row = numbers[ORDER + k]
-        table[row, NEWEST] = numbers[STAMP]
+        numbers[ORDER + EACH * k + NEWEST] = numbers[STAMP]
     for covered in range(COVERED_AT, COVERED_AT + level + 1):
         numbers[covered] = min(numbers[covered], first)
 
@@ -152,12 +157,14 @@ def _cut(blocks: Blocks, time: int) -> int:
     """Make a frame start at `time`, inside the profile, and return its block and its place there, as one number."""
     frames = blocks.frames
     k = block_at(blocks, time)
-    row = blocks.numbers[ORDER + k]
-    j = frame_at(blocks, row, time)
+    row = blocks.numbers[ORDER + EACH * k]
+    j = frame_at(blocks, k, time)
     if frames[row, START, j] == time:
         return k * WIDTH + j
     if time == blocks.numbers[BEGIN]:  # what comes before is past: the frame that lasts now may as well begin now
         frames[row, START, j] = time
+        if j == 0:
+            blocks.numbers[ORDER + EACH * k + BEGINS] = time
         return k * WIDTH + j
     return _insert(blocks, k, j, time)
 
@@ -165,22 +172,23 @@ def _cut(blocks: Blocks, time: int) -> int:
 @lean_kernel
 def _insert(blocks: Blocks, k: int, j: int, time: int) -> int:
     """Cut a frame in two; return the block and the place of the second, as one number."""
-    frames, table = blocks.frames, blocks.table
-    row = blocks.numbers[ORDER + k]
-    if table[row, LENGTH] == WIDTH:
+    frames, numbers = blocks.frames, blocks.numbers
+    at = ORDER + EACH * k
+    if numbers[at + LENGTH] == WIDTH:
         _split(blocks, k)
-        if j >= table[row, LENGTH]:
-            j -= table[row, LENGTH]
+        if j >= numbers[at + LENGTH]:
+            j -= numbers[at + LENGTH]
             k += 1
-            row = blocks.numbers[ORDER + k]
+            at += EACH
+    row = numbers[at]
     for field in range(3):
-        for i in range(table[row, LENGTH], j + 1, -1):
+        for i in range(numbers[at + LENGTH], j + 1, -1):
             frames[row, field, i] = frames[row, field, i - 1]
     frames[row, START, j + 1] = time
     frames[row, FREE, j + 1] = frames[row, FREE, j]
     frames[row, STAMPED, j + 1] = frames[row, STAMPED, j]
-    table[row, LENGTH] += 1
-    blocks.numbers[FRAMES] += 1
+    numbers[at + LENGTH] += 1
+    numbers[FRAMES] += 1
     return k * WIDTH + j + 1
 
 
@@ -188,10 +196,10 @@ def _insert(blocks: Blocks, k: int, j: int, time: int) -> int:
 def _split(blocks: Blocks, k: int) -> None:
     """Move the second half of a block into a new one after it."""
     frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
-    row, new = numbers[ORDER + k], numbers[ROWS]
-    for i in range(numbers[USED], k + 1, -1):
-        numbers[ORDER + i] = numbers[ORDER + i - 1]
-    numbers[ORDER + k + 1] = new
+    at, after = ORDER + EACH * k, ORDER + EACH * (k + 1)
+    for i in range(ORDER + EACH * (numbers[USED] + 1) - 1, after - 1, -1):
+        numbers[i] = numbers[i - EACH]
+    row, new = numbers[at], numbers[ROWS]
     numbers[ROWS] += 1
     numbers[USED] += 1
     for covered in range(COVERED_AT, COVERED_AT + numbers[LEVELS]):
@@ -202,20 +210,22 @@ def _split(blocks: Blocks, k: int) -> None:
             frames[new, field, j] = frames[row, field, half + j]
     for line in range(table.shape[1]):  # what crosses a half is no longer than what crossed the whole
         table[new, line] = table[row, line]
-    table[row, LENGTH], table[new, LENGTH] = half, half
-    look_over(blocks, row)
-    look_over(blocks, new)
+    numbers[after + ROW], numbers[after + BEGINS] = new, frames[new, START, 0]
+    numbers[at + LENGTH], numbers[after + LENGTH] = half, half
+    look_over(blocks, k)
+    look_over(blocks, k + 1)
 
 
 @lean_kernel
 def _join(blocks: Blocks, k: int, j: int) -> None:
     """Remove a frame that does not differ from the one before it in its block."""
-    frames, table, row = blocks.frames, blocks.table, blocks.numbers[ORDER + k]
+    frames, numbers, at = blocks.frames, blocks.numbers, ORDER + EACH * k
+    row = numbers[at]
     if j == 0 or frames[row, FREE, j] != frames[row, FREE, j - 1]:
         return
     frames[row, STAMPED, j - 1] = max(frames[row, STAMPED, j - 1], frames[row, STAMPED, j])
-    table[row, LENGTH] -= 1
-    blocks.numbers[FRAMES] -= 1
+    numbers[at + LENGTH] -= 1
+    numbers[FRAMES] -= 1
     for field in range(3):
-        for i in range(j, table[row, LENGTH]):
+        for i in range(j, numbers[at + LENGTH]):
             frames[row, field, i] = frames[row, field, i + 1]

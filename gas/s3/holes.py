@@ -20,7 +20,9 @@ from gas.compiled import inlined_kernel, lean_kernel
 from gas.profile import NEVER
 from gas.s3.blocks import (
     BEGIN,
+    BEGINS,
     COVERED_AT,
+    EACH,
     FREE,
     HEAD,
     LEAST,
@@ -53,17 +55,18 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
 
     `NEVER` if there is none. Reads the frames of the blocks whose holes are long enough, and one number of the others.
     """
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    frames, numbers = blocks.frames, blocks.numbers
     used = blocks.numbers[USED]
     first = max(not_before, blocks.numbers[BEGIN])
     k = numbers[HEAD] if first == numbers[BEGIN] else block_at(blocks, first)
     few = used - k <= _FEW
     level = min(level_of(processors), blocks.numbers[LEVELS] - 1)
-    row = numbers[ORDER + k]
-    j = frame_at(blocks, row, first)
+    at = ORDER + EACH * k
+    row = numbers[at]
+    j = frame_at(blocks, k, first)
     passed_over = False
     while True:
-        length = table[row, LENGTH]
+        length = numbers[at + LENGTH]
         while j < length and frames[row, FREE, j] < processors:
             j += 1
         if j == length:
@@ -71,8 +74,8 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
             j = 0
             passed_over = False
             while k < used:
-                row = numbers[ORDER + k]
-                if table[row, MOST] >= processors:
+                at += EACH
+                if numbers[at + MOST] >= processors:
                     if few or any_hole(blocks, k, level) >= walltime:
                         break
                     passed_over = True
@@ -81,6 +84,7 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
                 k += 1
             if k == used:
                 return NEVER
+            row = numbers[at]
             continue
         anchor = max(first, frames[row, START, j])
         if passed_over and j == 0:  # the hole may have opened in a block that did not know how long it is
@@ -89,19 +93,16 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
         end = anchor + walltime
         while True:
             j += 1
-            if j == table[row, LENGTH]:
+            if j == numbers[at + LENGTH]:
                 k += 1
+                at += EACH
+                while k < used and numbers[at + LEAST] >= processors and numbers[at + BEGINS] < end:
+                    k += 1
+                    at += EACH
                 if k == used:
                     return anchor  # type: ignore[no-any-return]
-                row = numbers[ORDER + k]
+                row = numbers[at]
                 j = 0
-                while table[row, LEAST] >= processors:
-                    if frames[row, START, 0] >= end:
-                        return anchor  # type: ignore[no-any-return]
-                    k += 1
-                    if k == used:
-                        return anchor  # type: ignore[no-any-return]
-                    row = numbers[ORDER + k]
             if frames[row, START, j] >= end:
                 return anchor  # type: ignore[no-any-return]
             if frames[row, FREE, j] < processors:
@@ -136,8 +137,8 @@ def earlier_start(
     if found < start or not slides:
         return found
     last = block_at(blocks, start - 1)
-    j = frame_at(blocks, blocks.numbers[ORDER + last], start - 1)
-    if blocks.frames[blocks.numbers[ORDER + last], FREE, j] < processors:
+    j = frame_at(blocks, last, start - 1)
+    if blocks.frames[blocks.numbers[ORDER + EACH * last], FREE, j] < processors:
         return start
     return opens(blocks, processors, first, last, j)
 
@@ -151,24 +152,21 @@ def given_since(blocks: Blocks, instant: int, since: int) -> bool:
 @inlined_kernel
 def _read_for_hole(blocks: Blocks, processors: int, walltime: int, first: int, start: int, until: int) -> int:
     """Return where the first hole opens, before `until`, that is long enough or reaches `start`; else `start`."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    frames, numbers = blocks.frames, blocks.numbers
     k = numbers[HEAD] if first <= numbers[BEGIN] else block_at(blocks, first)
-    row = numbers[ORDER + k]
-    j = frame_at(blocks, row, first)
-    length = table[row, LENGTH]
+    at, behind = ORDER + EACH * k, ORDER + EACH * numbers[USED]
+    row, length = numbers[at], numbers[at + LENGTH]
+    j = frame_at(blocks, k, first)
     while True:
         while True:
             while j < length and frames[row, FREE, j] < processors:
                 j += 1
             if j < length:
                 break
-            k += 1
-            row = numbers[ORDER + k]
-            j = 0
-            while table[row, MOST] < processors:
-                k += 1
-                row = numbers[ORDER + k]
-            length = table[row, LENGTH]
+            at += EACH
+            while numbers[at + MOST] < processors:
+                at += EACH
+            row, length, j = numbers[at], numbers[at + LENGTH], 0
         opened = frames[row, START, j]
         if opened >= until:
             return start
@@ -177,12 +175,10 @@ def _read_for_hole(blocks: Blocks, processors: int, walltime: int, first: int, s
         while True:
             j += 1
             if j == length:
-                k += 1
-                if k == blocks.numbers[USED]:
+                at += EACH
+                if at == behind:
                     return opened  # type: ignore[no-any-return]
-                row = numbers[ORDER + k]
-                j = 0
-                length = table[row, LENGTH]
+                row, length, j = numbers[at], numbers[at + LENGTH], 0
             if frames[row, START, j] >= end:
                 return opened  # type: ignore[no-any-return]
             if frames[row, FREE, j] < processors:
@@ -194,20 +190,20 @@ def _ask_for_hole(
     blocks: Blocks, processors: int, level: int, walltime: int, first: int, start: int, since: int, until: int
 ) -> int:
     """Return where the first hole with a stamp after `since` opens that is long enough or reaches `start`."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    frames, numbers = blocks.frames, blocks.numbers
     until = min(start, until)
     likely = first_long_hole(blocks, level, walltime, since, until)
     if likely == NOWHERE:
         return start
     numbers[COVERED_AT + level] = min(numbers[COVERED_AT + level], likely)  # what is found wanting is measured anew
     for k in range(max(likely, block_at(blocks, first)), block_at(blocks, until - 1) + 1):
-        row = numbers[ORDER + k]
-        if table[row, NEWEST] <= since or table[row, MOST] < processors:
+        at = ORDER + EACH * k
+        if numbers[at + NEWEST] <= since or numbers[at + MOST] < processors:
             continue
         if new_hole(blocks, k, level, since) < walltime:
             continue
-        looked = frames[row, START, 0]
-        for j in range(table[row, LENGTH]):
+        row, looked = numbers[at], numbers[at + BEGINS]
+        for j in range(numbers[at + LENGTH]):
             frame = frames[row, START, j]
             if frame >= start:
                 break

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from gas.compiled import lean_kernel
 from gas.s3.blocks import (
+    BEGINS,
     COVERED_AT,
+    EACH,
     ENDLESS,
     ENOUGH,
     FREE,
     HEAD,
-    HOLES,
     LEAST,
     LENGTH,
     LEVELS,
@@ -54,7 +55,7 @@ def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until
     A block can be returned that has no such hole (any more), but none is passed over that has. `since` is as in
     `hole`.
     """
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
+    numbers = blocks.numbers
     stairs = STAIRS_AT + level * (1 + 3 * STAIRS)
     covered = numbers[COVERED_AT + level]
     last = stairs + 1 + 3 * numbers[stairs]
@@ -68,11 +69,11 @@ def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until
     k = max(covered, numbers[HEAD])
     found = NOWHERE
     while k < numbers[USED]:
-        row = numbers[ORDER + k]
-        begin = frames[row, START, 0]
+        at = ORDER + EACH * k
+        begin = numbers[at + BEGINS]
         if begin >= until:
             break
-        if table[row, NEWEST] > since and table[row, MOST] >> level > 0:
+        if numbers[at + NEWEST] > since and numbers[at + MOST] >> level > 0:
             length = new_hole(blocks, k, level, since)
             if length > longest:
                 longest = length
@@ -105,10 +106,10 @@ def new_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
 
     Only what was given back after the last look is measured; what was taken since then may leave the bound too high.
     """
-    table, row, levels = blocks.table, blocks.numbers[ORDER + k], blocks.numbers[LEVELS]
-    line = HOLES + level
+    table, levels, at = blocks.table, blocks.numbers[LEVELS], ORDER + EACH * k
+    row, line = blocks.numbers[at], level
     looked = table[row, line + 2 * levels]
-    if looked < table[row, NEWEST]:
+    if looked < blocks.numbers[at + NEWEST]:
         length = longest_hole(blocks, k, level, max(since, looked))
         if length > table[row, line] or looked == NEVER_LOOKED:
             table[row, line] = length
@@ -119,9 +120,9 @@ def new_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
 @lean_kernel
 def any_hole(blocks: Blocks, k: int, level: int) -> int:
     """Return a bound for the longest hole of block `k`."""
-    table, row, levels = blocks.table, blocks.numbers[ORDER + k], blocks.numbers[LEVELS]
-    line = HOLES + levels + level
-    if table[row, line + 2 * levels] < table[row, NEWEST]:
+    table, levels, at = blocks.table, blocks.numbers[LEVELS], ORDER + EACH * k
+    row, line = blocks.numbers[at], levels + level
+    if table[row, line + 2 * levels] < blocks.numbers[at + NEWEST]:
         table[row, line] = longest_hole(blocks, k, level, NEVER_LOOKED)
         table[row, line + 2 * levels] = blocks.numbers[STAMP]
     return table[row, line]  # type: ignore[no-any-return]
@@ -130,9 +131,9 @@ def any_hole(blocks: Blocks, k: int, level: int) -> int:
 @lean_kernel
 def look_again(blocks: Blocks, k: int, level: int, since: int) -> None:
     """Measure the new holes of block `k` as they are by now."""
-    row = blocks.numbers[ORDER + k]
-    blocks.table[row, HOLES + level] = longest_hole(blocks, k, level, since)
-    blocks.table[row, HOLES + level + 2 * blocks.numbers[LEVELS]] = blocks.numbers[STAMP]
+    row = blocks.numbers[ORDER + EACH * k]
+    blocks.table[row, level] = longest_hole(blocks, k, level, since)
+    blocks.table[row, level + 2 * blocks.numbers[LEVELS]] = blocks.numbers[STAMP]
 
 
 @lean_kernel
@@ -141,13 +142,13 @@ def longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
 
     One that is `ENOUGH` or longer is as good as endless, and not measured any further.
     """
-    frames, table, row = blocks.frames, blocks.table, blocks.numbers[ORDER + k]
-    processors, enough = 1 << level, blocks.numbers[ENOUGH]
-    if table[row, MOST] < processors:
+    frames, numbers, at = blocks.frames, blocks.numbers, ORDER + EACH * k
+    processors, enough = 1 << level, numbers[ENOUGH]
+    if numbers[at + MOST] < processors:
         return 0
-    looked = frames[row, START, 0]
+    row, looked = numbers[at], numbers[at + BEGINS]
     longest = 0
-    for j in range(table[row, LENGTH]):
+    for j in range(numbers[at + LENGTH]):
         frame = frames[row, START, j]
         if frame >= looked and frames[row, STAMPED, j] > since and frames[row, FREE, j] >= processors:
             opened = opens(blocks, processors, frame - enough, k, j)
@@ -161,19 +162,18 @@ def longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
 @lean_kernel
 def opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
     """Return from when on, but not before `first`, processors are free until the frame `j` of block `k`."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
-    row = numbers[ORDER + k]
+    frames, numbers, at = blocks.frames, blocks.numbers, ORDER + EACH * k
+    row, head = numbers[at], ORDER + EACH * numbers[HEAD]
     opened = frames[row, START, j]
     while opened > first:
         if j == 0:
-            if k == blocks.numbers[HEAD]:
+            if at == head:
                 break
-            k -= 1
-            row = numbers[ORDER + k]
-            if table[row, LEAST] >= processors:
-                opened = frames[row, START, 0]
+            at -= EACH
+            if numbers[at + LEAST] >= processors:
+                opened = numbers[at + BEGINS]
                 continue
-            j = table[row, LENGTH]
+            row, j = numbers[at], numbers[at + LENGTH]
         j -= 1
         if frames[row, FREE, j] < processors:
             break
@@ -184,23 +184,17 @@ def opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
 @lean_kernel
 def closes(blocks: Blocks, processors: int, until: int, k: int, j: int) -> int:
     """Return for how long, but no longer than `until`, processors are free from the frame `j` of block `k` on."""
-    frames, table, numbers = blocks.frames, blocks.table, blocks.numbers
-    row = numbers[ORDER + k]
+    frames, numbers, at = blocks.frames, blocks.numbers, ORDER + EACH * k
+    row, behind = numbers[at], ORDER + EACH * numbers[USED]
     while True:
         j += 1
-        if j == table[row, LENGTH]:
-            k += 1
-            if k == blocks.numbers[USED]:
+        if j == numbers[at + LENGTH]:
+            at += EACH
+            while at < behind and numbers[at + LEAST] >= processors and numbers[at + BEGINS] < until:
+                at += EACH
+            if at == behind:
                 return until
-            row = numbers[ORDER + k]
-            j = 0
-            while table[row, LEAST] >= processors:
-                if frames[row, START, 0] >= until:
-                    return until
-                k += 1
-                if k == blocks.numbers[USED]:
-                    return until
-                row = numbers[ORDER + k]
+            row, j = numbers[at], 0
         if frames[row, START, j] >= until:
             return until
         if frames[row, FREE, j] < processors:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import inlined_kernel
+from gas.s3.blocks import EACH, ROWS, USED, Blocks, empty_blocks, room_for, with_rows
 from gas.s3.blocks import ORDER as ORDER_OF_BLOCKS
-from gas.s3.blocks import ROWS, USED, Blocks, empty_blocks, room_for, with_rows
 from gas.s3.placing import Queue, empty_queue, with_queue_room
 from gas.simulation.heap import CREATED, JOB, TIME, empty_heap
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation
@@ -159,7 +159,8 @@ def copy_into(state: State, other: State) -> bool:
     other.work[W_START:] = state.work[W_START:]
     other.plan.frames[:rows] = plan.frames[:rows]
     other.plan.table[:rows] = plan.table[:rows]
-    other.plan.numbers[: ORDER_OF_BLOCKS + plan.numbers[USED]] = plan.numbers[: ORDER_OF_BLOCKS + plan.numbers[USED]]
+    words = ORDER_OF_BLOCKS + EACH * plan.numbers[USED]
+    other.plan.numbers[:words] = plan.numbers[:words]
     other.queue.jobs[:, :used] = state.queue.jobs[:, :used]
     other.queue.used[0] = used
     for here, there, count in zip(state[4:7], other[4:7], now[[ENDS, STARTS, HELD]], strict=True):

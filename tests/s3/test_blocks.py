@@ -11,6 +11,8 @@ from strategies import TODAY, frames
 from gas.profile import free_at
 from gas.s3.blocks import (
     BEGIN,
+    BEGINS,
+    EACH,
     ENDLESS,
     FRAMES,
     FREE,
@@ -22,6 +24,7 @@ from gas.s3.blocks import (
     MOST,
     NEWEST,
     ORDER,
+    ROW,
     ROWS,
     STAMP,
     STAMPED,
@@ -271,9 +274,10 @@ def test_the_stamp_of_an_instant_is_at_least_that_of_the_last_change_that_gave_b
                 pack(both.blocks)
             blocks = both.blocks
             for instant in random.integers(both.begin, 700, 20).tolist():
-                row = blocks.numbers[ORDER + block_at(blocks, instant)]
-                stamp = blocks.frames[row, STAMPED, frame_at(blocks, row, instant)]
-                assert stamps[instant] <= stamp <= blocks.table[row, NEWEST] <= blocks.numbers[STAMP]
+                k = block_at(blocks, instant)
+                heading = blocks.numbers[ORDER + EACH * k :]
+                stamp = blocks.frames[heading[ROW], STAMPED, frame_at(blocks, k, instant)]
+                assert stamps[instant] <= stamp <= heading[NEWEST] <= blocks.numbers[STAMP]
                 # ... and by time, where nothing that was given back is missed.
                 assert stamps[instant] == 0 or given_since(blocks, instant, stamps[instant] - 1)
                 assert not given_since(blocks, instant, blocks.numbers[STAMP])
@@ -316,31 +320,35 @@ def test_what_was_given_back_since_is_summed_up_by_its_most_free_processors_and_
 
 
 def damaged(damage):
-    """Return blocks of some rows, `damage` done to them: it is told a row in the middle."""
+    """Return blocks of some rows, `damage` done to them: it is told where the words of one in the middle begin."""
     both, _ = crowded(5, jobs=400)
     for held in both.held[::5]:
         both.let_go(held)
     check(both.blocks, MACHINE)
-    row = int(both.blocks.numbers[ORDER + blocks_in(both) // 2])
-    damage(both.blocks, row)
+    damage(both.blocks, ORDER + EACH * (blocks_in(both) // 2))
     return both.blocks
 
 
-def set_in(array, *index, by):
+def set_in(array, index, by):
     array[index] += by
 
 
+def frames_of(blocks, at):
+    return blocks.frames[blocks.numbers[at + ROW]]
+
+
 DAMAGES = {
-    "a row stands in the order twice": lambda b, row: b.numbers.__setitem__(ORDER + 1, b.numbers[ORDER]),
-    "a row was never given out": lambda b, row: b.numbers.__setitem__(ORDER + 1, b.numbers[ROWS]),
-    "frames, counted as": lambda b, row: set_in(b.numbers, FRAMES, by=1),
-    "starts do not ascend": lambda b, row: b.frames.__setitem__((row, START, 3), b.frames[row, START, 2]),
-    "least or most are others": lambda b, row: set_in(b.table, row, MOST, by=1),
-    "least or most are other": lambda b, row: set_in(b.table, row, LEAST, by=-1),
-    "a stamp is newer than its block knows": lambda b, row: b.frames.__setitem__(
-        (row, STAMPED, 1), b.table[row, NEWEST] + 1
+    "a row stands in the order twice": lambda b, at: b.numbers.__setitem__(ORDER + EACH, b.numbers[ORDER]),
+    "a row was never given out": lambda b, at: b.numbers.__setitem__(ORDER + EACH, b.numbers[ROWS]),
+    "frames, counted as": lambda b, at: set_in(b.numbers, FRAMES, by=1),
+    "starts do not ascend": lambda b, at: frames_of(b, at)[START].__setitem__(3, frames_of(b, at)[START, 2]),
+    "a block begins with its first frame": lambda b, at: set_in(b.numbers, at + BEGINS, by=-1),
+    "least or most are others": lambda b, at: set_in(b.numbers, at + MOST, by=1),
+    "least or most are other": lambda b, at: set_in(b.numbers, at + LEAST, by=-1),
+    "a stamp is newer than its block knows": lambda b, at: frames_of(b, at)[STAMPED].__setitem__(
+        1, b.numbers[at + NEWEST] + 1
     ),
-    "a stamp is newer": lambda b, row: b.table.__setitem__((row, NEWEST), b.numbers[STAMP] + 1),
+    "a stamp is newer": lambda b, at: b.numbers.__setitem__(at + NEWEST, b.numbers[STAMP] + 1),
 }
 
 
@@ -351,11 +359,12 @@ def test_check_finds_blocks_that_contradict_themselves(found):
 
 
 def test_check_finds_rows_out_of_order_and_frames_that_are_missing():
-    def swap(blocks, row):
-        blocks.numbers[[ORDER, ORDER + 1]] = blocks.numbers[[ORDER + 1, ORDER]]
+    def swap(blocks, at):
+        headings = blocks.numbers[ORDER:].reshape(-1, EACH)
+        headings[[0, 1]] = headings[[1, 0]]
 
-    def lose(blocks, row):
-        blocks.table[row, LENGTH] -= 1
+    def lose(blocks, at):
+        blocks.numbers[at + LENGTH] -= 1
 
     with pytest.raises(AssertionError, match="starts do not ascend"):
         check(damaged(swap), MACHINE)
@@ -367,9 +376,9 @@ def test_check_finds_rows_out_of_order_and_frames_that_are_missing():
     ("by", "found"), [(MACHINE + 1, "more free than the machine's 20"), (-MACHINE - 1, "negative")]
 )
 def test_check_finds_what_is_no_profile_though_the_index_agrees(by, found):
-    def damage(blocks, row):
-        blocks.frames[row, FREE, : blocks.table[row, LENGTH]] += by
-        blocks.table[row, [LEAST, MOST]] += by
+    def damage(blocks, at):
+        frames_of(blocks, at)[FREE, : blocks.numbers[at + LENGTH]] += by
+        blocks.numbers[[at + LEAST, at + MOST]] += by
 
     with pytest.raises(AssertionError, match=found):
         check(damaged(damage), MACHINE)
