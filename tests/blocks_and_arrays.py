@@ -10,7 +10,7 @@ import gas.compiled as compiling
 from gas import profile as arrays
 from gas.compiled import compiled
 from gas.s3 import blocks as in_blocks
-from gas.s3 import changes, holes, lengths
+from gas.s3 import changes, holes, lengths, placing
 
 FORMS = {"plain": lambda kernel: kernel, "compiled": compiled}
 
@@ -24,10 +24,11 @@ def make_blocks_small(monkeypatch, width=4, fill=3, ring=16, few=0):
     for module in (in_blocks, changes):
         monkeypatch.setattr(module, "WIDTH", width)
     monkeypatch.setattr(in_blocks, "_FILL", fill)
-    for module in (in_blocks, changes, holes):
+    for module in (in_blocks, changes, holes, placing):
         monkeypatch.setattr(module, "RING", ring, raising=module is not in_blocks)
     monkeypatch.setattr(holes, "_FEW", few)
     monkeypatch.setattr(lengths, "STAIRS", 2)
+    monkeypatch.setattr(placing, "MANY", 3)
 
 
 @cache

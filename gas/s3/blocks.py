@@ -42,7 +42,7 @@ __all__ = [
 WIDTH = 32
 """The frames of a full block."""
 
-RING = 1024
+RING = 8192
 """The steps of the ring of stamps by time."""
 
 ENDLESS = 2**62
@@ -68,7 +68,8 @@ HEAD, USED, ROWS, FRAMES, BEGIN, ENOUGH, LEVELS, SHIFT, STAMP, GIVEN_MOST, GIVEN
 RING_AT = 16
 COVERED_AT = RING_AT + RING
 STAIRS_AT = COVERED_AT + 64
-ORDER = STAIRS_AT + 64 * (1 + 3 * STAIRS)
+LONGEST_AT = STAIRS_AT + 64 * (1 + 3 * STAIRS)
+ORDER = LONGEST_AT + 64
 
 
 class Blocks(NamedTuple):
@@ -88,7 +89,8 @@ class Blocks(NamedTuple):
         back since somebody last took note: the most free processors that a frame got by it, and the last instant. From
         RING_AT on, stamps by time, modulo the ring: the newest give-back at or around an instant. From COVERED_AT
         on, for each level the block up to which its stairs reach, and from STAIRS_AT on, the stairs: their number, then
-        length, beginning and block of each (`gas.s3.lengths`). From ORDER on, `EACH` words for
+        length, beginning and block of each (`gas.s3.lengths`). From LONGEST_AT on, for each level the longest new hole.
+        From ORDER on, `EACH` words for
         each block in order of time: its row, its first instant, how many frames it has, its newest stamp, and its least
         and most free processors.
     """
@@ -243,7 +245,7 @@ def blocks_of(
     blocks = _empty_rows(rows, levels)
     numbers = blocks.numbers
     numbers[[BEGIN, ENOUGH, LEVELS]] = starts[0], walltime, levels
-    numbers[SHIFT] = max(0, int(walltime).bit_length() - 6)
+    numbers[SHIFT] = max(0, int(walltime).bit_length() - 7)
     numbers[[GIVEN_MOST, GIVEN_UNTIL]] = processors, ENDLESS  # nobody has taken note of anything yet
     lined_up = np.zeros((3, rows * WIDTH), np.int64)
     lined_up[START, :count], lined_up[FREE, :count] = starts, free

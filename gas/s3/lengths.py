@@ -29,6 +29,7 @@ from gas.s3.blocks import (
     LEAST,
     LENGTH,
     LEVELS,
+    LONGEST_AT,
     MOST,
     NEVER_LOOKED,
     NEWEST,
@@ -40,9 +41,21 @@ from gas.s3.blocks import (
     START,
     USED,
     Blocks,
+    block_at,
+    level_of,
 )
 
-__all__ = ["NOWHERE", "any_hole", "closes", "first_long_hole", "look_again", "new_hole", "opens", "tear_down"]
+__all__ = [
+    "NOWHERE",
+    "any_hole",
+    "closes",
+    "first_long_hole",
+    "look_again",
+    "new_hole",
+    "note_longest",
+    "opens",
+    "tear_down",
+]
 
 NOWHERE = -1
 """No block has such a hole."""
@@ -53,7 +66,7 @@ def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until
     """Return the first block that has a new hole as long as `walltime` and begins before `until`, or `NOWHERE`.
 
     A block can be returned that has no such hole (any more), but none is passed over that has. `since` is as in
-    `hole`.
+    `gas.s3.holes.earlier_start`.
     """
     numbers = blocks.numbers
     stairs = STAIRS_AT + level * (1 + 3 * STAIRS)
@@ -98,6 +111,25 @@ def tear_down(blocks: Blocks) -> None:
     """Forget all stairs, and with them the holes in blocks that are past."""
     for level in range(blocks.numbers[LEVELS]):
         blocks.numbers[COVERED_AT + level] = 0
+
+
+@lean_kernel
+def note_longest(blocks: Blocks, start: int, end: int, most: int, since: int) -> None:
+    """Let the noted bounds of the longest new holes hold for the blocks in ``[start, end)``, too.
+
+    `most` is the most processors that a frame got in them; `since` is as in `first_long_hole`.
+    """
+    numbers = blocks.numbers
+    highest = min(level_of(most), numbers[LEVELS] - 1)
+    k = block_at(blocks, start)
+    while k < numbers[USED] and numbers[ORDER + EACH * k + BEGINS] < end:
+        at = ORDER + EACH * k
+        if numbers[at + NEWEST] > since:
+            for level in range(highest + 1):
+                if numbers[at + MOST] >> level > 0:
+                    length = new_hole(blocks, k, level, since)
+                    numbers[LONGEST_AT + level] = max(numbers[LONGEST_AT + level], length)
+        k += 1
 
 
 @lean_kernel

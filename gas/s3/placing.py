@@ -14,10 +14,22 @@ from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
 from gas.profile import NEVER
-from gas.s3.blocks import BEGIN, GIVEN_MOST, GIVEN_UNTIL, LEVELS, STAMP, Blocks, level_of
+from gas.s3.blocks import (
+    BEGIN,
+    GIVEN_MOST,
+    GIVEN_UNTIL,
+    LEVELS,
+    LONGEST_AT,
+    RING,
+    RING_AT,
+    SHIFT,
+    STAMP,
+    Blocks,
+    level_of,
+)
 from gas.s3.changes import give_back, take
 from gas.s3.holes import earlier_start, first_fit
-from gas.s3.lengths import tear_down
+from gas.s3.lengths import note_longest, tear_down
 
 __all__ = [
     "AGAIN_FROM_THE_HEAD",
@@ -37,6 +49,9 @@ ONCE, UNTIL_NOTHING_MOVES, AGAIN_FROM_THE_HEAD = 0, 1, 2
 
 NOT_LOOKED_AT = -1
 """What `Queue.seen` says of a job that may start earlier for all that is known."""
+
+MANY = 1000
+"""A queue of more jobs than that is sifted in its second pass and later ones, where few move."""
 
 
 Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB = range(7)
@@ -120,7 +135,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
     that it fits, so that no job gets later. What is known to stay where it is, is only not taken out: a job can move
     only into a hole in which processors were given back since it was last looked at, so it needs no more of them than
     some frame got then, and either a hole that opens before the last of those instants or a start that such a frame
-    leads up to. `gas.s3.holes` looks closer.
+    leads up to. `gas.s3.holes` looks closer. A second pass over many jobs finds few of them, so they are sifted first.
 
     Parameters
     ----------
@@ -145,11 +160,21 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
         # Everybody is looked at after what was given back up to here, not after what is given back from now on.
         most, until = numbers[GIVEN_MOST], numbers[GIVEN_UNTIL]
         numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = 0, numbers[BEGIN]
-        for i in range(queue.used[0]):
+        sift = moves > 0 and walk == UNTIL_NOTHING_MOVES and queue.used[0] > MANY
+        oldest_look = queue.jobs[Q_SEEN, 0]
+        if sift:
+            numbers[LONGEST_AT : LONGEST_AT + numbers[LEVELS]] = 0
+            note_longest(blocks, numbers[BEGIN], until, most, oldest_look)
+        i = -1
+        while True:
+            i += 1
+            if sift:
+                i = next_candidate(blocks, queue, i)
+            if i >= queue.used[0]:
+                break
             before, seen = queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i]
-            queue.jobs[Q_SEEN, i] = numbers[
-                STAMP
-            ]  # of those who are due, too: nobody was looked at before those in front
+            # Of those who are due, too: nobody was looked at before those in front.
+            queue.jobs[Q_SEEN, i] = numbers[STAMP]
             processors = queue.jobs[Q_PROCESSORS, i]
             if before <= now or processors > most or seen == numbers[STAMP]:
                 continue
@@ -168,12 +193,32 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
             queue.jobs[Q_START, i] = start
             queue.jobs[Q_SEEN, i] = numbers[STAMP]
             most, until = max(most, numbers[GIVEN_MOST]), max(until, numbers[GIVEN_UNTIL])
+            if sift:
+                note_longest(blocks, max(before, start + walltime), before + walltime, most, oldest_look)
             moves += 1
             again = walk != ONCE
             if walk == AGAIN_FROM_THE_HEAD:  # those behind have not been looked at yet
                 numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = most, until
                 break
     return moves
+
+
+@lean_kernel
+def next_candidate(blocks: Blocks, queue: Queue, i: int) -> int:
+    """Return the first job from `i` on that may move, or the end of the queue; those before it have been looked at.
+
+    A job stays for certain if nothing was given back just before its start, and no new hole of its level is as long as
+    it: one glance at the ring of stamps, and one at what `note_longest` has noted.
+    """
+    jobs, numbers = queue.jobs, blocks.numbers
+    shift, stamp = numbers[SHIFT], numbers[STAMP]
+    while i < queue.used[0]:
+        step = ((jobs[Q_START, i] - 1) >> shift) & (RING - 1)
+        if numbers[RING_AT + step] > jobs[Q_SEEN, i] or numbers[LONGEST_AT + jobs[Q_LEVEL, i]] >= jobs[Q_WALLTIME, i]:
+            return i
+        jobs[Q_SEEN, i] = stamp
+        i += 1
+    return i
 
 
 def empty_queue(room: int = 16) -> Queue:
