@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import lean_kernel
+from gas.compiled import inlined_kernel, lean_kernel
 from gas.profile import NEVER
 from gas.s3.blocks import (
     BEGIN,
@@ -169,7 +169,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
         while True:
             i += 1
             if sift:
-                i = next_candidate(blocks, queue, i)
+                i = next_candidate(blocks, queue, i, now)
             if i >= queue.used[0]:
                 break
             before, seen = queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i]
@@ -203,8 +203,8 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
     return moves
 
 
-@lean_kernel
-def next_candidate(blocks: Blocks, queue: Queue, i: int) -> int:
+@inlined_kernel
+def next_candidate(blocks: Blocks, queue: Queue, i: int, now: int) -> int:
     """Return the first job from `i` on that may move, or the end of the queue; those before it have been looked at.
 
     A job stays for certain if nothing was given back just before its start, and no new hole of its level is as long as
@@ -213,8 +213,11 @@ def next_candidate(blocks: Blocks, queue: Queue, i: int) -> int:
     jobs, numbers = queue.jobs, blocks.numbers
     shift, stamp = numbers[SHIFT], numbers[STAMP]
     while i < queue.used[0]:
-        step = ((jobs[Q_START, i] - 1) >> shift) & (RING - 1)
-        if numbers[RING_AT + step] > jobs[Q_SEEN, i] or numbers[LONGEST_AT + jobs[Q_LEVEL, i]] >= jobs[Q_WALLTIME, i]:
+        start = jobs[Q_START, i]
+        if start > now and (
+            numbers[RING_AT + (((start - 1) >> shift) & (RING - 1))] > jobs[Q_SEEN, i]
+            or numbers[LONGEST_AT + jobs[Q_LEVEL, i]] >= jobs[Q_WALLTIME, i]
+        ):
             return i
         jobs[Q_SEEN, i] = stamp
         i += 1
