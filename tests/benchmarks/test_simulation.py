@@ -31,6 +31,7 @@ import pytest
 
 from gas.simulation.schedule import NEVER_STARTED, Policy, Schedule
 from gas.simulation.simulate import Simulation, simulate
+from gas.simulation.state import W_START, W_STATUS, WAITING
 from workloads import Log, RigidJobs, estimates, lublin, read_swf, rigid_jobs, write_swf
 
 LONG = os.environ.get("GAS_BENCHMARK_LONG") == "1"
@@ -239,12 +240,13 @@ def waiting(schedule: Schedule, now: int) -> int:
 def moved_by_an_event(simulation: Simulation, events: int) -> float:
     """Return how many jobs an event gives another start, on average."""
     moved = 0
-    before, last = simulation.schedule().start, simulation.events + events
+    last = simulation.events + events
     while simulation.events < last:
+        before = simulation._state.work[[W_START, W_STATUS]]  # a schedule tells nothing of jobs that wait
         simulation.run(events=1)
-        after = simulation.schedule().start
-        moved += int(np.count_nonzero((before != NEVER_STARTED) & (after != before)))
-        before = after
+        after = simulation._state.work[[W_START, W_STATUS]]
+        waited = (before[1] == WAITING) & (after[1] == WAITING)
+        moved += int(np.count_nonzero(waited & (before[0] != after[0])))
     return moved / events
 
 
