@@ -26,6 +26,14 @@ One moldable job, or many of them, in a log (Cirne & Berman's Gas):
     benchmarks     the NAS benchmarks as moldable applications, and how likely each is
     substitution   jobs of a log that give way to benchmarks
     power          what becomes of one of them, for every request that it could make
+    losses         why a static request was sooner
 
-    cli   the commands ``gas experiment …``
+    power_study      which runs of it there are, and what came out
+    power_claims     which of the paper's statements hold
+    power_pictures   its pictures
+    power_report     its report
+    power_command    ``gas experiment power``
+
+    compiling   the simulator is compiled once, before worker processes start
+    cli         the commands ``gas experiment …``
 """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.power_command import power_command
 from gas.cli.progress import progress
 from gas.cli.tables import note, say
 
@@ -44,6 +45,9 @@ experiment_app = typer.Typer(
 @experiment_app.callback()
 def _studies() -> None:
     pass
+
+
+experiment_app.command("power")(power_command)
 
 
 @experiment_app.command("backfilling")
@@ -90,6 +94,7 @@ def backfilling_command(
 def _backfilling(traces: Path | None, output: Path, options: Options, workers: int) -> Study:
     """Return the study, with what is not kept yet computed."""
     from experiments.backfilling import Study, change_runs, log_runs, model_runs
+    from experiments.compiling import compile_simulator
     from experiments.ledger import Ledger, sources_version
     from experiments.logs import find_logs
     from experiments.runs import study_run
@@ -111,7 +116,7 @@ def _backfilling(traces: Path | None, output: Path, options: Options, workers: i
     configurations += [one.configuration for one in of_models]
     configurations += [one.configuration for one in of_changes]
     if any(ledger.find(run, one) is None for one in configurations):
-        _compile()
+        compile_simulator()
     with progress("simulating") as show:
         results = ledger.run(
             run, configurations, workers=workers, progress=lambda count, _: show(count / len(configurations))
@@ -128,22 +133,6 @@ def _backfilling(traces: Path | None, output: Path, options: Options, workers: i
         results[models_end:],
         left_out,
     )
-
-
-def _compile() -> None:
-    """Compile the simulator in this process, so that workers find it compiled and need not each do it."""
-    from gas.compiled import available, is_ready
-    from gas.simulation.engine import run
-    from gas.simulation.simulate import simulate
-    from workloads import rigid_jobs
-
-    if not available():
-        note('gas: without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
-    elif not is_ready(run):
-        from experiments.models import generate
-
-        note("gas: compiling the simulator, once; this takes about half a minute")
-        simulate(rigid_jobs(generate("F", 10, 0.5, 0)), "easy")
 
 
 def _report(study: Study, output: Path, command: str) -> None:

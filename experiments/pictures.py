@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_backfilling", "draw_models", "unequal"]
+__all__ = ["as_svg", "draw_backfilling", "draw_models", "unequal"]
 
 Points = Sequence[tuple[float, Mapping[str, Any]]]
 
@@ -33,7 +33,7 @@ def draw_models(models: Mapping[Model, Points]) -> bytes:
 
     Both schemes are shown over the batches that both completed; crosses show where a run that went on came out.
     """
-    return _svg((4.4 * len(models) + 0.6, 6.0), lambda figure: _models(figure, models))
+    return as_svg((4.4 * len(models) + 0.6, 6.0), lambda figure: _models(figure, models))
 
 
 def draw_backfilling(models: Mapping[Model, Points], traces: Mapping[str, Mapping[str, float]]) -> bytes:
@@ -45,10 +45,11 @@ def draw_backfilling(models: Mapping[Model, Points], traces: Mapping[str, Mappin
         By their names, the shares by policy.
     """
     panels = len(models) + bool(traces)
-    return _svg((3.2 * panels + 0.8, 3.4), lambda figure: _backfilling(figure, models, traces))
+    return as_svg((3.2 * panels + 0.8, 3.4), lambda figure: _backfilling(figure, models, traces))
 
 
-def _svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
+def as_svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
+    """Return a figure of a size (inches) as SVG, the same bytes every time."""
     try:
         from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ ended there. So every run knows what Gas got, what the static request got, and w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -16,10 +16,11 @@ import numpy as np
 from experiments.benchmarks import Form, application, requests
 from experiments.ledger import Configuration, Result
 from experiments.logs import load_log
-from experiments.substitution import Substitute, substitutes
+from experiments.losses import Request, still_loses
+from experiments.substitution import Substitute, load_ratio, substitutes
 from gas.planner import plan
 from gas.simulation.schedule import Policy
-from gas.simulation.simulate import Simulation
+from gas.simulation.simulate import Simulation, simulate
 from workloads import RigidJobs, rigid_jobs
 from workloads.selection import in_months
 
@@ -38,6 +39,12 @@ class Outcome:
         Their processors; of choices that are equally good the fewest.
     promised
         Turn-around time that Gas expected.
+    load_ratio
+        Processor time of the month with the static request over that of the month as it was.
+    user
+        Who had submitted the job that gave way, -1 if the log does not say.
+    still_loses
+        Where Gas lost: the worlds of `experiments.losses` in which it still does.
     """
 
     benchmark: str
@@ -50,6 +57,9 @@ class Outcome:
     static_size: int
     best_size: int
     promised: int
+    load_ratio: float
+    user: int
+    still_loses: tuple[str, ...] = ()
 
     @property
     def regret(self) -> int:
@@ -60,6 +70,7 @@ class Outcome:
 def outcomes(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Policy = "s3") -> list[Outcome]:
     """Return what comes of each substitute alone in the jobs, in order of submission."""
     at = {one.place: one for one in placed}
+    schedule = simulate(jobs, policy)
     simulation = Simulation(jobs, policy, ask=np.array(sorted(at), np.int64))
     found = []
     while (place := simulation.run()) is not None:
@@ -71,19 +82,30 @@ def outcomes(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Poli
         submit = int(jobs.submit[place])
         turnaround = simulation.outcomes(sizes, walltimes, times)[:, 1] - submit
         by_size = dict(zip(sizes.tolist(), turnaround.tolist(), strict=True))
+        asked: dict[int, Request] = {
+            size: (size, limit, time)
+            for size, limit, time in zip(sizes.tolist(), walltimes.tolist(), times.tolist(), strict=True)
+        }
+        gas, static = best.processors, one.static
+        why: Sequence[str] = ()
+        if by_size[gas] > by_size[static]:
+            why = still_loses(jobs, schedule, place, asked[gas], asked[static], policy)
         hindsight = int(np.argmin(turnaround))
         found.append(
             Outcome(
                 one.benchmark,
                 one.problem_class,
                 submit,
-                by_size[best.processors],
-                by_size[one.static],
+                by_size[gas],
+                by_size[static],
                 int(turnaround[hindsight]),
-                best.processors,
-                one.static,
+                gas,
+                static,
                 int(sizes[hindsight]),
                 best.finish - submit,
+                load_ratio(jobs, [one], form),
+                int(jobs.user[place]),
+                tuple(why),
             )
         )
         simulation.answer()
@@ -116,4 +138,5 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
         generator=np.random.default_rng(configuration["seed"]),
     )
     found = outcomes(jobs, placed, form, configuration["policy"])
-    return {"jobs": len(jobs), "outcomes": [asdict(outcome) for outcome in found]}
+    rows = [asdict(outcome) | {"still_loses": list(outcome.still_loses)} for outcome in found]
+    return {"jobs": len(jobs), "outcomes": rows}

@@ -5,6 +5,9 @@
                                   Parallel and Distributed Systems 12(6), 2001, Table 1: EASY against conservative
                                   backfilling by month; the columns `seq` and `inferred_year` are not the paper's
     mualem-feitelson-table4.csv   the same paper, Table 4: users' estimates as they are, and doubled
+    cirne-berman-table5-N.csv     W. Cirne and F. Berman, "Application Scheduling over Supercomputers: A Proposal",
+                                  technical report, UC San Diego, 1999, Tables 5.1 to 5.7: turn-around times of Gas and
+                                  of static requests
 
 Seconds, and percentages as printed. A bounded slowdown (`bsld`) is the paper's own, not clamped to 1.
 """
@@ -17,7 +20,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
-__all__ = ["MEASURES", "POLICIES", "TRACES", "Difference", "Measure", "Month", "Overall", "overall", "table1"]
+__all__ = ["MEASURES", "POLICIES", "TRACES", "Difference", "Measure", "Month", "Overall", "Turnaround", "overall"]
+__all__ += ["one_apples", "table1"]
 
 Measure = Literal["response", "slowdown"]
 """Mean response time in seconds, and mean unclamped bounded slowdown."""
@@ -112,6 +116,29 @@ def overall() -> tuple[Overall, ...]:
         for row in _rows("mualem-feitelson-table4.csv")
         for policy, column in (("easy", "easy"), ("conservative", "cons"))
     )
+
+
+@dataclass(frozen=True)
+class Turnaround:
+    """A table of turn-around times with one moldable job in the system; seconds, by statistic."""
+
+    number: str
+    of: str
+    """A trace, a class of constraints, or "" for all."""
+    gas: dict[str, float]
+    static: dict[str, float]
+
+
+@cache
+def one_apples() -> tuple[Turnaround, ...]:
+    """Return Tables 5.1 to 5.7 of the Gas paper; statistics are "mean", "standard deviation", "median", ...."""
+    of = ("", "SDSC", "CTC", "KTH", "power-of-two", "perfect-square", "any")
+    found = []
+    for number, what in enumerate(of, 1):
+        rows = _rows(f"cirne-berman-table5-{number}.csv")
+        gas, static = ({row["statistic"]: float(row[f"{who}_s"]) for row in rows} for who in ("gas", "static"))
+        found.append(Turnaround(f"5.{number}", what, gas, static))
+    return tuple(found)
 
 
 def _rows(name: str) -> list[dict[str, str]]:

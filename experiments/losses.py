@@ -1,0 +1,68 @@
+"""Why a request of Gas ended later than a static one: the same moment again, with less that nobody could foresee.
+
+Gas plans as if everybody used up what was asked for and nobody else came. If that were so it could not lose, so what
+made it lose is that running jobs ended early, that waiting ones did, or that others came. Each world of `WORLDS` keeps
+some of that; where Gas still loses in one, what that world keeps is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.simulation.schedule import Policy, Schedule
+from gas.simulation.simulate import Simulation
+from workloads import RigidJobs
+
+__all__ = ["WORLDS", "Request", "still_loses"]
+
+WORLDS: Mapping[str, str] = {
+    "running": "only jobs that were running end early, and nobody comes later",
+    "waiting": "only jobs that were waiting end early, and nobody comes later",
+    "no arrivals": "all end as they did, and nobody comes later",
+}
+
+Request = tuple[int, int, int]
+"""Processors, walltime and execution time."""
+
+
+def still_loses(
+    jobs: RigidJobs, schedule: Schedule, place: int, gas: Request, static: Request, policy: Policy
+) -> list[str]:
+    """Return the worlds in which Gas's request, in place of a job, still ends later than the static one.
+
+    Parameters
+    ----------
+    schedule
+        Of the jobs as they are, under the policy.
+    place
+        Of the job that gives way, in submission order.
+    """
+    now = int(jobs.submit[place])
+    begun = schedule.start[:place] <= now
+    running, waiting = begun & (schedule.end[:place] > now), ~begun
+    changed = {"running": waiting, "waiting": running, "no arrivals": np.zeros(place, np.bool_)}
+    found = []
+    for world in WORLDS:
+        simulation = Simulation(_with_whole_walltimes(jobs, changed[world]), policy, ask=np.array([place], np.int64))
+        simulation.run()
+        ends = simulation.outcomes(*_columns((gas, static)))[:, 1]
+        if ends[0] > ends[1]:
+            found.append(world)
+    return found
+
+
+def _with_whole_walltimes(jobs: RigidJobs, chosen: NDArray[np.bool_]) -> RigidJobs:
+    """Return the jobs up to one place behind the choice, of whom the chosen ones use up what they asked for."""
+    count = len(chosen) + 1
+    names = ("id", "submit", "processors", "estimate", "run_time", "user", "group", "executable", "row")
+    first = {name: getattr(jobs, name)[:count].copy() for name in names}
+    first["run_time"][:-1][chosen] = first["estimate"][:-1][chosen]
+    return replace(jobs, **first)
+
+
+def _columns(requests: Sequence[Request]) -> list[list[int]]:
+    return [list(column) for column in zip(*requests, strict=True)]

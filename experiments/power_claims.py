@@ -1,0 +1,111 @@
+"""What the Gas paper says of one moldable job in the system, and whether it holds here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.benchmarks import GROUPS
+from experiments.power_study import BASE, PERFECT, Outcomes, Study, Terms
+
+__all__ = ["PAPER_LOSES", "Claim", "Interval", "claims", "gain", "interval", "survivors"]
+
+PAPER_LOSES = 4.6
+"""Per cent of its runs in which "Gas does worse than static"."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over seeds and half of its 90% interval; None with a single seed."""
+
+    mean: float
+    half_width: float | None
+
+    def __str__(self) -> str:
+        return f"{self.mean:,.0f}" + ("" if self.half_width is None else f" ± {self.half_width:,.0f}")
+
+
+def interval(values: list[float]) -> Interval:
+    """Return the mean of one value a seed, with its interval after Student."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Interval(mean, None)
+    from scipy.stats import t
+
+    return Interval(mean, float(t.ppf(0.95, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))))
+
+
+def gain(outcomes: Outcomes) -> float:
+    """Return how many times as long static requests take as Gas's, in the mean; 0 where there are none."""
+    return float(outcomes.static.mean() / max(outcomes.gas.mean(), 1.0)) if len(outcomes) else 0.0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement and what is found here."""
+
+    text: str
+    holds: bool | None
+    """None where it could not be tested."""
+    here: str
+
+
+def claims(study: Study, terms: Terms = BASE) -> list[Claim]:
+    """Return the statements of the paper's section 5.2, each with its verdict on some terms."""
+    parts = [(site.trace, study.outcomes(terms, trace=site.trace)) for site, _ in study.logs]
+    parts += [(group, study.outcomes(terms, group=group)) for group in GROUPS]
+    parts = [(name, found) for name, found in parts if len(found) > 1]
+    found = [
+        _below("Gas's mean turn-around time is below static's in every log and class", parts, np.mean),
+        _below("so is its standard deviation", parts, np.std),
+        _free_gain_more(study, terms),
+    ]
+    if terms == BASE:
+        found += [_loses(study), _perfect(study)]
+    return found
+
+
+def _below(text: str, parts: list[tuple[str, Outcomes]], measure: object) -> Claim:
+    assert callable(measure)
+    figures = [(name, measure(found.gas), measure(found.static)) for name, found in parts]
+    here = "; ".join(f"{name} {gas:,.0f} against {static:,.0f}" for name, gas, static in figures)
+    return Claim(text, all(gas < static for _, gas, static in figures) if figures else None, here)
+
+
+def _free_gain_more(study: Study, terms: Terms) -> Claim:
+    gains = {group: gain(found) for group in GROUPS if len(found := study.outcomes(terms, group=group))}
+    text = "who may take any number of processors gains more than who may not"
+    if len(gains) < 2 or "any" not in gains:
+        return Claim(text, None, "not every class took part")
+    others = max(value for group, value in gains.items() if group != "any")
+    here = ", ".join(f"{group} {value:.1f} times" for group, value in gains.items())
+    return Claim(text, gains["any"] > others, here)
+
+
+def _loses(study: Study) -> Claim:
+    text = f"Gas does worse than static in {PAPER_LOSES}% of the runs"
+    shares = [100 * float(study.outcomes(seed=seed).loses.mean()) for seed in study.seeds]
+    if not shares:
+        return Claim(text, None, "")
+    found = interval(shares)
+    width = "" if found.half_width is None else f" ± {found.half_width:.1f}"
+    return Claim(text, None, f"{found.mean:.1f}{width}%")  # a figure to look at: nothing says how near is near
+
+
+def _perfect(study: Study) -> Claim:
+    text = "with the run times as estimates Gas never loses, and nothing was better in hindsight"
+    found = study.outcomes(PERFECT)
+    if not len(found):
+        return Claim(text, None, "not run")
+    worst: NDArray[np.int64] = found.regret
+    holds = bool((worst == 0).all() and not found.loses.any())
+    return Claim(
+        text, holds, f"{len(found):,} runs, {int((worst > 0).sum())} with regret, {int(found.loses.sum())} lost"
+    )
+
+
+def survivors(study: Study) -> list[tuple[Terms, list[Claim]]]:
+    """Return which statements hold on the other terms."""
+    return [(terms, claims(study, terms)) for terms in study.terms if terms != BASE]

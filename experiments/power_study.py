@@ -1,0 +1,228 @@
+"""The study of one moldable job at a time: which runs there are, and what came out (the Gas paper, section 5.2).
+
+A run is a month of a log with a seed: some 200 of its jobs give way to benchmarks, one at a time. The paper's own terms
+are not all known, and its benchmark times are lost, so the same months are also run on other terms (`TERMS`), and the
+report says which conclusions survive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.benchmarks import GROUPS, Form, Mix
+from experiments.ledger import Configuration, Result
+from experiments.logs import Found, load_log
+from experiments.substitution import Opponent
+from gas.simulation.schedule import Policy
+from workloads.selection import months_of
+
+__all__ = ["BASE", "SITES", "TERMS", "MonthRun", "Options", "Outcomes", "Site", "Study", "Terms", "month_runs"]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A machine of the paper and the months of its log that the paper took."""
+
+    trace: str
+    processors: int
+    months: tuple[str, ...]
+    paper_runs: int
+    """How many of the paper's 4,579 runs were on it (solved from Tables 5.1 to 5.4)."""
+
+
+def _months(first_year: int, first: int, count: int) -> tuple[str, ...]:
+    return tuple(f"{first_year + (first - 1 + i) // 12}-{(first - 1 + i) % 12 + 1:02}" for i in range(count))
+
+
+SITES = (
+    Site("SDSC", 128, _months(1999, 1, 4), 855),
+    Site("CTC", 430, _months(1996, 7, 11), 1867),
+    Site("KTH", 100, _months(1996, 10, 11), 1857),
+)
+"""The paper names 26 months and counts 22; which four it left out is not known, so none is left out here."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On what terms benchmarks take the place of jobs."""
+
+    name: str
+    """What is different from the first of `TERMS`."""
+    mix: Mix = "thirds"
+    form: Form = field(default_factory=Form)
+    opponent: Opponent = "uniform"
+    policy: Policy = "s3"
+    perfect: bool = False
+    """With the true run times as estimates."""
+
+
+BASE = Terms("as in the paper, as far as it is known")
+
+TERMS = (
+    BASE,
+    Terms("static request: powers of two", opponent="powers"),
+    Terms("static request: the size of the job that gives way", opponent="own"),
+    Terms("a fifth for each benchmark", mix="uniform"),
+    Terms("measured sizes alone", form=Form(filled=False)),
+    Terms("times as measured, not slowed down to the era", form=Form(era=False)),
+    Terms("times of data set jpfmm-2015", form=Form(dataset="jpfmm-2015")),
+    Terms("times of data set ethernet-r641", form=Form(dataset="ethernet-r641")),
+    Terms("times of data set slow-network-2012", form=Form(dataset="slow-network-2012")),
+    Terms("benchmarks use up half of their walltime", form=Form(accuracy=0.5)),
+    Terms("policy s3-1999", policy="s3-1999"),
+    Terms("policy conservative", policy="conservative"),
+    Terms("estimates are the run times", perfect=True),
+)
+"""The paper's terms first, then what may matter beside them, one change at a time."""
+
+PERFECT = TERMS[-1]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user chooses."""
+
+    seed: int = 0
+    seeds: int = 5
+    """How often the paper's terms are run; the others once."""
+    runs: int = 210
+    """Jobs that give way in a month; the paper: 207 to 214."""
+    others: bool = True
+    """Whether other terms are run, too."""
+
+    @property
+    def full(self) -> bool:
+        """Whether this is the whole study."""
+        return self.seeds >= 5 and self.runs >= 200 and self.others
+
+
+@dataclass(frozen=True)
+class MonthRun:
+    """A month of a log on some terms, with a seed."""
+
+    log: Found
+    site: Site
+    month: str
+    terms: Terms
+    seed: int
+    runs: int
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result, see `experiments.power.power_run`."""
+        return {
+            "log": self.log.sha256,
+            "processors": self.site.processors,
+            "month": self.month,
+            "runs": self.runs,
+            "seed": self.seed,
+            "mix": self.terms.mix,
+            "opponent": self.terms.opponent,
+            "form": asdict(self.terms.form),
+            "policy": self.terms.policy,
+            "estimates": "perfect" if self.terms.perfect else "users",
+        }
+
+
+def month_runs(options: Options, logs: Sequence[Found]) -> tuple[list[MonthRun], list[str]]:
+    """Return all runs of the study with the logs at hand, and which months are left out and why."""
+    found, left_out = [], []
+    for site in SITES:
+        for log in (log for log in logs if log.source.trace == site.trace):
+            content = load_log(log.path, log.sha256)
+            labels, index = months_of(content.submit, content.epoch, name=log.name)
+            jobs = dict(zip(labels, np.bincount(index, minlength=len(labels)).tolist(), strict=True))
+            for month in site.months:
+                # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
+                if jobs.get(month, 0) < 1.5 * options.runs:
+                    left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
+                    continue
+                for terms in TERMS if options.others else (BASE, PERFECT):
+                    seeds = range(options.seed, options.seed + (options.seeds if terms == BASE else 1))
+                    found += [MonthRun(log, site, month, terms, seed, options.runs) for seed in seeds]
+    return found, left_out
+
+
+class Outcomes:
+    """Columns of the outcomes of several runs (see `experiments.power.Outcome`).
+
+    `gas`, `static` and `best` are turn-around times in seconds.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.rows = rows
+        self.gas, self.static, self.best, self.promised, self.user = (
+            self._column(name) for name in ("gas", "static", "best", "promised", "user")
+        )
+        self.gas_size, self.best_size = self._column("gas_size"), self._column("best_size")
+        self.load_ratio = np.array([row["load_ratio"] for row in rows], np.float64)
+
+    def _column(self, name: str) -> NDArray[np.int64]:
+        return np.array([row[name] for row in self.rows], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def regret(self) -> NDArray[np.int64]:
+        """Seconds that Gas's choices cost beside the best in hindsight."""
+        return self.gas - self.best
+
+    @property
+    def loses(self) -> NDArray[np.bool_]:
+        """Where the static request ended sooner."""
+        return self.gas > self.static
+
+    @property
+    def factor(self) -> NDArray[np.float64]:
+        """How many times as long the static request took as Gas's; below 1 where Gas lost."""
+        return np.maximum(self.static, 1) / np.maximum(self.gas, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All runs and their results, in the same order."""
+
+    options: Options
+    runs: Sequence[MonthRun]
+    results: Sequence[Result]
+    missing: Sequence[str] = ()
+    """Logs that are not at hand."""
+    left_out: Sequence[str] = ()
+
+    @cached_property
+    def logs(self) -> list[tuple[Site, Found]]:
+        """Sites and their logs that take part."""
+        return list(dict.fromkeys((run.site, run.log) for run in self.runs))
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """Seeds with which the paper's terms were run."""
+        return sorted({run.seed for run in self.runs if run.terms == BASE})
+
+    @cached_property
+    def terms(self) -> list[Terms]:
+        """All terms that were run."""
+        return list(dict.fromkeys(run.terms for run in self.runs))
+
+    def outcomes(
+        self, terms: Terms = BASE, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
+    ) -> Outcomes:
+        """Return the outcomes on some terms, of a log, of a class of constraints, of a seed; all where not given."""
+        chosen = GROUPS[group] if group else ()
+        return Outcomes(
+            [
+                row
+                for run, result in zip(self.runs, self.results, strict=True)
+                if run.terms == terms and trace in ("", run.site.trace) and seed in (None, run.seed)
+                if month in ("", run.month)
+                for row in result["outcomes"]
+                if not chosen or row["benchmark"] in chosen
+            ]
+        )

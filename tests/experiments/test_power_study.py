@@ -1,0 +1,216 @@
+"""``gas experiment power``: the whole study on made-up logs."""
+
+import csv
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from experiments.logs import find_logs
+from experiments.power_claims import claims, interval
+from experiments.power_pictures import EDGES, shares
+from experiments.power_study import BASE, PERFECT, SITES, TERMS, Options, Outcomes, Study, month_runs
+from experiments.published import one_apples
+
+SMALL = ("--runs", 12, "--seeds", 2)
+SHORT = ("--runs", 8, "--seeds", 2, "--no-other-terms")
+
+
+def study(gas, logs, output, *options):
+    return gas("experiment", "power", "--traces", logs, "--output", output, *SHORT, *options)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def run_once(folder, logs, *options):
+    """Run the study with one worker; return what it printed."""
+    import io
+    from contextlib import redirect_stderr, redirect_stdout
+
+    from gas.cli.main import run
+
+    out, err = io.StringIO(), io.StringIO()
+    arguments = ["--traces", logs, "--output", folder, "--workers", 1, *options]
+    with redirect_stdout(out), redirect_stderr(err):
+        assert run(["experiment", "power", *map(str, arguments)]) == 0, err.getvalue()
+    return out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def told(made_logs, tmp_path_factory):
+    """The study on all terms: its folder, and what it printed."""
+    folder = tmp_path_factory.mktemp("power")
+    return folder, *run_once(folder, made_logs, *SMALL)
+
+
+@pytest.fixture(scope="module")
+def short(made_logs, tmp_path_factory):
+    """The folder of the study on the paper's terms alone."""
+    folder = tmp_path_factory.mktemp("short")
+    run_once(folder, made_logs, *SHORT)
+    return folder
+
+
+def test_the_sites_are_the_papers():
+    assert [(site.trace, site.processors, len(site.months)) for site in SITES] == [
+        ("SDSC", 128, 4), ("CTC", 430, 11), ("KTH", 100, 11),
+    ]  # fmt: skip
+    assert (SITES[0].months[-1], SITES[1].months[0], SITES[1].months[-1]) == ("1999-04", "1996-07", "1997-05")
+    assert (SITES[2].months[0], SITES[2].months[-1]) == ("1996-10", "1997-08")
+    assert sum(site.paper_runs for site in SITES) == 4579
+
+
+def test_the_published_tables_pool_to_the_first_one():
+    everything, *rest = one_apples()
+    sites = {table.of: table for table in rest[:3]}
+    for who in ("gas", "static"):
+        means = [getattr(sites[site.trace], who)["mean"] * site.paper_runs for site in SITES]
+        assert sum(means) / 4579 == pytest.approx(getattr(everything, who)["mean"], rel=1e-4)
+
+
+def test_every_month_of_a_log_is_run_on_every_term_and_the_papers_with_every_seed(made_logs):
+    runs, left_out = month_runs(Options(seeds=3, runs=12), find_logs(made_logs)[0])
+    months = {(run.site.trace, run.month) for run in runs}
+    assert len(months) >= 5
+    assert {trace for trace, _ in months} == {"CTC", "KTH"}
+    assert len(runs) == len(months) * (len(TERMS) + 2)
+    assert len({json.dumps(run.configuration, sort_keys=True) for run in runs}) == len(runs)
+    assert any("too few for 12" in words for words in left_out)
+
+
+def test_the_report_stands_beside_the_paper_and_says_what_it_is(told):
+    folder, out, err = told
+    text = (folder / "power.md").read_text()
+    assert "> Not the full study" in text
+    assert "SDSC-SP2-1998" in text  # a log that is not at hand
+    for section in (
+        "Does it hold?",
+        "What cannot match",
+        "Tables 5.1 to 5.7",
+        "Why Gas loses",
+        "Regret",
+        "On other terms",
+    ):
+        assert f"## {section}" in text
+    for figure in ("2,740", "15,174", "869", "13,935"):
+        assert figure in text  # the paper's
+    for terms in TERMS:
+        assert terms.name in text
+    assert "yes  with the run times as estimates Gas never loses" in out
+    assert "Traceback" not in out + err
+
+
+def test_the_tables_figures_are_those_of_the_outcomes(told):
+    with (told[0] / "outcomes.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["terms"] == BASE.name]
+    by_seed = {}
+    for row in rows:
+        by_seed.setdefault(row["seed"], []).append(int(row["gas"]))
+    expected = str(interval([float(np.mean(times)) for times in by_seed.values()]))
+    line = next(line for line in (told[0] / "power.md").read_text().splitlines() if line.startswith("| 5.1 all"))
+    assert expected in line
+    assert len(by_seed) == 2
+
+
+def test_on_a_true_log_with_true_estimates_nothing_is_lost(told):
+    with (told[0] / "outcomes.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["terms"] == PERFECT.name]
+    assert len(rows) >= 60
+    assert all(row["gas"] == row["best"] == row["promised"] for row in rows)
+
+
+def test_two_workers_and_shards_give_the_same_bytes(gas, made_logs, short, tmp_path):
+    for part in ("2/2", "1/2"):
+        result = study(gas, made_logs, tmp_path, "--workers", 2, "--shard", part)
+        assert result.code == 0
+        assert not (tmp_path / "power.md").exists()
+    kept = sorted((tmp_path / "runs").iterdir())
+    assert study(gas, made_logs, tmp_path, "--workers", 2).code == 0
+    assert sorted((tmp_path / "runs").iterdir()) == kept  # nothing was left to compute
+    assert contents(tmp_path) == contents(short)
+
+
+def test_a_killed_study_goes_on_and_ends_with_the_same_bytes(made_logs, short, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "gas",
+        "experiment",
+        "power",
+        "--traces",
+        str(made_logs),
+        "--output",
+        str(tmp_path),
+    ]
+    command += [*map(str, SHORT), "--workers", "2"]
+    child = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    while not list(tmp_path.glob("runs/*.json")) and child.poll() is None:
+        time.sleep(0.01)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    assert subprocess.run(command, capture_output=True, timeout=300).returncode == 0
+    assert contents(tmp_path) == contents(short)
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "a/b", "1/0"])
+def test_a_part_that_is_none_is_refused(gas, made_logs, tmp_path, shard):
+    result = study(gas, made_logs, tmp_path, "--shard", shard)
+    assert result.code == 2
+    assert "must be I/N" in result.err
+
+
+def test_without_a_log_there_is_nothing_to_study(gas, tmp_path):
+    result = study(gas, tmp_path, tmp_path / "out")
+    assert result.code == 2
+    assert "--traces" in result.err
+
+
+def outcome(gas, static, best, **more):
+    other = {"promised": gas, "user": 1, "gas_size": 1, "best_size": 1, "load_ratio": 1.0, "benchmark": "EP"}
+    return other | {"gas": gas, "static": static, "best": best, "still_loses": []} | more
+
+
+def test_improvement_factors_are_classed_on_both_sides():
+    labels, share = shares(Outcomes([outcome(10, 25, 10), outcome(30, 10, 10), outcome(7, 7, 7), outcome(1, 10**6, 1)]))
+    found = dict(zip(labels, share.tolist(), strict=True))
+    assert {label: value for label, value in found.items() if value} == {
+        "2–3": 0.25, "−3–5": 0.25, "equal": 0.25, "≥1000": 0.25,
+    }  # fmt: skip
+    assert len(labels) == 2 * (len(EDGES) - 1) + 1
+
+
+def test_an_interval_over_seeds_is_students():
+    assert interval([3.0]).half_width is None
+    found = interval([1.0, 2.0, 3.0])
+    assert (found.mean, round(found.half_width, 4)) == (2.0, round(2.919986 / np.sqrt(3), 4))
+
+
+def test_a_claim_fails_where_static_is_better(made_logs):
+    runs, _ = month_runs(Options(seeds=1, runs=12, others=False), find_logs(made_logs)[0])
+    groups = ["MG", "SP", "EP"]
+    better = [outcome(100, 10, 10, benchmark=name) for name in groups] * 2
+    worse = [outcome(10 if name != "EP" else 2, 100 + i, 2, benchmark=name) for i, name in enumerate(groups)] * 2
+    for rows, verdict in ((better, False), (worse, True)):
+        results = [{"jobs": 9, "outcomes": rows} for _ in runs]
+        found = claims(Study(Options(seeds=1, runs=12, others=False), runs, results))
+        assert found[0].holds is verdict
+        assert found[2].holds is verdict
+        assert found[3].holds is None
+        assert found[4].holds is False  # regret, or lost
+
+
+def test_every_configuration_names_the_content_of_its_log(made_logs):
+    log = find_logs(made_logs)[0][0]
+    runs, _ = month_runs(Options(seeds=1, runs=12, others=False), [log])
+    assert {re.fullmatch(r"[0-9a-f]{64}", run.configuration["log"]) is not None for run in runs} == {True}
+    assert runs[0].configuration["log"] == log.sha256
+    assert hashlib.sha256(b"").hexdigest() != log.sha256
