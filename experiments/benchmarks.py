@@ -100,19 +100,28 @@ def application(benchmark: str, problem_class: str, form: Form) -> Application:
 def choices(mix: Mix, form: Form, machine: int) -> list[tuple[str, str, float]]:
     """Return the benchmarks, classes and probabilities of a mix, of those that have times on a machine of that size.
 
-    Classes are equally likely; what a missing curve leaves goes to the others in proportion.
+    Classes are equally likely. What a missing curve leaves goes to the other class of the benchmark, then, in a mix by
+    constraint, to the other benchmark of the constraint, and only then to all others in proportion.
     """
-    found = [
-        (benchmark, problem_class, share / len(CLASSES))
-        for benchmark, share in MIXES[mix].items()
-        for problem_class in CLASSES
-        if is_there(benchmark, problem_class, form.dataset)
-        and len(requests(application(benchmark, problem_class, form), machine)[0])
-    ]
-    total = sum(share for _, _, share in found)
-    if not found:
+    there = {
+        benchmark: classes
+        for benchmark in MIXES[mix]
+        if (classes := [c for c in CLASSES if _can_run(benchmark, c, form, machine)])
+    }
+    if not there:
         raise BadInput(f"mix {mix}: no benchmark of it has times in data set {form.dataset} on {machine} processors")
-    return [(benchmark, problem_class, share / total) for benchmark, problem_class, share in found]
+    shares = {benchmark: MIXES[mix][benchmark] for benchmark in there}
+    if mix == "thirds":
+        for group in GROUPS.values():
+            left = [benchmark for benchmark in group if benchmark in shares]
+            shares |= dict.fromkeys(left, sum(MIXES[mix][benchmark] for benchmark in group) / max(len(left), 1))
+    total = sum(shares.values())
+    return [(b, c, shares[b] / total / len(classes)) for b, classes in there.items() for c in classes]
+
+
+def _can_run(benchmark: str, problem_class: str, form: Form, machine: int) -> bool:
+    known = is_there(benchmark, problem_class, form.dataset)
+    return known and len(requests(application(benchmark, problem_class, form), machine)[0]) > 0
 
 
 def requests(app: Application, machine: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

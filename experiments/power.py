@@ -112,6 +112,11 @@ def outcomes(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Poli
     return found
 
 
+def _entropy(configuration: Configuration) -> list[int]:
+    """Return a seed of its own for each month of each log: the same draws in all of them would count as one."""
+    return [configuration["seed"], int(configuration["log"][:12], 16), int(configuration["month"].replace("-", ""))]
+
+
 def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
     """Return the outcomes of a month of a log; a pure function of its configuration (see `experiments.ledger`).
 
@@ -135,7 +140,7 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
         mix=configuration["mix"],
         form=form,
         opponent=configuration["opponent"],
-        generator=np.random.default_rng(configuration["seed"]),
+        generator=np.random.default_rng(_entropy(configuration)),
     )
     found = outcomes(jobs, placed, form, configuration["policy"])
     rows = [asdict(outcome) | {"still_loses": list(outcome.still_loses)} for outcome in found]

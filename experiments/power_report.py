@@ -11,7 +11,7 @@ from experiments.benchmarks import GROUPS
 from experiments.losses import WORLDS
 from experiments.power_claims import PAPER_LOSES, Claim, claims, gain, interval, survivors
 from experiments.power_pictures import draw_improvements, draw_regret
-from experiments.power_study import BASE, SITES, Outcomes, Study
+from experiments.power_study import BASE, FULL_RUNS, FULL_SEEDS, SITES, Outcomes, Study
 from experiments.published import Turnaround, one_apples
 from experiments.report import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
 
@@ -47,8 +47,12 @@ def banner(study: Study) -> str:
         return ""
     less = [*study.missing, *study.left_out]
     options = study.options
-    if not options.full:
-        less.append(f"{options.seeds} seeds of {options.runs} runs a month (5 of 210)")
+    if options.seeds < FULL_SEEDS:
+        less.append(f"{options.seeds} seeds instead of {FULL_SEEDS}")
+    if options.runs < FULL_RUNS:
+        less.append(f"{options.runs} runs a month instead of {FULL_RUNS}")
+    if not options.others:
+        less.append("other terms than the paper's were not run")
     return f"Not the full study: {'; '.join(less)}."
 
 

@@ -22,7 +22,20 @@ from experiments.substitution import Opponent
 from gas.simulation.schedule import Policy
 from workloads.selection import months_of
 
-__all__ = ["BASE", "SITES", "TERMS", "MonthRun", "Options", "Outcomes", "Site", "Study", "Terms", "month_runs"]
+__all__ = [
+    "BASE",
+    "FULL_RUNS",
+    "FULL_SEEDS",
+    "SITES",
+    "TERMS",
+    "MonthRun",
+    "Options",
+    "Outcomes",
+    "Site",
+    "Study",
+    "Terms",
+    "month_runs",
+]
 
 
 @dataclass(frozen=True)
@@ -84,22 +97,26 @@ TERMS = (
 PERFECT = TERMS[-1]
 
 
+FULL_SEEDS, FULL_RUNS = 5, 210
+"""Of the whole study; the paper had 207 to 214 runs a month."""
+
+
 @dataclass(frozen=True)
 class Options:
     """What a user chooses."""
 
     seed: int = 0
-    seeds: int = 5
+    seeds: int = FULL_SEEDS
     """How often the paper's terms are run; the others once."""
-    runs: int = 210
-    """Jobs that give way in a month; the paper: 207 to 214."""
+    runs: int = FULL_RUNS
+    """Jobs that give way in a month, one at a time."""
     others: bool = True
     """Whether other terms are run, too."""
 
     @property
     def full(self) -> bool:
         """Whether this is the whole study."""
-        return self.seeds >= 5 and self.runs >= 200 and self.others
+        return self.seeds >= FULL_SEEDS and self.runs >= FULL_RUNS and self.others
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,6 @@ def test_what_a_data_set_lacks_leaves_its_chances_to_the_others():
         ("EP", "B"),
         ("MG", "B"),
     }
-    assert {b: share for b, _, share in found}["EP"] == pytest.approx(1 / 2)
+    assert {b: share for b, _, share in found}["EP"] == pytest.approx(1 / 3)
     with pytest.raises(BadInput, match="no benchmark of it has times in data set jpfmm-2015 on 0"):
         choices("restricted", Form(dataset="jpfmm-2015", era=False), 0)

@@ -101,3 +101,19 @@ def test_a_month_of_a_log_is_the_same_in_any_process_and_kept(made_logs, tmp_pat
     assert found == [run(month) for month in months] == Ledger(tmp_path / "two", "1").run(run, months)
     assert [len(one["outcomes"]) for one in found] == [20] * 4
     assert len({str(one["outcomes"]) for one in found}) == 4
+
+
+def test_months_with_the_same_seed_draw_benchmarks_of_their_own(made_logs):
+    log = find_logs(made_logs)[0][0]
+    common = {
+        "log": log.sha256, "processors": 430, "runs": 20, "seed": 1, "mix": "thirds", "opponent": "uniform",
+        "form": asdict(FORM), "policy": "s3", "estimates": "users",
+    }  # fmt: skip
+    drawn = [
+        sorted(
+            (one["benchmark"], one["problem_class"], one["static_size"])
+            for one in power_run(common | {"month": month}, files={log.sha256: str(log.path)})["outcomes"]
+        )
+        for month in ("1996-08", "1996-09")
+    ]
+    assert drawn[0] != drawn[1]
