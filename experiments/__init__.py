@@ -34,6 +34,12 @@ One moldable job, or many of them, in a log (Cirne & Berman's Gas):
     power_report     its report
     power_command    ``gas experiment power``
 
+    walk           the paper's walk against the exact planner
+    walk_report    its report
+    walk_command   ``gas experiment walk``
+
+    month_command   what both commands share
+
     compiling   the simulator is compiled once, before worker processes start
     cli         the commands ``gas experiment …``
 """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.power_command import power_command
+from experiments.walk_command import walk_command
 from gas.cli.progress import progress
 from gas.cli.tables import note, say
 
@@ -48,6 +49,7 @@ def _studies() -> None:
 
 
 experiment_app.command("power")(power_command)
+experiment_app.command("walk")(walk_command)
 
 
 @experiment_app.command("backfilling")

@@ -24,7 +24,7 @@ from gas.simulation.simulate import Simulation, simulate
 from workloads import RigidJobs, rigid_jobs
 from workloads.selection import in_months
 
-__all__ = ["Outcome", "outcomes", "power_run"]
+__all__ = ["Outcome", "month_with_substitutes", "outcomes", "power_run"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,16 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
     files
         The path of each log.
     """
+    jobs, placed, form = month_with_substitutes(configuration, files)
+    found = outcomes(jobs, placed, form, configuration["policy"])
+    rows = [asdict(outcome) | {"still_loses": list(outcome.still_loses)} for outcome in found]
+    return {"jobs": len(jobs), "outcomes": rows}
+
+
+def month_with_substitutes(
+    configuration: Configuration, files: Mapping[str, str]
+) -> tuple[RigidJobs, list[Substitute], Form]:
+    """Return the jobs of a month and what takes the place of some; the arguments are those of `power_run`."""
     log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), configuration["month"])
     jobs = rigid_jobs(log, configuration["processors"])
     if configuration["estimates"] == "perfect":
@@ -142,6 +152,4 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
         opponent=configuration["opponent"],
         generator=np.random.default_rng(_entropy(configuration)),
     )
-    found = outcomes(jobs, placed, form, configuration["policy"])
-    rows = [asdict(outcome) | {"still_loses": list(outcome.still_loses)} for outcome in found]
-    return {"jobs": len(jobs), "outcomes": rows}
+    return jobs, placed, form

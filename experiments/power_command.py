@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gas.cli.progress import progress
+from experiments.month_command import origin_of, part_of, study_of
 from gas.cli.tables import note, say
-from gas.errors import BadInput
 
 if TYPE_CHECKING:
-    from experiments.power_study import Options, Study
+    from experiments.power_study import Study
 
 __all__ = ["power_command"]
-
-SOURCES = (
-    "workloads",
-    "gas.simulation",
-    "gas.s3",
-    "gas.profile",
-    "gas.planner",
-    "gas.application",
-    "speedup_models",
-    "experiments.benchmarks",
-    "experiments.substitution",
-    "experiments.losses",
-    "experiments.power",
-    "experiments.logs",
-)
-"""What results depend on; another version of it computes anew."""
-LIBRARIES = ("numpy", "scipy")
 
 
 def power_command(
@@ -71,11 +51,12 @@ def power_command(
 
     With three logs and two processors the whole study takes 10 to 20 minutes, with --no-other-terms --seeds 1 two.
     """
-    from experiments.power_study import Options
+    from experiments.power import power_run
+    from experiments.power_study import BASE, PERFECT, TERMS, Options
 
     options = Options(seed, seeds, runs, others)
-    part = _part(shard)
-    study = _study(traces, output, options, workers or os.cpu_count() or 1, part)
+    terms = TERMS if others else (BASE, PERFECT)
+    study = study_of(power_run, terms, options, traces, output, workers or os.cpu_count() or 1, part_of(shard))
     if study is None:
         note("gas: this part is done; without --shard, and with all parts in the folder, the report is made")
         return
@@ -83,64 +64,13 @@ def power_command(
     _report(study, output, chosen + ("" if others else " --no-other-terms"))
 
 
-def _part(shard: str | None) -> tuple[int, int] | None:
-    if shard is None:
-        return None
-    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", shard)
-    if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise BadInput(f"--shard {shard}: must be I/N with I from 1 to N, say 3/16")
-    return int(match[1]), int(match[2])
-
-
-def _study(
-    traces: Path | None, output: Path, options: Options, workers: int, part: tuple[int, int] | None
-) -> Study | None:
-    """Return the study, with what is not kept yet computed; None if only a part was."""
-    from experiments.compiling import compile_simulator
-    from experiments.ledger import Ledger, sources_version
-    from experiments.logs import find_logs
-    from experiments.power import power_run
-    from experiments.power_study import SITES, Study, month_runs
-
-    logs, missing, left_out = find_logs(traces)
-    sites = {site.trace for site in SITES}
-    absent = [f"no log {source.stem}-*.swf.gz" for source in missing if source.trace in sites]
-    logs = [log for log in logs if log.source.trace in sites]
-    for words in left_out:
-        note(f"gas: left out: {words}")
-    for words in absent:
-        note(f"gas: {words} {f'in {traces}' if traces else 'at hand (name a folder with --traces or GAS_TRACES)'}")
-    for log in logs:
-        for line in log.header.acknowledgements:
-            note(f"log: {log.name}: {' '.join(line.split())}")
-    of_months, too_small = month_runs(options, logs)
-    if not of_months:
-        raise BadInput("there is no log to study; name a folder with logs of CTC-SP2, KTH-SP2 or SDSC-SP2 by --traces")
-    ledger = Ledger(output / "runs", sources_version(SOURCES, LIBRARIES))
-    run = partial(power_run, files={log.sha256: str(log.path) for log in logs})
-    wanted = [one.configuration for one in of_months]
-    if part is not None:
-        wanted = wanted[part[0] - 1 :: part[1]]
-    if any(ledger.find(run, one) is None for one in wanted):
-        compile_simulator()
-    with progress("simulating") as show:
-        results = ledger.run(run, wanted, workers=workers, progress=lambda count, _: show(count / len(wanted)))
-    return Study(options, of_months, results, absent, too_small) if part is None else None
-
-
 def _report(study: Study, output: Path, command: str) -> None:
-    from importlib.metadata import version
-
-    from experiments.backfilling_report import Origin
-    from experiments.ledger import sources_version
     from experiments.power_claims import claims
     from experiments.power_report import banner, power_report
     from experiments.records import table_files
     from experiments.report import write, write_files
 
-    libraries = tuple(f"{name} {version(name)}" for name in (*LIBRARIES, "matplotlib"))
-    origin = Origin(version("apples-gas"), sources_version(SOURCES, LIBRARIES), libraries, command)
-    written = write(power_report(study, origin), output, "power")
+    written = write(power_report(study, origin_of(command)), output, "power")
     rows = [
         {"log": run.site.trace, "month": run.month, "terms": run.terms.name, "seed": run.seed, **outcome}
         | {"still_loses": ", ".join(outcome["still_loses"])}

@@ -15,7 +15,7 @@ from experiments.power_study import BASE, FULL_RUNS, FULL_SEEDS, SITES, Outcomes
 from experiments.published import Turnaround, one_apples
 from experiments.report import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
 
-__all__ = ["banner", "power_report"]
+__all__ = ["banner", "origin_section", "power_report"]
 
 _PAPER = (
     "W. Cirne and F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, "
@@ -68,7 +68,7 @@ def power_report(study: Study, origin: Origin) -> Report:
         _users(study),
         _other_terms(study),
         _months(study),
-        _origin(study, origin),
+        origin_section(study, origin),
     ]
     return Report("One moldable job: what Gas does for its user", _lead(study), tuple(sections), banner(study))
 
@@ -345,7 +345,8 @@ def _months(study: Study) -> Section:
     return Section("Months", (Table(columns, tuple(rows)),))
 
 
-def _origin(study: Study, origin: Origin) -> Section:
+def origin_section(study: Study, origin: Origin) -> Section:
+    """Return how to make a report again."""
     facts = (
         f"Gas {origin.gas}, sources `{origin.sources}`; {', '.join(origin.libraries)}.",
         f"`{origin.command}`, TRACES being a folder with the logs below. Neither the number of worker processes nor an "

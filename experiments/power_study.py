@@ -26,6 +26,7 @@ __all__ = [
     "BASE",
     "FULL_RUNS",
     "FULL_SEEDS",
+    "PERFECT",
     "SITES",
     "TERMS",
     "MonthRun",
@@ -147,7 +148,9 @@ class MonthRun:
         }
 
 
-def month_runs(options: Options, logs: Sequence[Found]) -> tuple[list[MonthRun], list[str]]:
+def month_runs(
+    options: Options, logs: Sequence[Found], all_terms: Sequence[Terms] = TERMS
+) -> tuple[list[MonthRun], list[str]]:
     """Return all runs of the study with the logs at hand, and which months are left out and why."""
     found, left_out = [], []
     for site in SITES:
@@ -160,7 +163,7 @@ def month_runs(options: Options, logs: Sequence[Found]) -> tuple[list[MonthRun],
                 if jobs.get(month, 0) < 1.5 * options.runs:
                     left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
                     continue
-                for terms in TERMS if options.others else (BASE, PERFECT):
+                for terms in all_terms:
                     seeds = range(options.seed, options.seed + (options.seeds if terms == BASE else 1))
                     found += [MonthRun(log, site, month, terms, seed, options.runs) for seed in seeds]
     return found, left_out

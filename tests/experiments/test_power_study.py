@@ -195,7 +195,7 @@ def test_an_interval_over_seeds_is_students():
 
 
 def test_a_claim_fails_where_static_is_better(made_logs):
-    runs, _ = month_runs(Options(seeds=1, runs=12, others=False), find_logs(made_logs)[0])
+    runs, _ = month_runs(Options(seeds=1, runs=12, others=False), find_logs(made_logs)[0], (BASE, PERFECT))
     groups = ["MG", "SP", "EP"]
     better = [outcome(100, 10, 10, benchmark=name) for name in groups] * 2
     worse = [outcome(10 if name != "EP" else 2, 100 + i, 2, benchmark=name) for i, name in enumerate(groups)] * 2
@@ -210,7 +210,7 @@ def test_a_claim_fails_where_static_is_better(made_logs):
 
 def test_every_configuration_names_the_content_of_its_log(made_logs):
     log = find_logs(made_logs)[0][0]
-    runs, _ = month_runs(Options(seeds=1, runs=12, others=False), [log])
+    runs, _ = month_runs(Options(seeds=1, runs=12, others=False), [log], (BASE,))
     assert {re.fullmatch(r"[0-9a-f]{64}", run.configuration["log"]) is not None for run in runs} == {True}
     assert runs[0].configuration["log"] == log.sha256
     assert hashlib.sha256(b"").hexdigest() != log.sha256

@@ -1,0 +1,65 @@
+"""The command ``gas experiment walk``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.month_command import origin_of, part_of, study_of
+from gas.cli.tables import note, say
+
+__all__ = ["walk_command"]
+
+
+def walk_command(
+    traces: Annotated[
+        Path | None,
+        typer.Option(
+            "--traces", metavar="DIR", envvar="GAS_TRACES", help="The folder of the logs, under their archive names."
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the report goes; results are kept there too.")
+    ] = Path("walk"),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the moments and benchmarks.")] = 0,
+    runs: Annotated[int, typer.Option("--runs", min=2, metavar="N", help="Moments in each month.")] = 210,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, max=256, help="Processes (default: one a processor).")
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option("--shard", metavar="I/N", help="Compute the I-th of N parts only, without a report (job arrays)."),
+    ] = None,
+) -> None:
+    """Compare the paper's walk over the availability list with the exact planner.
+
+    At the moments at which `gas experiment power` plans, how often the walk of Cirne and Berman's Fig. 4.3 chooses
+    worse, by the list and as it comes out, and by how much. May be interrupted: what was computed is kept.
+    """
+    from experiments.power_study import BASE, Options
+    from experiments.walk import walk_run
+    from experiments.walk_report import walk_report
+
+    options = Options(seed, 1, runs, others=False)
+    study = study_of(walk_run, (BASE,), options, traces, output, workers or os.cpu_count() or 1, part_of(shard))
+    if study is None:
+        note("gas: this part is done; without --shard, and with all parts in the folder, the report is made")
+        return
+    from experiments.records import table_files
+    from experiments.report import write, write_files
+
+    origin = origin_of(f"gas experiment walk --traces TRACES --seed {seed} --runs {runs}")
+    report = walk_report(study, origin)
+    written = write(report, output, "walk")
+    rows = [
+        {"log": run.site.trace, "month": run.month, **outcome}
+        for run, result in zip(study.runs, study.results, strict=True)
+        for outcome in result["outcomes"]
+    ]
+    written += write_files(output, table_files("outcomes", rows))
+    say(report.lead)
+    for path in written:
+        note(f"gas: {path} written")

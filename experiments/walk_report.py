@@ -1,0 +1,97 @@
+"""The report of the paper's walk against the exact planner: how often the walk loses, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.backfilling_report import Origin
+from experiments.benchmarks import GROUPS
+from experiments.power_report import origin_section
+from experiments.power_study import Study
+from experiments.report import Column, Report, Section, Table, Text
+
+__all__ = ["walk_report"]
+
+_ABOUT = (
+    "For each frame of the availability list the paper's walk finds the last moment until which the frame's processors "
+    "stay free, and looks for sizes that fit in between. That moment belongs to the frame and not to the size: a "
+    "smaller request that would have lasted beyond it is not seen. The exact planner asks for every allowed size when "
+    "it fits first. Both read the same lists at the same moments."
+)
+_PROMISED = (
+    "By the list, that is if everybody uses up what was asked for and nobody else comes. The exact planner cannot be "
+    "later here."
+)
+_REAL = "As it came out: the choice of each was followed until it ended. Where jobs end early, a worse choice may win."
+
+
+def walk_report(study: Study, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    every = _rows(study)
+    worse = [one for one in every if _promised_later(one)]
+    lead = (
+        f"In {len(every):,} moments of the {len(study.logs)} logs the walk's choice was promised a later end than the "
+        f"exact planner's in {len(worse):,} ({100 * len(worse) / max(len(every), 1):.1f}%)."
+    )
+    sections = (
+        Section("What is compared", (Text(_ABOUT),)),
+        Section("Promised", (Text(_PROMISED), _table(study, "promised"))),
+        Section("Real", (Text(_REAL), _table(study, "real"))),
+        origin_section(study, origin),
+    )
+    return Report("The paper's walk against the exact planner", lead, sections)
+
+
+def _rows(study: Study, trace: str = "", group: str = "") -> list[Mapping[str, Any]]:
+    chosen = GROUPS[group] if group else ()
+    return [
+        row
+        for run, result in zip(study.runs, study.results, strict=True)
+        if trace in ("", run.site.trace)
+        for row in result["outcomes"]
+        if not chosen or row["benchmark"] in chosen
+    ]
+
+
+def _promised_later(row: Mapping[str, Any]) -> bool:
+    return row["walk_promised"] is None or row["walk_promised"] > row["exact_promised"]
+
+
+def _table(study: Study, what: str) -> Table:
+    parts = {"all": _rows(study)}
+    parts |= {site.trace: _rows(study, trace=site.trace) for site, _ in study.logs}
+    parts |= {group: _rows(study, group=group) for group in GROUPS}
+    suffix = "_promised" if what == "promised" else ""
+    rows = [(name, *_line(found, suffix)) for name, found in parts.items() if found]
+    columns = (
+        Column("", left=True),
+        Column("moments"),
+        Column("found nothing", "the walk"),
+        Column("is later", "the walk"),
+        Column("is sooner", "the walk"),
+        Column("median (s)", "where it is later, by"),
+        Column("90% (s)", "where it is later, by"),
+        Column("most (s)", "where it is later, by"),
+        Column("exact", "mean (s)"),
+        Column("walk", "mean (s)"),
+    )
+    return Table(columns, tuple(rows))
+
+
+def _line(found: Sequence[Mapping[str, Any]], suffix: str) -> list[str]:
+    both = [(row[f"exact{suffix}"], row[f"walk{suffix}"]) for row in found if row["walk"] is not None]
+    exact, walked = np.array(both, np.int64).reshape(-1, 2).T
+    later = (walked - exact)[walked > exact]
+    quantiles = [f"{np.quantile(later, q):,.0f}" for q in (0.5, 0.9, 1)] if len(later) else ["", "", ""]
+    return [
+        f"{len(found):,}",
+        f"{len(found) - len(both):,}",
+        f"{100 * len(later) / len(found):.1f}%",
+        f"{100 * int((walked < exact).sum()) / len(found):.1f}%",
+        *quantiles,
+        f"{exact.mean():,.0f}" if len(both) else "",
+        f"{walked.mean():,.0f}" if len(both) else "",
+    ]
