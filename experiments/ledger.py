@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -82,6 +82,7 @@ class Ledger:
         configurations: Sequence[Configuration],
         *,
         workers: int = 1,
+        executor: Executor | None = None,
         progress: Callable[[int, Configuration], None] | None = None,
     ) -> list[Result]:
         """Return the results of a run for each configuration, in their order, computing those that are not kept.
@@ -90,6 +91,8 @@ class Ledger:
         ----------
         workers
             Processes that compute. What they return does not depend on their number.
+        executor
+            What computes instead, wherever that is (see `experiments.cluster`).
         progress
             Called with the number of runs that are done and the configuration of the last one.
 
@@ -115,7 +118,8 @@ class Ledger:
                 missing.append(same)
             else:
                 done(same, found)
-        for i, result in _computed(run, [(i, configurations[same[0]]) for i, same in enumerate(missing)], workers):
+        wanted = [(i, configurations[same[0]]) for i, same in enumerate(missing)]
+        for i, result in _computed(run, wanted, workers) if executor is None else _computed_by(executor, run, wanted):
             same = missing[i]
             self.keep(run, configurations[same[0]], result)
             done(same, json.loads(json.dumps(result)))  # as it will be read back, every later time
@@ -180,6 +184,18 @@ def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) 
                 "a worker process was killed, perhaps for want of memory; run again, with fewer workers: "
                 "what was done is kept"
             ) from None
+
+
+def _computed_by(
+    executor: Executor, run: Run, missing: list[tuple[int, Configuration]]
+) -> Iterator[tuple[int, Result]]:
+    futures = {executor.submit(run, dict(configuration)): i for i, configuration in missing}
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,6 +64,7 @@ def study_of(
     output: Path,
     workers: int,
     part: tuple[int, int] | None,
+    dask: str | None = None,
 ) -> Study | None:
     """Return a study, with what is not kept yet computed; None if only a part was.
 
@@ -70,12 +72,15 @@ def study_of(
     ----------
     of_month
         What computes a month from its configuration and the paths of the logs.
+    dask
+        The address of a Dask scheduler whose workers compute; else `workers` processes do.
 
     Raises
     ------
     BadInput
         There is no log to study.
     """
+    from experiments.cluster import dask_executor
     from experiments.compiling import compile_simulator
     from experiments.ledger import Ledger, sources_version
     from experiments.logs import find_logs
@@ -100,10 +105,12 @@ def study_of(
     wanted = [one.configuration for one in of_months]
     if part is not None:
         wanted = wanted[part[0] - 1 :: part[1]]
-    if any(ledger.find(run, one) is None for one in wanted):
+    if dask is None and any(ledger.find(run, one) is None for one in wanted):
         compile_simulator()
-    with progress("simulating") as show:
-        results = ledger.run(run, wanted, workers=workers, progress=lambda count, _: show(count / len(wanted)))
+    with progress("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
+        results = ledger.run(
+            run, wanted, workers=workers, executor=executor, progress=lambda count, _: show(count / len(wanted))
+        )
     return Study(options, of_months, results, absent, too_small) if part is None else None
 
 

@@ -42,6 +42,10 @@ def power_command(
         str | None,
         typer.Option("--shard", metavar="I/N", help="Compute the I-th of N parts only, without a report (job arrays)."),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead."),
+    ] = None,
 ) -> None:
     """Compare Gas with static requests, one moldable job at a time.
 
@@ -56,7 +60,7 @@ def power_command(
 
     options = Options(seed, seeds, runs, others)
     terms = TERMS if others else (BASE, PERFECT)
-    study = study_of(power_run, terms, options, traces, output, workers or os.cpu_count() or 1, part_of(shard))
+    study = study_of(power_run, terms, options, traces, output, workers or os.cpu_count() or 1, part_of(shard), dask)
     if study is None:
         note("gas: this part is done; without --shard, and with all parts in the folder, the report is made")
         return

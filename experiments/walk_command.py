@@ -33,6 +33,10 @@ def walk_command(
         str | None,
         typer.Option("--shard", metavar="I/N", help="Compute the I-th of N parts only, without a report (job arrays)."),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead."),
+    ] = None,
 ) -> None:
     """Compare the paper's walk over the availability list with the exact planner.
 
@@ -44,7 +48,7 @@ def walk_command(
     from experiments.walk_report import walk_report
 
     options = Options(seed, 1, runs, others=False)
-    study = study_of(walk_run, (BASE,), options, traces, output, workers or os.cpu_count() or 1, part_of(shard))
+    study = study_of(walk_run, (BASE,), options, traces, output, workers or os.cpu_count() or 1, part_of(shard), dask)
     if study is None:
         note("gas: this part is done; without --shard, and with all parts in the folder, the report is made")
         return

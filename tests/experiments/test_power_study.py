@@ -214,3 +214,43 @@ def test_every_configuration_names_the_content_of_its_log(made_logs):
     assert {re.fullmatch(r"[0-9a-f]{64}", run.configuration["log"]) is not None for run in runs} == {True}
     assert runs[0].configuration["log"] == log.sha256
     assert hashlib.sha256(b"").hexdigest() != log.sha256
+
+
+@pytest.fixture
+def dask_cluster(tmp_path):
+    """The address of a Dask scheduler with two workers on this machine."""
+    pytest.importorskip("distributed", reason="needs the extra `cluster`")
+    described = tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    common = ["--scheduler-file", str(described), "--no-dashboard"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path, "start_new_session": True}
+    children = [subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *common], **quiet)]
+    try:
+        while not (described.exists() and described.read_text().strip()):
+            assert children[0].poll() is None
+            time.sleep(0.05)
+        children.append(subprocess.Popen([*dask, "worker", "--nworkers", "2", "--nthreads", "1", *common], **quiet))
+        yield json.loads(described.read_text())["address"]
+    finally:
+        for child in children[::-1]:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def test_two_workers_of_dask_give_the_same_bytes(made_logs, short, dask_cluster, tmp_path):
+    command = [sys.executable, "-m", "gas", "experiment", "power", "--traces", str(made_logs), *map(str, SHORT)]
+    command += ["--output", str(tmp_path / "out"), "--dask", dask_cluster]
+    done = subprocess.run(command, capture_output=True, timeout=300, text=True)
+    assert done.returncode == 0, done.stderr
+    assert contents(tmp_path / "out") == contents(short)
+
+
+def test_where_no_scheduler_of_dask_answers_nothing_is_computed(made_logs, tmp_path):
+    pytest.importorskip("distributed", reason="needs the extra `cluster`")
+    command = [sys.executable, "-m", "gas", "experiment", "power", "--traces", str(made_logs), *map(str, SHORT)]
+    command += ["--output", str(tmp_path), "--dask", "tcp://127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, timeout=100, text=True)
+    assert done.returncode == 2
+    assert "no scheduler answers there" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,49 @@
+"""Studies on many machines: a cluster of Dask workers in place of processes on this one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import Any
+
+from gas.errors import BadInput, GasError, Missing
+
+__all__ = ["dask_executor"]
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[Executor]:
+    """Compute on the workers of a Dask scheduler, which must see the logs under the same paths, and have this Gas.
+
+    Parameters
+    ----------
+    address
+        As ``tcp://host:8786``.
+
+    Raises
+    ------
+    Missing
+        Dask is not installed.
+    BadInput
+        No scheduler answers there.
+    GasError
+        A run brought down one worker after the other.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise Missing("--dask needs distributed; install it with: pip install 'apples-gas[cluster]'") from None
+    dask: Any = distributed  # its types are incomplete
+    try:
+        client = dask.Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        words = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInput(f"--dask {address}: no scheduler answers there ({words}); name one as tcp://HOST:8786") from None
+    with client:
+        try:
+            yield client.get_executor()
+        except dask.KilledWorker as error:
+            raise GasError(
+                f"workers died of a run, perhaps for want of memory; what was done is kept ({error})"
+            ) from None
