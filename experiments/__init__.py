@@ -40,7 +40,8 @@ One moldable job, or many of them, in a log (Cirne & Berman's Gas):
 
     month_command   what both commands share
 
-    cluster     Dask workers in place of processes
-    compiling   the simulator is compiled once, before worker processes start
-    cli         the commands ``gas experiment …``
+    cluster           Dask workers in place of processes
+    compiling         the simulator is compiled once, before worker processes start
+    command_options   options that commands share
+    cli               the commands ``gas experiment …``
 """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.command_options import OutputOption, TracesOption, WorkersOption
 from experiments.power_command import power_command
 from experiments.walk_command import walk_command
 from gas.cli.progress import progress
@@ -54,19 +55,10 @@ experiment_app.command("walk")(walk_command)
 
 @experiment_app.command("backfilling")
 def backfilling_command(
-    traces: Annotated[
-        Path | None,
-        typer.Option(
-            "--traces", metavar="DIR", envvar="GAS_TRACES", help="The folder of the logs, under their archive names."
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the report goes; results are kept there too.")
-    ] = Path("backfilling"),
+    traces: TracesOption = None,
+    output: OutputOption = Path("backfilling"),
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the models.")] = 0,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, max=256, help="Processes (default: one a processor).")
-    ] = None,
+    workers: WorkersOption = None,
     jobs_per_point: Annotated[
         int | None,
         typer.Option("--jobs-per-point", min=2100, metavar="N", help="Of a model at each load (default: the paper's)."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
 from experiments.month_command import origin_of, part_of, study_of
 from gas.cli.tables import note, say
 
@@ -18,15 +19,8 @@ __all__ = ["power_command"]
 
 
 def power_command(
-    traces: Annotated[
-        Path | None,
-        typer.Option(
-            "--traces", metavar="DIR", envvar="GAS_TRACES", help="The folder of the logs, under their archive names."
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the report goes; results are kept there too.")
-    ] = Path("power"),
+    traces: TracesOption = None,
+    output: OutputOption = Path("power"),
     seed: Annotated[int, typer.Option("--seed", min=0, help="The first one.")] = 0,
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many, on the paper's terms.")] = 5,
     runs: Annotated[
@@ -35,17 +29,9 @@ def power_command(
     others: Annotated[
         bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")
     ] = True,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, max=256, help="Processes (default: one a processor).")
-    ] = None,
-    shard: Annotated[
-        str | None,
-        typer.Option("--shard", metavar="I/N", help="Compute the I-th of N parts only, without a report (job arrays)."),
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead."),
-    ] = None,
+    workers: WorkersOption = None,
+    shard: ShardOption = None,
+    dask: DaskOption = None,
 ) -> None:
     """Compare Gas with static requests, one moldable job at a time.
 

@@ -52,15 +52,15 @@ def draw_improvements(parts: Mapping[str, Outcomes]) -> bytes:
         columns = min(len(parts), 4)
         rows = -(-len(parts) // columns)
         axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-        seen = [np.flatnonzero(shares(outcomes)[1]) for outcomes in parts.values()]
+        classed = {name: shares(outcomes) for name, outcomes in parts.items()}
+        seen = [np.flatnonzero(share) for _, share in classed.values()]
         first = min((int(places[0]) for places in seen if len(places)), default=0)
-        for here, (name, outcomes) in zip(axes, parts.items(), strict=False):
-            labels, share = shares(outcomes)
+        for here, (name, (labels, share)) in zip(axes, classed.items(), strict=False):
             middle = len(labels) // 2
             colours = [_LOSES] * middle + [_EVEN] + [_WINS] * middle
             places = np.arange(len(labels))
             here.bar(places, 100 * share, color=colours, width=0.9)
-            here.set_title(f"{name}: {len(outcomes):,} runs", fontsize=10)
+            here.set_title(f"{name}: {len(parts[name]):,} runs", fontsize=10)
             here.set_xticks(places[::2], labels[::2], rotation=90, fontsize=7)
             here.set_xlim(first - 0.6, len(labels) - 0.4)
             here.grid(axis="y", linewidth=0.4, alpha=0.6)

@@ -43,8 +43,6 @@ _MATCH = (
 
 def banner(study: Study) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    if study.options.full and not study.missing and not study.left_out:
-        return ""
     less = [*study.missing, *study.left_out]
     options = study.options
     if options.seeds < FULL_SEEDS:
@@ -53,7 +51,7 @@ def banner(study: Study) -> str:
         less.append(f"{options.runs} runs a month instead of {FULL_RUNS}")
     if not options.others:
         less.append("other terms than the paper's were not run")
-    return f"Not the full study: {'; '.join(less)}."
+    return f"Not the full study: {'; '.join(less)}." if less else ""
 
 
 def power_report(study: Study, origin: Origin) -> Report:

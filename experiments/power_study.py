@@ -114,11 +114,6 @@ class Options:
     others: bool = True
     """Whether other terms are run, too."""
 
-    @property
-    def full(self) -> bool:
-        """Whether this is the whole study."""
-        return self.seeds >= FULL_SEEDS and self.runs >= FULL_RUNS and self.others
-
 
 @dataclass(frozen=True)
 class MonthRun:
@@ -235,14 +230,18 @@ class Study:
         self, terms: Terms = BASE, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
     ) -> Outcomes:
         """Return the outcomes on some terms, of a log, of a class of constraints, of a seed; all where not given."""
+        return Outcomes(self.rows(terms, trace=trace, group=group, seed=seed, month=month))
+
+    def rows(
+        self, terms: Terms = BASE, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
+    ) -> list[Mapping[str, Any]]:
+        """Return the same as runs gave them."""
         chosen = GROUPS[group] if group else ()
-        return Outcomes(
-            [
-                row
-                for run, result in zip(self.runs, self.results, strict=True)
-                if run.terms == terms and trace in ("", run.site.trace) and seed in (None, run.seed)
-                if month in ("", run.month)
-                for row in result["outcomes"]
-                if not chosen or row["benchmark"] in chosen
-            ]
-        )
+        return [
+            row
+            for run, result in zip(self.runs, self.results, strict=True)
+            if run.terms == terms and trace in ("", run.site.trace) and seed in (None, run.seed)
+            if month in ("", run.month)
+            for row in result["outcomes"]
+            if not chosen or row["benchmark"] in chosen
+        ]

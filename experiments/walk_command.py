@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
 from experiments.month_command import origin_of, part_of, study_of
 from gas.cli.tables import note, say
 
@@ -15,28 +16,13 @@ __all__ = ["walk_command"]
 
 
 def walk_command(
-    traces: Annotated[
-        Path | None,
-        typer.Option(
-            "--traces", metavar="DIR", envvar="GAS_TRACES", help="The folder of the logs, under their archive names."
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the report goes; results are kept there too.")
-    ] = Path("walk"),
+    traces: TracesOption = None,
+    output: OutputOption = Path("walk"),
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the moments and benchmarks.")] = 0,
     runs: Annotated[int, typer.Option("--runs", min=2, metavar="N", help="Moments in each month.")] = 210,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, max=256, help="Processes (default: one a processor).")
-    ] = None,
-    shard: Annotated[
-        str | None,
-        typer.Option("--shard", metavar="I/N", help="Compute the I-th of N parts only, without a report (job arrays)."),
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead."),
-    ] = None,
+    workers: WorkersOption = None,
+    shard: ShardOption = None,
+    dask: DaskOption = None,
 ) -> None:
     """Compare the paper's walk over the availability list with the exact planner.
 

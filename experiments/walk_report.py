@@ -30,7 +30,7 @@ _REAL = "As it came out: the choice of each was followed until it ended. Where j
 
 def walk_report(study: Study, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
-    every = _rows(study)
+    every = study.rows()
     worse = [one for one in every if _promised_later(one)]
     lead = (
         f"In {len(every):,} moments of the {len(study.logs)} logs the walk's choice was promised a later end than the "
@@ -45,25 +45,14 @@ def walk_report(study: Study, origin: Origin) -> Report:
     return Report("The paper's walk against the exact planner", lead, sections)
 
 
-def _rows(study: Study, trace: str = "", group: str = "") -> list[Mapping[str, Any]]:
-    chosen = GROUPS[group] if group else ()
-    return [
-        row
-        for run, result in zip(study.runs, study.results, strict=True)
-        if trace in ("", run.site.trace)
-        for row in result["outcomes"]
-        if not chosen or row["benchmark"] in chosen
-    ]
-
-
 def _promised_later(row: Mapping[str, Any]) -> bool:
     return row["walk_promised"] is None or row["walk_promised"] > row["exact_promised"]
 
 
 def _table(study: Study, what: str) -> Table:
-    parts = {"all": _rows(study)}
-    parts |= {site.trace: _rows(study, trace=site.trace) for site, _ in study.logs}
-    parts |= {group: _rows(study, group=group) for group in GROUPS}
+    parts = {"all": study.rows()}
+    parts |= {site.trace: study.rows(trace=site.trace) for site, _ in study.logs}
+    parts |= {group: study.rows(group=group) for group in GROUPS}
     suffix = "_promised" if what == "promised" else ""
     rows = [(name, *_line(found, suffix)) for name, found in parts.items() if found]
     columns = (
