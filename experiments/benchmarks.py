@@ -10,10 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gas.application import Application
+from gas.application import Application, Requests
 from gas.errors import BadInput
 from speedup_models import Table
 from speedup_models.nas import BENCHMARKS, CLASSES, DEFAULT, Nas, datasets
@@ -124,9 +121,6 @@ def _can_run(benchmark: str, problem_class: str, form: Form, machine: int) -> bo
     return known and len(requests(application(benchmark, problem_class, form), machine)[0]) > 0
 
 
-def requests(app: Application, machine: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def requests(app: Application, machine: int) -> Requests:
     """Return the sizes that an application can take on a machine, its execution time and its walltime on each."""
-    sizes = app.sizes(machine)
-    times = app.execution_times(sizes)
-    known = times > 0
-    return sizes[known], times[known], app.walltimes(times[known])
+    return app.requests(machine)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -15,10 +16,11 @@ from gas.errors import BadInput
 
 if TYPE_CHECKING:
     from experiments.backfilling_report import Origin
-    from experiments.ledger import Result
+    from experiments.ledger import Configuration, Result
+    from experiments.logs import Found
     from experiments.power_study import Options, Study, Terms
 
-__all__ = ["origin_of", "part_of", "study_of"]
+__all__ = ["computed", "logs_at_hand", "origin_of", "part_of", "study_of"]
 
 SOURCES = (
     "workloads",
@@ -31,12 +33,9 @@ SOURCES = (
     "speedup_models",
     "experiments.benchmarks",
     "experiments.substitution",
-    "experiments.losses",
-    "experiments.power",
-    "experiments.walk",
     "experiments.logs",
 )
-"""What results depend on; another version of it computes anew."""
+"""What results of all these studies depend on; another version of it computes anew."""
 LIBRARIES = ("numpy", "scipy")
 
 
@@ -56,40 +55,19 @@ def part_of(shard: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def study_of(
-    of_month: Callable[..., Result],
-    terms: Sequence[Terms],
-    options: Options,
-    traces: Path | None,
-    output: Path,
-    workers: int,
-    part: tuple[int, int] | None,
-    dask: str | None = None,
-) -> Study | None:
-    """Return a study, with what is not kept yet computed; None if only a part was.
-
-    Parameters
-    ----------
-    of_month
-        What computes a month from its configuration and the paths of the logs.
-    dask
-        The address of a Dask scheduler whose workers compute; else `workers` processes do.
+def logs_at_hand(traces: Path | None, wanted: Collection[str]) -> tuple[list[Found], list[str]]:
+    """Return those of the wanted logs that are in a folder, and in words those that are not; say so, and whom to thank.
 
     Raises
     ------
     BadInput
-        There is no log to study.
+        There is none of them, or one cannot be read.
     """
-    from experiments.cluster import dask_executor
-    from experiments.compiling import compile_simulator
-    from experiments.ledger import Ledger, sources_version
     from experiments.logs import find_logs
-    from experiments.power_study import SITES, Study, month_runs
 
     logs, missing, left_out = find_logs(traces)
-    sites = {site.trace for site in SITES}
-    absent = [f"no log {source.stem}-*.swf.gz" for source in missing if source.trace in sites]
-    logs = [log for log in logs if log.source.trace in sites]
+    absent = [f"no log {source.stem}-*.swf.gz" for source in missing if source.trace in wanted]
+    logs = [log for log in logs if log.source.trace in wanted]
     for words in left_out:
         note(f"gas: left out: {words}")
     for words in absent:
@@ -97,29 +75,91 @@ def study_of(
     for log in logs:
         for line in log.header.acknowledgements:
             note(f"log: {log.name}: {' '.join(line.split())}")
-    of_months, too_small = month_runs(options, logs, terms)
-    if not of_months:
+    if not logs:
         raise BadInput("there is no log to study; name a folder with logs of CTC-SP2, KTH-SP2 or SDSC-SP2 by --traces")
-    ledger = Ledger(output / "runs", sources_version(SOURCES, LIBRARIES))
-    run = partial(of_month, files={log.sha256: str(log.path) for log in logs})
-    wanted = [one.configuration for one in of_months]
-    if part is not None:
-        wanted = wanted[part[0] - 1 :: part[1]]
+    return logs, absent
+
+
+def computed(
+    of_configuration: Callable[..., Result],
+    configurations: Sequence[Configuration],
+    logs: Sequence[Found],
+    *,
+    sources: Sequence[str],
+    output: Path,
+    workers: int | None,
+    part: tuple[int, int] | None = None,
+    dask: str | None = None,
+) -> list[Result] | None:
+    """Return the result of each configuration, computing what is not kept in the output folder yet.
+
+    None if only a part was to be computed.
+
+    Parameters
+    ----------
+    of_configuration
+        What computes a result from a configuration and the paths of the logs, `files`.
+    sources
+        The study's own modules on which its results depend, beside `SOURCES`.
+    workers
+        Processes that compute; as many as there are processors if None.
+    dask
+        The address of a Dask scheduler whose workers compute instead.
+    """
+    from experiments.cluster import dask_executor
+    from experiments.compiling import compile_simulator
+    from experiments.ledger import Ledger, sources_version
+
+    ledger = Ledger(output / "runs", sources_version((*SOURCES, *sources), LIBRARIES))
+    run = partial(of_configuration, files={log.sha256: str(log.path) for log in logs})
+    wanted = configurations if part is None else configurations[part[0] - 1 :: part[1]]
     if dask is None and any(ledger.find(run, one) is None for one in wanted):
         compile_simulator()
     with progress("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
         results = ledger.run(
-            run, wanted, workers=workers, executor=executor, progress=lambda count, _: show(count / len(wanted))
+            run,
+            wanted,
+            workers=workers or os.cpu_count() or 1,
+            executor=executor,
+            progress=lambda count, _: show(count / len(wanted)),
         )
-    return Study(options, of_months, results, absent, too_small) if part is None else None
+    if part is not None:
+        note("gas: this part is done; without --shard, and with all parts in the folder, the report is made")
+    return results if part is None else None
 
 
-def origin_of(command: str) -> Origin:
-    """Return what makes a report that is made by a command."""
+def study_of(
+    of_month: Callable[..., Result],
+    terms: Sequence[Terms],
+    options: Options,
+    traces: Path | None,
+    *,
+    sources: Sequence[str],
+    output: Path,
+    workers: int | None,
+    part: tuple[int, int] | None,
+    dask: str | None = None,
+) -> Study | None:
+    """Return a study of months, with what is not kept yet computed; None if only a part was. See `computed`."""
+    from experiments.power_study import SITES, Study, month_runs
+
+    logs, absent = logs_at_hand(traces, {site.trace for site in SITES})
+    of_months, too_small = month_runs(options, logs, terms)
+    if not of_months:
+        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs")
+    configurations = [one.configuration for one in of_months]
+    results = computed(
+        of_month, configurations, logs, sources=sources, output=output, workers=workers, part=part, dask=dask
+    )
+    return None if results is None else Study(options, of_months, results, absent, too_small)
+
+
+def origin_of(command: str, sources: Sequence[str]) -> Origin:
+    """Return what makes a report that is made by a command, whose results depend on these modules beside `SOURCES`."""
     from importlib.metadata import version
 
     from experiments.backfilling_report import Origin
     from experiments.ledger import sources_version
 
     libraries = tuple(f"{name} {version(name)}" for name in (*LIBRARIES, "matplotlib"))
-    return Origin(version("apples-gas"), sources_version(SOURCES, LIBRARIES), libraries, command)
+    return Origin(version("apples-gas"), sources_version((*SOURCES, *sources), LIBRARIES), libraries, command)

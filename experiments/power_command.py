@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from experiments.power_study import Study
 
 __all__ = ["power_command"]
+
+SOURCES = ("experiments.power", "experiments.losses")
 
 
 def power_command(
@@ -46,9 +47,18 @@ def power_command(
 
     options = Options(seed, seeds, runs, others)
     terms = TERMS if others else (BASE, PERFECT)
-    study = study_of(power_run, terms, options, traces, output, workers or os.cpu_count() or 1, part_of(shard), dask)
+    study = study_of(
+        power_run,
+        terms,
+        options,
+        traces,
+        sources=SOURCES,
+        output=output,
+        workers=workers,
+        part=part_of(shard),
+        dask=dask,
+    )
     if study is None:
-        note("gas: this part is done; without --shard, and with all parts in the folder, the report is made")
         return
     chosen = f"gas experiment power --traces TRACES --seed {seed} --seeds {seeds} --runs {runs}"
     _report(study, output, chosen + ("" if others else " --no-other-terms"))
@@ -60,7 +70,7 @@ def _report(study: Study, output: Path, command: str) -> None:
     from experiments.records import table_files
     from experiments.report import write, write_files
 
-    written = write(power_report(study, origin_of(command)), output, "power")
+    written = write(power_report(study, origin_of(command, SOURCES)), output, "power")
     rows = [
         {"log": run.site.trace, "month": run.month, "terms": run.terms.name, "seed": run.seed, **outcome}
         | {"still_loses": ", ".join(outcome["still_loses"])}

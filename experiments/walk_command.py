@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,8 @@ from experiments.month_command import origin_of, part_of, study_of
 from gas.cli.tables import note, say
 
 __all__ = ["walk_command"]
+
+SOURCES = ("experiments.power", "experiments.losses", "experiments.walk")
 
 
 def walk_command(
@@ -34,14 +35,23 @@ def walk_command(
     from experiments.walk_report import walk_report
 
     options = Options(seed, 1, runs, others=False)
-    study = study_of(walk_run, (BASE,), options, traces, output, workers or os.cpu_count() or 1, part_of(shard), dask)
+    study = study_of(
+        walk_run,
+        (BASE,),
+        options,
+        traces,
+        sources=SOURCES,
+        output=output,
+        workers=workers,
+        part=part_of(shard),
+        dask=dask,
+    )
     if study is None:
-        note("gas: this part is done; without --shard, and with all parts in the folder, the report is made")
         return
     from experiments.records import table_files
     from experiments.report import write, write_files
 
-    origin = origin_of(f"gas experiment walk --traces TRACES --seed {seed} --runs {runs}")
+    origin = origin_of(f"gas experiment walk --traces TRACES --seed {seed} --runs {runs}", SOURCES)
     report = walk_report(study, origin)
     written = write(report, output, "walk")
     rows = [

@@ -9,18 +9,31 @@ import sys
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.errors import BadInput
+from gas.times import LONGEST
 from speedup_models import Constraint, SpeedupModel, constraint_from_table, execution_times, model_from_table
 from speedup_models.fields import Fields, finite_number
 
-__all__ = ["Application", "read_toml"]
+__all__ = ["Application", "Requests", "read_toml"]
 
 SAFETY = 1.1
 """The default safety: a walltime a tenth above the expected execution time."""
+
+
+class Requests(NamedTuple):
+    """What an application can ask of a machine: processor counts, ascending, its execution time and walltime on each.
+
+    Times are in whole seconds.
+    """
+
+    sizes: NDArray[np.int64]
+    times: NDArray[np.int64]
+    walltimes: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -117,6 +130,14 @@ class Application:
         """Whether only few counts are accepted, so that each of them is worth a word."""
         kinds = {self.constraint.kind, getattr(self.model.constraint, "kind", None)}
         return bool(kinds & {"power-of-two", "perfect-square"})
+
+    def requests(self, machine: int) -> Requests:
+        """Return what it can ask of a machine of so many processors, whose walltime a request may have."""
+        sizes = self.sizes(machine)
+        times = self.execution_times(sizes)
+        walltimes = self.walltimes(times)
+        possible = (times > 0) & (walltimes <= LONGEST)
+        return Requests(sizes[possible], times[possible], walltimes[possible])
 
     def execution_times(self, processors: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return t(p) in whole seconds, at least 1; 0 where the model has no answer."""

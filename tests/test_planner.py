@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from strategies import TODAY, availability_lists, constraints, models
 
 from gas import Application, AvailabilityList, BadInput, Limits, plan
+from gas.planner import soonest
 from gas.times import LATEST
 from speedup_models import Amdahl, Constraint, Downey, Table
 
@@ -212,6 +213,16 @@ def verify(question):
 @given(questions(with_options=False))
 def test_the_plan_is_what_trying_every_second_and_size_finds(question):
     verify(question)
+
+
+@settings(max_examples=600, deadline=None)
+@given(questions(with_options=False))
+def test_who_plans_ten_thousand_times_gets_the_same_choice_without_the_reasons(question):
+    for one in question.lists:
+        requests = question.application.requests(one.processors)
+        assert soonest(requests, one) == plan(question.application, one).best
+        later = one.now + 50
+        assert soonest(requests, one, later) == plan(question.application, one, not_before=later).best
 
 
 @settings(max_examples=1000, deadline=None)
