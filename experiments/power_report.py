@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.backfilling_report import Origin
 from experiments.benchmarks import GROUPS
+from experiments.improvement import classes
 from experiments.losses import WORLDS
 from experiments.power_claims import PAPER_LOSES, Claim, claims, gain, interval, survivors
 from experiments.power_pictures import draw_improvements, draw_regret
@@ -164,7 +165,7 @@ def _improvement(study: Study) -> Section:
     )
     picture = Picture(
         "power-improvement",
-        draw_improvements(parts),
+        draw_improvements({name: classes(found.gas, found.static) for name, found in parts.items()}),
         "Improvement factors (Fig. 5.2 to 5.8 of the paper): how many times sooner Gas was, and left, in orange, "
         "how many times sooner static was.",
     )

@@ -18,7 +18,7 @@ from experiments.benchmarks import Form, Mix, application, choices, requests
 from gas.errors import BadInput
 from workloads import RigidJobs
 
-__all__ = ["OPPONENTS", "Opponent", "Substitute", "load_ratio", "substitutes"]
+__all__ = ["OPPONENTS", "Opponent", "Substitute", "load_ratio", "static_request", "substitutes"]
 
 Opponent = Literal["uniform", "powers", "own"]
 
@@ -87,9 +87,16 @@ def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form) -> float:
     before = int(work.sum())
     after = before
     for one in placed:
-        sizes, times, _ = requests(application(one.benchmark, one.problem_class, form), jobs.machine)
-        after += one.static * int(times[np.flatnonzero(sizes == one.static)[0]]) - int(work[one.place])
+        size, _, time = static_request(one, form, jobs.machine)
+        after += size * time - int(work[one.place])
     return after / before
+
+
+def static_request(one: Substitute, form: Form, machine: int) -> tuple[int, int, int]:
+    """Return processors, walltime and execution time of a substitute's static request."""
+    sizes, times, walltimes = requests(application(one.benchmark, one.problem_class, form), machine)
+    at = int(np.searchsorted(sizes, one.static))
+    return one.static, int(walltimes[at]), int(times[at])
 
 
 def _static_sizes(sizes: NDArray[np.int64], benchmark: str, opponent: Opponent) -> NDArray[np.int64]:
@@ -107,15 +114,22 @@ class _ByWork:
         self._order = np.argsort(work, kind="stable")
         self._work = work[self._order]
         self._free = np.ones(len(jobs), np.bool_)
+        # Of each place, the next one up or down that may be free, itself included: a bushel asks ten thousand times.
+        self._up = list(range(len(jobs) + 1))
+        self._down = list(range(len(jobs) + 1))  # one further: entry 0 is before the first place
 
     def take_nearest(self, work: int) -> int | None:
         """Take the job nearest to a processor time out, the one with less of two that are equally near."""
-        there = np.flatnonzero(self._free)
-        if there.size == 0:
+        at = int(np.searchsorted(self._work, work))
+        above, below = _found(self._up, at), _found(self._down, at) - 1
+        if below >= 0:  # of jobs with equal work the first one
+            below = _found(self._up, int(np.searchsorted(self._work, self._work[below])))
+        if below < 0 and above == len(self._work):
             return None
-        at = int(there[np.argmin(np.abs(self._work[there] - work))])
-        self._free[at] = False
-        return int(self._order[at])
+        if below < 0:
+            return self._take(above)
+        nearer = above < len(self._work) and self._work[above] - work < work - self._work[below]
+        return self._take(above if nearer else below)
 
     def take_nearest_of_sizes(self, sizes: NDArray[np.int64], times: NDArray[np.int64]) -> int | None:
         """Take the job out whose processor time is nearest to that of the benchmark on the job's own size."""
@@ -125,6 +139,17 @@ class _ByWork:
         if there.size == 0:
             return None
         needed = processors[there] * times[at[there]]
-        best = int(there[np.argmin(np.abs(self._work[there] - needed))])
-        self._free[best] = False
-        return int(self._order[best])
+        return self._take(int(there[np.argmin(np.abs(self._work[there] - needed))]))
+
+    def _take(self, at: int) -> int:
+        self._free[at] = False
+        self._up[at], self._down[at + 1] = at + 1, at
+        return int(self._order[at])
+
+
+def _found(next_ones: list[int], at: int) -> int:
+    """Return where a chain of references ends that begins at an entry, and make it shorter."""
+    while next_ones[at] != at:
+        next_ones[at] = next_ones[next_ones[at]]
+        at = next_ones[at]
+    return at

@@ -18,7 +18,7 @@ from gas.s3.blocks import Blocks, profile_in, with_rows
 from gas.s3.changes import take
 from gas.s3.holes import first_fit
 from gas.s3.placing import Q_PROCESSORS, Q_WALLTIME
-from gas.simulation.engine import ASKS, FINISHED, FULL, NOBODY, STARTED, run
+from gas.simulation.engine import ASKS, FINISHED, FULL, NOBODY, STARTED, next_instant, run
 from gas.simulation.inputs import (
     Reach,
     checked_cancellations,
@@ -55,6 +55,7 @@ from gas.simulation.state import (
     initial_state,
     with_room,
 )
+from gas.simulation.withdrawal import cancelled_at, never_entering
 from workloads import Overrun, RigidJobs, apply_overrun
 
 __all__ = ["Simulation", "simulate"]
@@ -220,10 +221,51 @@ class Simulation:
             elif why == FINISHED or left <= 0 or self.events - done < some:
                 return None
 
+    @property
+    def next_instant(self) -> int | None:
+        """When something happens next; None when all is over."""
+        instant = int(next_instant(self._state))
+        return None if instant == FOR_EVER else instant
+
+    def starts(self, places: ArrayLike) -> NDArray[np.int64]:
+        """Return the starts of jobs by their places; `NEVER_STARTED` for one that has not, so far."""
+        at = self._place[np.asarray(places, np.int64)]
+        work = self._state.work
+        found: NDArray[np.int64] = np.where(work[W_STATUS, at] <= WAITING, NEVER_STARTED, work[W_START, at])
+        return found
+
+    def cancel(self, place: int, at: int | None = None) -> None:
+        """Let its user withdraw a job that has not started: now, or at a later instant, or before it was submitted.
+
+        What follows is what follows in a simulation that was told from the start, except where others have been
+        handled at the present instant already: then it comes after them.
+
+        Raises
+        ------
+        BadInput
+            The job has started, left or a cancellation already; the instant is past, or too late (see `Simulation`).
+            Then nothing has changed.
+        """
+        job = int(checked_places([place], self.jobs)[0])
+        instant = self.now if at is None else whole(at, "at")
+        name = f"job {self.jobs.id[job]}"
+        reach = self._reach
+        if abs(instant) > abs(reach.furthest):
+            reach = reach._replace(furthest=instant, name=f"the cancellation of {name} at").checked()
+        self._state = cancelled_at(self._state, int(self._place[job]), instant, name)
+        self._reach, self._scratch = reach, None
+
     def answer(
-        self, *, processors: int | None = None, estimate: int | None = None, run_time: int | None = None
+        self,
+        *,
+        processors: int | None = None,
+        estimate: int | None = None,
+        run_time: int | None = None,
+        submits: bool = True,
     ) -> None:
         """Say what is submitted in place of the job that `run` returned; what is not said stays as in the log.
+
+        With `submits` False nothing is: it is withdrawn as it arrives.
 
         Raises
         ------
@@ -236,6 +278,8 @@ class Simulation:
         for state in (self._state, self._scratch):
             if state is not None:
                 state.work[list(_ANSWER), at] = size, limit, lasts
+        if not submits:
+            self._state, self._scratch = never_entering(self._state, at), None
         self._state.now[ANSWERED] = at + 1
         self._waits_for_answer = False
 

@@ -15,8 +15,7 @@ import pytest
 
 from experiments.logs import find_logs
 from experiments.power_claims import claims, interval
-from experiments.power_pictures import EDGES, shares
-from experiments.power_study import BASE, PERFECT, SITES, TERMS, Options, Outcomes, Study, month_runs
+from experiments.power_study import BASE, PERFECT, SITES, TERMS, Options, Study, month_runs
 from experiments.published import one_apples
 
 SMALL = ("--runs", 6, "--seeds", 2)
@@ -177,15 +176,6 @@ def test_without_a_log_there_is_nothing_to_study(gas, tmp_path):
 def outcome(gas, static, best, **more):
     other = {"promised": gas, "user": 1, "gas_size": 1, "best_size": 1, "load_ratio": 1.0, "benchmark": "EP"}
     return other | {"gas": gas, "static": static, "best": best, "still_loses": []} | more
-
-
-def test_improvement_factors_are_classed_on_both_sides():
-    labels, share = shares(Outcomes([outcome(10, 25, 10), outcome(30, 10, 10), outcome(7, 7, 7), outcome(1, 10**6, 1)]))
-    found = dict(zip(labels, share.tolist(), strict=True))
-    assert {label: value for label, value in found.items() if value} == {
-        "2–3": 0.25, "−3–5": 0.25, "equal": 0.25, "≥1000": 0.25,
-    }  # fmt: skip
-    assert len(labels) == 2 * (len(EDGES) - 1) + 1
 
 
 def test_an_interval_over_seeds_is_students():
