@@ -25,8 +25,12 @@ One moldable job, or many of them, in a log (Cirne & Berman's Gas):
 
     benchmarks     the NAS benchmarks as moldable applications, and how likely each is
     substitution   jobs of a log that give way to benchmarks
+    moldability    every job of a log made moldable, its load unchanged
     power          what becomes of one of them, for every request that it could make
     losses         why a static request was sooner
+    bushel         what becomes of many of them, and of all others
+    improvement    how many times sooner Gas is, in classes
+    statistics     means over seeds, and how sure they are
 
     power_study      which runs of it there are, and what came out
     power_claims     which of the paper's statements hold
@@ -34,11 +38,29 @@ One moldable job, or many of them, in a log (Cirne & Berman's Gas):
     power_report     its report
     power_command    ``gas experiment power``
 
+    bushel_study      which runs with many of them there are, and what came out
+    bushel_claims     which of the paper's statements hold
+    bushel_pictures   its pictures
+    bushel_beyond     the part of its report that goes beyond the paper
+    bushel_report     its report
+    bushel_command    ``gas experiment bushel``
+
     walk           the paper's walk against the exact planner
     walk_report    its report
     walk_command   ``gas experiment walk``
 
-    month_command   what both commands share
+    month_command   what these commands share
+    cost            what a study took in time and memory
+
+Several supercomputers (Cirne & Berman's section 6.2):
+
+    supercomputers            applications in front of machines that go on in step, and what they can submit
+    supercomputers_run        what becomes of them and of everybody else, followed both ways
+    supercomputers_study      which runs there are; break-even charges and equilibria
+    supercomputers_pictures   its pictures
+    supercomputers_charge     the part of its report that tells of charging for submissions
+    supercomputers_report     its report
+    supercomputers_command    ``gas experiment supercomputers``
 
     cluster           Dask workers in place of processes
     compiling         the simulator is compiled once, before worker processes start

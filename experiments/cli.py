@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.bushel_command import bushel_command
 from experiments.command_options import OutputOption, TracesOption, WorkersOption
 from experiments.power_command import power_command
+from experiments.supercomputers_command import supercomputers_command
 from experiments.walk_command import walk_command
 from gas.cli.progress import progress
 from gas.cli.tables import note, say
@@ -50,7 +52,9 @@ def _studies() -> None:
 
 
 experiment_app.command("power")(power_command)
+experiment_app.command("bushel")(bushel_command)
 experiment_app.command("walk")(walk_command)
+experiment_app.command("supercomputers")(supercomputers_command)
 
 
 @experiment_app.command("backfilling")

@@ -16,12 +16,12 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gas.errors import GasError
 from workloads.whole_file import whole_file
 
-__all__ = ["Configuration", "Ledger", "Result", "Run", "sources_version"]
+__all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "sources_version"]
 
 Configuration: TypeAlias = Mapping[str, Any]
 """What determines a run: names and JSON values."""
@@ -35,6 +35,21 @@ Run: TypeAlias = Callable[[Configuration], Result]
 Arguments that are bound to it (`functools.partial`) say where things are and what is shown, not what comes out: they
 are no part of what determines a run.
 """
+
+
+class Cost(NamedTuple):
+    """What a result took to compute.
+
+    Attributes
+    ----------
+    seconds
+        Wall-clock time.
+    peak_bytes
+        The most memory that the process had ever used up to then.
+    """
+
+    seconds: float
+    peak_bytes: int
 
 
 class Ledger:
@@ -68,11 +83,22 @@ class Ledger:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def keep(self, run: Run, configuration: Configuration, result: Result) -> None:
+    def cost(self, run: Run, configuration: Configuration) -> Cost | None:
+        """Return what a kept result took to compute, None if that is not known."""
+        try:
+            kept = json.loads(self.path(run, configuration).read_text(encoding="utf-8"))["cost"]
+            return Cost(float(kept["seconds"]), int(kept["peak_bytes"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, run: Run, configuration: Configuration, result: Result, cost: Cost | None = None) -> None:
         """Write a result, whole or not at all."""
         path = self.path(run, configuration)
         self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"configuration": configuration, "result": result}, indent=1, allow_nan=False)
+        kept: dict[str, Any] = {"configuration": configuration, "result": result}
+        if cost is not None:
+            kept["cost"] = cost._asdict()  # beside the result: what depends on the machine is no part of it
+        text = json.dumps(kept, indent=1, allow_nan=False)
         with whole_file(path) as file:
             file.write(text.encode() + b"\n")
 
@@ -119,9 +145,10 @@ class Ledger:
             else:
                 done(same, found)
         wanted = [(i, configurations[same[0]]) for i, same in enumerate(missing)]
-        for i, result in _computed(run, wanted, workers) if executor is None else _computed_by(executor, run, wanted):
+        computed = _computed(run, wanted, workers) if executor is None else _computed_by(executor, run, wanted)
+        for i, (result, cost) in computed:
             same = missing[i]
-            self.keep(run, configurations[same[0]], result)
+            self.keep(run, configurations[same[0]], result, cost)
             done(same, json.loads(json.dumps(result)))  # as it will be read back, every later time
         return [results[i] for i in range(len(configurations))]
 
@@ -167,15 +194,30 @@ def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) -> Iterator[tuple[int, Result]]:
+Measured: TypeAlias = tuple[Result, Cost]
+
+
+def _measured(run: Run, configuration: Configuration) -> Measured:
+    import resource
+    import sys
+    import time
+
+    began = time.perf_counter()
+    result = run(configuration)
+    took = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return result, Cost(round(took, 4), peak if sys.platform == "darwin" else 1024 * peak)
+
+
+def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) -> Iterator[tuple[int, Measured]]:
     """Yield results as they come, with their numbers."""
     if workers == 1 or len(missing) < 2:
         for i, configuration in missing:
-            yield i, run(configuration)
+            yield i, _measured(run, configuration)
         return
     with _pool(min(workers, len(missing))) as pool:
         with _interrupts_blocked():
-            futures: dict[Future[Result], int] = {pool.submit(run, dict(c)): i for i, c in missing}
+            futures: dict[Future[Measured], int] = {pool.submit(_measured, run, dict(c)): i for i, c in missing}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -188,8 +230,8 @@ def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) 
 
 def _computed_by(
     executor: Executor, run: Run, missing: list[tuple[int, Configuration]]
-) -> Iterator[tuple[int, Result]]:
-    futures = {executor.submit(run, dict(configuration)): i for i, configuration in missing}
+) -> Iterator[tuple[int, Measured]]:
+    futures = {executor.submit(_measured, run, dict(configuration)): i for i, configuration in missing}
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()

@@ -16,11 +16,11 @@ from gas.errors import BadInput
 
 if TYPE_CHECKING:
     from experiments.backfilling_report import Origin
-    from experiments.ledger import Configuration, Result
+    from experiments.ledger import Configuration, Ledger, Result
     from experiments.logs import Found
     from experiments.power_study import Options, Study, Terms
 
-__all__ = ["computed", "logs_at_hand", "origin_of", "part_of", "study_of"]
+__all__ = ["computed", "logs_at_hand", "origin_of", "part_of", "study_of", "write_cost"]
 
 SOURCES = (
     "workloads",
@@ -108,9 +108,8 @@ def computed(
     """
     from experiments.cluster import dask_executor
     from experiments.compiling import compile_simulator
-    from experiments.ledger import Ledger, sources_version
 
-    ledger = Ledger(output / "runs", sources_version((*SOURCES, *sources), LIBRARIES))
+    ledger = _ledger(output, sources)
     run = partial(of_configuration, files={log.sha256: str(log.path) for log in logs})
     wanted = configurations if part is None else configurations[part[0] - 1 :: part[1]]
     if dask is None and any(ledger.find(run, one) is None for one in wanted):
@@ -128,6 +127,43 @@ def computed(
     return results if part is None else None
 
 
+def write_cost(
+    study: str,
+    of_configuration: Callable[..., Result],
+    done: Sequence[tuple[str, Configuration, Result]],
+    *,
+    sources: Sequence[str],
+    output: Path,
+) -> list[Path]:
+    """Write what a study cost beside its report, and return the files.
+
+    Parameters
+    ----------
+    study
+        Its name on the command line.
+    done
+        What was computed: a log, a configuration and its result, which counts its "jobs", and the "moldable" ones or
+        their "outcomes".
+    """
+    from experiments.cost import Entry, cost_report
+    from experiments.report import write
+
+    ledger = _ledger(output, sources)
+    entries = []
+    for log, configuration, result in done:
+        cost = ledger.cost(of_configuration, configuration)
+        if cost is not None:
+            moldable = result["moldable"] if "moldable" in result else len(result["outcomes"])
+            entries.append(Entry(log, result["jobs"], moldable, cost.seconds, cost.peak_bytes))
+    return write(cost_report(study, entries), output, "cost")
+
+
+def _ledger(output: Path, sources: Sequence[str]) -> Ledger:
+    from experiments.ledger import Ledger, sources_version
+
+    return Ledger(output / "runs", sources_version((*SOURCES, *sources), LIBRARIES))
+
+
 def study_of(
     of_month: Callable[..., Result],
     terms: Sequence[Terms],
@@ -141,17 +177,22 @@ def study_of(
     dask: str | None = None,
 ) -> Study | None:
     """Return a study of months, with what is not kept yet computed; None if only a part was. See `computed`."""
-    from experiments.power_study import SITES, Study, month_runs
+    from experiments.power_study import SITES, Study, cost_runs, month_runs
 
     logs, absent = logs_at_hand(traces, {site.trace for site in SITES})
     of_months, too_small = month_runs(options, logs, terms)
     if not of_months:
         raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs")
     configurations = [one.configuration for one in of_months]
+    more = cost_runs(of_months)
+    configurations += [one.configuration for one in more]
     results = computed(
         of_month, configurations, logs, sources=sources, output=output, workers=workers, part=part, dask=dask
     )
-    return None if results is None else Study(options, of_months, results, absent, too_small)
+    if results is None:
+        return None
+    count = len(of_months)
+    return Study(options, of_months, results[:count], absent, too_small, list(zip(more, results[count:], strict=True)))
 
 
 def origin_of(command: str, sources: Sequence[str]) -> Origin:

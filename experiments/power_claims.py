@@ -9,32 +9,12 @@ from numpy.typing import NDArray
 
 from experiments.benchmarks import GROUPS
 from experiments.power_study import BASE, PERFECT, Outcomes, Study, Terms
+from experiments.statistics import interval
 
-__all__ = ["PAPER_LOSES", "Claim", "Interval", "claims", "gain", "interval", "survivors"]
+__all__ = ["PAPER_LOSES", "Claim", "claims", "gain", "survivors"]
 
 PAPER_LOSES = 4.6
 """Per cent of its runs in which "Gas does worse than static"."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean over seeds and half of its 90% interval; None with a single seed."""
-
-    mean: float
-    half_width: float | None
-
-    def __str__(self) -> str:
-        return f"{self.mean:,.0f}" + ("" if self.half_width is None else f" ± {self.half_width:,.0f}")
-
-
-def interval(values: list[float]) -> Interval:
-    """Return the mean of one value a seed, with its interval after Student."""
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return Interval(mean, None)
-    from scipy.stats import t
-
-    return Interval(mean, float(t.ppf(0.95, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))))
 
 
 def gain(outcomes: Outcomes) -> float:
@@ -90,8 +70,7 @@ def _loses(study: Study) -> Claim:
     if not shares:
         return Claim(text, None, "")
     found = interval(shares)
-    width = "" if found.half_width is None else f" ± {found.half_width:.1f}"
-    return Claim(text, None, f"{found.mean:.1f}{width}%")  # a figure to look at: nothing says how near is near
+    return Claim(text, None, f"{found.text(1)}%")  # a figure to look at: nothing says how near is near
 
 
 def _perfect(study: Study) -> Claim:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
-from experiments.month_command import origin_of, part_of, study_of
+from experiments.month_command import origin_of, part_of, study_of, write_cost
 from gas.cli.tables import note, say
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def power_command(
 
 
 def _report(study: Study, output: Path, command: str) -> None:
+    from experiments.power import power_run
     from experiments.power_claims import claims
     from experiments.power_report import banner, power_report
     from experiments.records import table_files
@@ -78,6 +79,7 @@ def _report(study: Study, output: Path, command: str) -> None:
         for outcome in result["outcomes"]
     ]
     written += write_files(output, table_files("outcomes", rows))
+    written += write_cost("power", power_run, study.done, sources=SOURCES, output=output)
     if words := banner(study):
         say(words)
     for claim in claims(study):

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from experiments.backfilling_report import Origin
 from experiments.benchmarks import GROUPS
 from experiments.improvement import classes
+from experiments.logs import Found
 from experiments.losses import WORLDS
-from experiments.power_claims import PAPER_LOSES, Claim, claims, gain, interval, survivors
+from experiments.power_claims import PAPER_LOSES, Claim, claims, gain, survivors
 from experiments.power_pictures import draw_improvements, draw_regret
-from experiments.power_study import BASE, FULL_RUNS, FULL_SEEDS, SITES, Outcomes, Study
+from experiments.power_study import BASE, FULL_RUNS, FULL_SEEDS, SITES, Outcomes, Site, Study
 from experiments.published import Turnaround, one_apples
 from experiments.report import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
+from experiments.statistics import interval
 
-__all__ = ["banner", "origin_section", "power_report"]
+__all__ = ["banner", "origin_section", "power_report", "summary_section"]
 
 _PAPER = (
     "W. Cirne and F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, "
@@ -58,7 +60,7 @@ def banner(study: Study) -> str:
 def power_report(study: Study, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
-        _summary(study),
+        summary_section(claims(study)),
         Section("What cannot match", (Bullets(_MATCH),)),
         _turnaround(study),
         _improvement(study),
@@ -67,7 +69,7 @@ def power_report(study: Study, origin: Origin) -> Report:
         _users(study),
         _other_terms(study),
         _months(study),
-        origin_section(study, origin),
+        origin_section(study.logs, origin),
     ]
     return Report("One moldable job: what Gas does for its user", _lead(study), tuple(sections), banner(study))
 
@@ -88,10 +90,11 @@ def _verdict(claim: Claim) -> Cell:
     return Cell("reported", "quiet") if claim.holds is None else yes() if claim.holds else no()
 
 
-def _summary(study: Study) -> Section:
-    rows = tuple((_verdict(claim), claim.text, claim.here) for claim in claims(study))
+def summary_section(found: Sequence[Claim], title: str = "Does it hold?") -> Section:
+    """Return what a paper says, and whether it holds here."""
+    rows = tuple((_verdict(claim), claim.text, claim.here) for claim in found)
     columns = (Column("holds", left=True), Column("the paper says", left=True), Column("here", left=True))
-    return Section("Does it hold?", (Table(columns, rows),))
+    return Section(title, (Table(columns, rows),))
 
 
 def _part(study: Study, table: Turnaround, seed: int | None = None) -> Outcomes:
@@ -344,16 +347,14 @@ def _months(study: Study) -> Section:
     return Section("Months", (Table(columns, tuple(rows)),))
 
 
-def origin_section(study: Study, origin: Origin) -> Section:
+def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Section:
     """Return how to make a report again."""
     facts = (
         f"Gas {origin.gas}, sources `{origin.sources}`; {', '.join(origin.libraries)}.",
         f"`{origin.command}`, TRACES being a folder with the logs below. Neither the number of worker processes nor an "
         "interruption changes anything.",
-        *(
-            f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors."
-            for site, log in study.logs
-        ),
+        "What it cost in time and memory, and how that grows: `cost.html` beside this, as it depends on the machine.",
+        *(f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors." for site, log in logs),
     )
     blocks: tuple[Block, ...] = (Bullets(facts),)
     return Section("To make this report again", blocks)

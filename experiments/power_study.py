@@ -8,7 +8,7 @@ report says which conclusions survive.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,7 @@ __all__ = [
     "Site",
     "Study",
     "Terms",
+    "cost_runs",
     "month_runs",
 ]
 
@@ -164,6 +165,14 @@ def month_runs(
     return found, left_out
 
 
+def cost_runs(runs: Sequence[MonthRun]) -> list[MonthRun]:
+    """Return a run of each log again with half and a quarter as many jobs that give way, to see how the cost grows."""
+    first: dict[str, MonthRun] = {}
+    for run in runs:
+        first.setdefault(run.log.name, run)
+    return [replace(run, runs=max(run.runs // part, 1)) for run in first.values() for part in (2, 4)]
+
+
 class Outcomes:
     """Columns of the outcomes of several runs (see `experiments.power.Outcome`).
 
@@ -210,6 +219,14 @@ class Study:
     missing: Sequence[str] = ()
     """Logs that are not at hand."""
     left_out: Sequence[str] = ()
+    for_cost: Sequence[tuple[MonthRun, Result]] = ()
+    """What was run for nothing else but to see how the cost grows (`cost_runs`)."""
+
+    @property
+    def done(self) -> list[tuple[str, Configuration, Result]]:
+        """Everything that was computed: a log, a configuration and its result."""
+        every = [*zip(self.runs, self.results, strict=True), *self.for_cost]
+        return [(run.log.name, run.configuration, result) for run, result in every]
 
     @cached_property
     def logs(self) -> list[tuple[Site, Found]]:

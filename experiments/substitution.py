@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.benchmarks import Form, Mix, application, choices, requests
+from gas.application import Requests
 from gas.errors import BadInput
 from workloads import RigidJobs
 
-__all__ = ["OPPONENTS", "Opponent", "Substitute", "load_ratio", "static_request", "substitutes"]
+__all__ = ["OPPONENTS", "Opponent", "Substitute", "TooFewJobs", "load_ratio", "static_request", "substitutes"]
 
 Opponent = Literal["uniform", "powers", "own"]
 
@@ -27,6 +28,10 @@ OPPONENTS: tuple[Opponent, ...] = get_args(Opponent)
 among powers of two where it accepts any size; or the size of the job that gives way, so that only a job of a size that
 it accepts can (the authors' later code). How much Gas wins depends on it.
 """
+
+
+class TooFewJobs(BadInput):
+    """Fewer jobs of a log can give way than are to."""
 
 
 @dataclass(frozen=True)
@@ -56,27 +61,29 @@ def substitutes(
 
     Raises
     ------
-    BadInput
+    TooFewJobs
         There are fewer jobs that can give way.
     """
     if opponent not in OPPONENTS:
         raise BadInput(f'opponent "{opponent}" is not known; known: {", ".join(OPPONENTS)}')
     of_mix = choices(mix, form, jobs.machine)
     shares = np.array([share for _, _, share in of_mix])
-    sizes_of = {(b, c): requests(application(b, c, form), jobs.machine)[:2] for b, c, _ in of_mix}
+    requests_of = {(b, c): application(b, c, form).requests(jobs.machine) for b, c, _ in of_mix}
     free = _ByWork(jobs)
     found: list[Substitute] = []
     for _ in range(count):
         benchmark, problem_class, _ = of_mix[int(generator.choice(len(of_mix), p=shares))]
-        sizes, times = sizes_of[benchmark, problem_class]
+        asked = requests_of[benchmark, problem_class]
         if opponent == "own":
-            place = free.take_nearest_of_sizes(sizes, times)
+            place = free.take_nearest_of_sizes(asked)
             static = -1 if place is None else int(jobs.processors[place])
         else:
-            static = int(generator.choice(_static_sizes(sizes, benchmark, opponent)))
-            place = free.take_nearest(static * int(times[np.flatnonzero(sizes == static)[0]]))
+            static = int(generator.choice(_static_sizes(asked.sizes, benchmark, opponent)))
+            place = free.take_nearest(static * int(asked.times[np.searchsorted(asked.sizes, static)]))
         if place is None:
-            raise BadInput(f"{count} substitutes: the log has only {len(found)} jobs that can give way; ask for fewer")
+            raise TooFewJobs(
+                f"{count} substitutes: the log has only {len(found)} jobs that can give way; ask for fewer"
+            )
         found.append(Substitute(place, benchmark, problem_class, static))
     return found
 
@@ -114,6 +121,8 @@ class _ByWork:
         self._order = np.argsort(work, kind="stable")
         self._work = work[self._order]
         self._free = np.ones(len(jobs), np.bool_)
+        # Of benchmarks, jobs of sizes that they accept, the nearest last: how near a job is never changes.
+        self._nearest: dict[int, list[int]] = {}
         # Of each place, the next one up or down that may be free, itself included: a bushel asks ten thousand times.
         self._up = list(range(len(jobs) + 1))
         self._down = list(range(len(jobs) + 1))  # one further: entry 0 is before the first place
@@ -131,15 +140,18 @@ class _ByWork:
         nearer = above < len(self._work) and self._work[above] - work < work - self._work[below]
         return self._take(above if nearer else below)
 
-    def take_nearest_of_sizes(self, sizes: NDArray[np.int64], times: NDArray[np.int64]) -> int | None:
+    def take_nearest_of_sizes(self, asked: Requests) -> int | None:
         """Take the job out whose processor time is nearest to that of the benchmark on the job's own size."""
-        processors = self.jobs.processors[self._order]
-        at = np.searchsorted(sizes, processors).clip(max=len(sizes) - 1)
-        there = np.flatnonzero(self._free & (sizes[at] == processors))
-        if there.size == 0:
-            return None
-        needed = processors[there] * times[at[there]]
-        return self._take(int(there[np.argmin(np.abs(self._work[there] - needed))]))
+        nearest = self._nearest.get(id(asked))
+        if nearest is None:
+            processors = self.jobs.processors[self._order]
+            at = np.searchsorted(asked.sizes, processors).clip(max=len(asked.sizes) - 1)
+            there = np.flatnonzero(asked.sizes[at] == processors)
+            away = np.abs(self._work[there] - processors[there] * asked.times[at[there]])
+            nearest = self._nearest[id(asked)] = there[np.argsort(away, kind="stable")].tolist()[::-1]
+        while nearest and not self._free[nearest[-1]]:
+            nearest.pop()
+        return self._take(nearest.pop()) if nearest else None
 
     def _take(self, at: int) -> int:
         self._free[at] = False

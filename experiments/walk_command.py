@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
-from experiments.month_command import origin_of, part_of, study_of
+from experiments.month_command import origin_of, part_of, study_of, write_cost
 from gas.cli.tables import note, say
 
 __all__ = ["walk_command"]
@@ -60,6 +60,7 @@ def walk_command(
         for outcome in result["outcomes"]
     ]
     written += write_files(output, table_files("outcomes", rows))
+    written += write_cost("walk", walk_run, study.done, sources=SOURCES, output=output)
     say(report.lead)
     for path in written:
         note(f"gas: {path} written")

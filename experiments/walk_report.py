@@ -40,7 +40,7 @@ def walk_report(study: Study, origin: Origin) -> Report:
         Section("What is compared", (Text(_ABOUT),)),
         Section("Promised", (Text(_PROMISED), _table(study, "promised"))),
         Section("Real", (Text(_REAL), _table(study, "real"))),
-        origin_section(study, origin),
+        origin_section(study.logs, origin),
     )
     return Report("The paper's walk against the exact planner", lead, sections)
 

@@ -283,9 +283,7 @@ def _plan_one(
     return candidates, rejected
 
 
-def _anchors(
-    availability: AvailabilityList, requests: Requests, first: int, algorithm: Algorithm
-) -> NDArray[np.int64]:
+def _anchors(availability: AvailabilityList, requests: Requests, first: int, algorithm: Algorithm) -> NDArray[np.int64]:
     """Return the earliest start of each request, NEVER where there is none."""
     sizes, walltimes = requests.sizes, requests.walltimes
     anchors = np.empty(len(sizes), np.int64)

@@ -6,8 +6,8 @@
                                   backfilling by month; the columns `seq` and `inferred_year` are not the paper's
     mualem-feitelson-table4.csv   the same paper, Table 4: users' estimates as they are, and doubled
     cirne-berman-table5-N.csv     W. Cirne and F. Berman, "Application Scheduling over Supercomputers: A Proposal",
-                                  technical report, UC San Diego, 1999, Tables 5.1 to 5.7: turn-around times of Gas and
-                                  of static requests
+                                  technical report, UC San Diego, 1999, Tables 5.1 to 5.17: turn-around times of Gas and
+                                  of static requests, with one Gas in the system and with many
 
 Seconds, and percentages as printed. A bounded slowdown (`bsld`) is the paper's own, not clamped to 1.
 """
@@ -21,7 +21,7 @@ from importlib.resources import files
 from typing import Literal, get_args
 
 __all__ = ["MEASURES", "POLICIES", "TRACES", "Difference", "Measure", "Month", "Overall", "Turnaround", "overall"]
-__all__ += ["one_apples", "table1"]
+__all__ += ["Share", "bushel", "bushel_details", "load_ratios", "one_apples", "table1"]
 
 Measure = Literal["response", "slowdown"]
 """Mean response time in seconds, and mean unclamped bounded slowdown."""
@@ -138,6 +138,57 @@ def one_apples() -> tuple[Turnaround, ...]:
         rows = _rows(f"cirne-berman-table5-{number}.csv")
         gas, static = ({row["statistic"]: float(row[f"{who}_s"]) for row in rows} for who in ("gas", "static"))
         found.append(Turnaround(f"5.{number}", what, gas, static))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What the paper prints for a share of the jobs replaced by benchmarks; mean turn-around times in seconds."""
+
+    table: str
+    trace: str
+    mix: Literal["thirds", "unrestricted", "restricted"]
+    """As in `experiments.benchmarks.MIXES`."""
+    percent: int
+    gas: float
+    static: float
+    load_ratio: float | None
+    """None in Tables 5.9 to 5.11, whose ratios Table 5.8 has."""
+
+
+@cache
+def bushel() -> tuple[Share, ...]:
+    """Return Tables 5.9 to 5.11 and 5.15 to 5.17 of the Gas paper: 30 and 60 scenarios."""
+    found = []
+    mixes: tuple[tuple[Literal["unrestricted", "restricted"], str], ...]
+    mixes = (("unrestricted", "unres"), ("restricted", "res"))
+    for number, trace in enumerate(("SDSC", "CTC", "KTH")):
+        for row in _rows(f"cirne-berman-table5-{9 + number}.csv"):
+            means = float(row["gas_mean_s"]), float(row["static_mean_s"])
+            found.append(Share(f"5.{9 + number}", trace, "thirds", int(row["replacement"]), *means, None))
+    for number, trace in enumerate(("SDSC", "CTC", "KTH")):
+        for mix, prefix in mixes:
+            for row in _rows(f"cirne-berman-table5-{15 + number}.csv"):
+                figures = [float(row[f"{prefix}_{what}"]) for what in ("gas_s", "static_s", "load_ratio")]
+                found.append(Share(f"5.{15 + number}", trace, mix, int(row["replacement"]), *figures))
+    return tuple(found)
+
+
+@cache
+def load_ratios() -> dict[tuple[str, int], float]:
+    """Return Table 5.8 of the Gas paper: requested processor time with so many per cent replaced over that before."""
+    rows = _rows("cirne-berman-table5-8.csv")
+    return {(t, int(row["replacement"])): float(row[t.lower()]) for t in ("SDSC", "CTC", "KTH") for row in rows}
+
+
+@cache
+def bushel_details() -> tuple[tuple[Turnaround, int], ...]:
+    """Return Tables 5.12 to 5.14 of the Gas paper, each with the per cent of the jobs that are replaced."""
+    found = []
+    for number, (trace, percent) in enumerate((("SDSC", 20), ("CTC", 20), ("KTH", 50)), 12):
+        rows = _rows(f"cirne-berman-table5-{number}.csv")
+        gas, static = ({row["statistic"]: float(row[f"{who}_s"]) for row in rows} for who in ("gas", "static"))
+        found.append((Turnaround(f"5.{number}", trace, gas, static), percent))
     return tuple(found)
 
 

@@ -18,6 +18,7 @@ The main path is `simulate.simulate`, with `engine.run` under it. Its modules, f
     queueing    `fcfs` and `easy`
     engine      the event loop, in both orders
     withdrawal  who is withdrawn, decided on the way
+    branching   what each of several answers would lead to for a job that arrives
     simulate    a log simulated whole, or up to an instant or an arrival, to ask, branch and go on
     timeline    a schedule as step functions: free processors, queue, queued work
     metrics     mean wait, response, slowdown, utilization … of a schedule

@@ -119,6 +119,11 @@ class Reach(NamedTuple):
     name: str
     walltimes: int
 
+    @property
+    def left(self) -> int:
+        """How much longer all walltimes together must stay than this, to be within the limit."""
+        return LIMIT - abs(self.furthest) - self.walltimes
+
     def checked(self) -> Reach:
         """Return it, if everything stays within the limit, else raise `BadInput`."""
         if self.walltimes >= LIMIT:

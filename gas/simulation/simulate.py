@@ -18,7 +18,8 @@ from gas.s3.blocks import Blocks, profile_in, with_rows
 from gas.s3.changes import take
 from gas.s3.holes import first_fit
 from gas.s3.placing import Q_PROCESSORS, Q_WALLTIME
-from gas.simulation.engine import ASKS, FINISHED, FULL, NOBODY, STARTED, next_instant, run
+from gas.simulation.branching import Scratch, plain_answers
+from gas.simulation.engine import ASKS, FINISHED, FULL, NOBODY, next_instant, run
 from gas.simulation.inputs import (
     Reach,
     checked_cancellations,
@@ -40,7 +41,6 @@ from gas.simulation.state import (
     NOW,
     POLICY,
     W_ASKED,
-    W_CANCEL,
     W_END,
     W_ESTIMATE,
     W_PROCESSORS,
@@ -50,7 +50,6 @@ from gas.simulation.state import (
     W_STATUS,
     WAITING,
     State,
-    copy_into,
     copy_state,
     initial_state,
     with_room,
@@ -159,7 +158,7 @@ class Simulation:
         self._job_at[self._place] = np.arange(len(self._place))
         self._state.work[W_ASKED, self._place[places]] = 1
         self._waits_for_answer = False
-        self._scratch: State | None = None
+        self._scratch: Scratch | None = None
         self._run(self._state, 0, 0, NOBODY)  # compiled, or loaded, before anything is timed
 
     @property
@@ -275,9 +274,7 @@ class Simulation:
         """
         size, limit, lasts, self._reach = self._checked_answer(processors, estimate, run_time)
         at = int(self._state.now[NEXT])
-        for state in (self._state, self._scratch):
-            if state is not None:
-                state.work[list(_ANSWER), at] = size, limit, lasts
+        self._state.work[list(_ANSWER), at] = size, limit, lasts
         if not submits:
             self._state, self._scratch = never_entering(self._state, at), None
         self._state.now[ANSWERED] = at + 1
@@ -299,28 +296,21 @@ class Simulation:
         BadInput
             As `answer`.
         """
-        at = int(self._state.now[NEXT])
-        asked = list(zip(*(np.atleast_1d(given) for given in (processors, estimates, run_times)), strict=True))
-        found = np.empty((len(asked), 2), np.int64)
-        for i, given in enumerate(asked):
-            *answer, _ = self._checked_answer(*given)
-            if self._scratch is None or not copy_into(self._state, self._scratch):
-                self._scratch = with_room(copy_state(self._state))
-            scratch = self._scratch
-            scratch.work[list(_ANSWER), at] = answer
-            scratch.now[ANSWERED] = at + 1
-            while (why := self._run(scratch, FOR_EVER, FOR_EVER, at)) != STARTED:
-                if why == FULL:
-                    scratch = self._scratch = with_room(scratch)
-                elif why == ASKS:  # about another job, which stays as it is
-                    scratch.now[ANSWERED] = scratch.now[NEXT] + 1
-                else:
-                    break
-            start = scratch.work[W_START, at]
-            ran = start != NEVER_STARTED
-            found[i] = start, min(start + answer[2], scratch.work[W_CANCEL, at]) if ran else scratch.work[W_END, at]
-            scratch.work[list(_ANSWER), at] = self._state.work[list(_ANSWER), at]
-        return found
+        answers = self._checked_answers(processors, estimates, run_times)
+        if self._scratch is None:
+            self._scratch = Scratch(self._state, machine_code=self._run is not run)
+        return self._scratch.outcomes(self._state, answers)
+
+    def _checked_answers(self, *given: ArrayLike) -> NDArray[np.int64]:
+        """Return answers as they take part, in columns; all at once, or one by one where that says what is wrong."""
+        rows = [np.atleast_1d(each) for each in given]
+        if self._waits_for_answer:
+            known = int(self._state.work[W_ESTIMATE, int(self._state.now[NEXT])])
+            answers = plain_answers(rows, self.jobs.machine, self._reach.left + known, self.overrun)
+            if answers is not None:
+                return answers
+        checked = [self._checked_answer(*one)[:3] for one in zip(*rows, strict=True)]
+        return np.array(checked, np.int64).reshape(-1, 3).T.copy()
 
     def _checked_answer(
         self, processors: int | None, estimate: int | None, run_time: int | None

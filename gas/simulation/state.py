@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import inlined_kernel
-from gas.s3.blocks import EACH, ROWS, USED, Blocks, empty_blocks, room_for, with_rows
-from gas.s3.blocks import ORDER as ORDER_OF_BLOCKS
+from gas.s3.blocks import Blocks, empty_blocks, room_for, with_rows
 from gas.s3.placing import Queue, empty_queue, with_queue_room
 from gas.simulation.heap import CREATED, JOB, TIME, empty_heap
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation
 from workloads import RigidJobs
 
-__all__ = ["State", "copy_into", "copy_state", "initial_state", "is_roomy", "with_room"]
+__all__ = ["State", "copy_state", "initial_state", "is_roomy", "with_room"]
 
 FCFS, EASY, CONSERVATIVE, S3, S3_1999, REPLAN, STATIC = range(7)
 """Policies, as numbers in the order of `POLICIES`."""
@@ -141,32 +140,6 @@ def copy_state(state: State) -> State:
         Queue(*(array.copy() for array in state.queue)),
         *(array.copy() for array in state[4:]),
     )
-
-
-def copy_into(state: State, other: State) -> bool:
-    """Make another state of the same jobs equal to this one, but for what is known of them; False if it is too small.
-
-    What one copy costs, branching costs for each branch: so only what is in use is copied, and nothing allocated.
-    """
-    now, plan = state.now, state.plan
-    rows, used = plan.numbers[ROWS], state.queue.used[0]
-    if (
-        len(other.plan.table) < len(plan.table)
-        or other.queue.jobs.shape[1] < state.queue.jobs.shape[1]
-        or any(there.shape[1] < here.shape[1] for here, there in zip(state[4:7], other[4:7], strict=True))
-    ):
-        return False
-    other.work[W_START:] = state.work[W_START:]
-    other.plan.frames[:rows] = plan.frames[:rows]
-    other.plan.table[:rows] = plan.table[:rows]
-    words = ORDER_OF_BLOCKS + EACH * plan.numbers[USED]
-    other.plan.numbers[:words] = plan.numbers[:words]
-    other.queue.jobs[:, :used] = state.queue.jobs[:, :used]
-    other.queue.used[0] = used
-    for here, there, count in zip(state[4:7], other[4:7], now[[ENDS, STARTS, HELD]], strict=True):
-        there[:, :count] = here[:, :count]
-    other.now[:] = now
-    return True
 
 
 @inlined_kernel

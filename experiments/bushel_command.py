@@ -1,0 +1,98 @@
+"""The command ``gas experiment bushel``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
+from experiments.month_command import computed, logs_at_hand, origin_of, part_of, write_cost
+from gas.cli.tables import note, say
+
+if TYPE_CHECKING:
+    from experiments.bushel_study import Bushels
+
+__all__ = ["bushel_command"]
+
+SOURCES = ("experiments.bushel", "experiments.moldability", "experiments.improvement")
+
+
+def bushel_command(
+    traces: TracesOption = None,
+    output: OutputOption = Path("bushel"),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The first one.")] = 0,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many, on the paper's terms.")] = 3,
+    others: Annotated[
+        bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")
+    ] = True,
+    workers: WorkersOption = None,
+    shard: ShardOption = None,
+    dask: DaskOption = None,
+) -> None:
+    """Compare Gas with static requests when many jobs are moldable.
+
+    Replaces 5 to 50% of the jobs of real logs by NAS benchmarks and reproduces Tables 5.8 to 5.17 of Cirne and Berman
+    (1999), every figure beside the published one, with what becomes of all other jobs; and makes up to all jobs
+    moldable by drawn speed-ups, which leaves the load as it was. May be interrupted: what was computed is kept, and the
+    next call goes on.
+
+    With three logs and two processors it takes 10 to 15 minutes, with --no-other-terms --seeds 1 three to five.
+    """
+    from experiments.bushel import bushel_run
+    from experiments.bushel_study import Bushels, Options, bushel_runs
+    from experiments.power_study import SITES
+
+    part = part_of(shard)
+    options = Options(seed, seeds, others)
+    logs, absent = logs_at_hand(traces, {site.trace for site in SITES})
+    runs = bushel_runs(options, logs)
+    configurations = [run.configuration for run in runs]
+    results = computed(
+        bushel_run, configurations, logs, sources=SOURCES, output=output, workers=workers, part=part, dask=dask
+    )
+    if results is not None:
+        command = f"gas experiment bushel --traces TRACES --seed {seed} --seeds {seeds}"
+        _report(Bushels(options, runs, results, absent), output, command + ("" if others else " --no-other-terms"))
+
+
+def _report(study: Bushels, output: Path, command: str) -> None:
+    from experiments.bushel import bushel_run
+    from experiments.bushel_claims import beyond, claims
+    from experiments.bushel_report import banner, bushel_report
+    from experiments.bushel_study import OPPONENTS
+    from experiments.records import table_files
+    from experiments.report import write, write_files
+
+    written = write(bushel_report(study, origin_of(command, SOURCES)), output, "bushel")
+    rows = [
+        {"log": run.site.trace, "moldable_by": run.kind.name, "percent": run.percent, "seed": run.seed} | _flat(result)
+        for run, result in zip(study.runs, study.results, strict=True)
+    ]
+    written += write_files(output, table_files("results", rows))
+    done = [(run.log.name, run.configuration, result) for run, result in zip(study.runs, study.results, strict=True)]
+    written += write_cost("bushel", bushel_run, done, sources=SOURCES, output=output)
+    if words := banner(study):
+        say(words)
+    for title, found in (
+        *((f"static requests: {words}", claims(study, opponent)) for opponent, words in OPPONENTS.items()),
+        ("beyond the paper", beyond(study)),
+    ):
+        say(f"{title}:")
+        for claim in found:
+            verdict = "reported" if claim.holds is None else "yes" if claim.holds else "no"
+            say(f"{verdict:>10}  {claim.text}: {claim.here}")
+    for path in written:
+        note(f"gas: {path} written")
+
+
+def _flat(result: dict[str, object]) -> dict[str, object]:
+    """Return a result with one name for each figure; classes of improvement factors are in the report."""
+    flat: dict[str, object] = {}
+    for name, value in result.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}_{inner.replace(' ', '_')}": figure for inner, figure in value.items()}
+        elif not isinstance(value, list):
+            flat[name] = value
+    return flat

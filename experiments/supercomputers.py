@@ -1,0 +1,372 @@
+"""Applications in front of several supercomputers, each with its own jobs (the Gas paper, sections 6.1 and 6.2 ii).
+
+Every machine runs a simulation of its own. They go on in step: always the one at which something happens next, in the
+order of the machines where that is the same second. Where an application arrives all of them stand still, so that it
+can read every availability list of that moment and submit to one machine or to several. Of several submissions the
+first to start wins, and the others are withdrawn at that instant, before the other machines handle it.
+
+Where two applications arrive in a second in which a third starts, the second of them may read a list in which the
+losing submission of the third still stands: it is withdrawn after the arrivals of that second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.application import Requests
+from gas.availability import AvailabilityList
+from gas.planner import soonest
+from gas.simulation.schedule import NEVER_STARTED, Policy
+from gas.simulation.simulate import Simulation
+from workloads import RigidJobs
+
+__all__ = [
+    "STRATEGIES",
+    "Arriving",
+    "Decide",
+    "Machines",
+    "Strategy",
+    "Submission",
+    "World",
+    "follow",
+    "submissions",
+    "world_of",
+]
+
+Strategy = Literal["home-static", "home", "choose-static", "everywhere-static", "choose", "everywhere", "hedge"]
+"""What an application does when it arrives.
+
+=================  ====================================================================================================
+home-static        its static request, on the machine where the job that gave way was
+home               Gas's request there
+choose-static      its static request, on the machine that promises the earliest end
+everywhere-static  its static request on every machine
+choose             Gas's request, planned with all lists: one submission, to the machine where it ends first
+everywhere         on every machine Gas's request for that machine
+hedge              what `choose` submits and, if that has to wait, on every other machine Gas's request among those that
+                   take no longer: whichever starts first also ends no later than the chosen one could have
+=================  ====================================================================================================
+
+Everywhere: if some would start at once, only the one of these that ends first is submitted; else it waits in all
+queues.
+"""
+
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+
+class Submission(NamedTuple):
+    """A request to a machine, and the start that it was promised."""
+
+    machine: int
+    processors: int
+    walltime: int
+    time: int
+    start: int
+
+    @property
+    def end(self) -> int:
+        """When it ends if it starts as promised."""
+        return self.start + self.time
+
+
+@dataclass(frozen=True, eq=False)
+class Arriving:
+    """An application.
+
+    Attributes
+    ----------
+    submit
+        When it arrives.
+    home, place
+        The machine where the job was that it takes the place of, and where that job stood among the machine's jobs.
+    name
+        What it is.
+    static
+        Processors of its static request.
+    requests
+        What it can ask for on each machine; nothing where it cannot run.
+    """
+
+    submit: int
+    home: int
+    place: int
+    name: str
+    static: int
+    requests: tuple[Requests, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Machines with their jobs, and the applications in front of them.
+
+    Attributes
+    ----------
+    lists
+        The jobs of each machine. Every application stands in each of them, in the same order, as a job to be asked
+        about.
+    places
+        Where: a row for each machine, a column for each application.
+    applications
+        By their arrival.
+    """
+
+    lists: tuple[RigidJobs, ...]
+    places: NDArray[np.int64]
+    applications: tuple[Arriving, ...]
+
+    def rigid(self, machine: int) -> NDArray[np.int64]:
+        """Return the places of a machine's own jobs that stayed what they were."""
+        stays = np.ones(len(self.lists[machine]), np.bool_)
+        stays[self.places[machine]] = False
+        return np.flatnonzero(stays)
+
+
+def world_of(machines: Sequence[RigidJobs], applications: Sequence[Arriving]) -> World:
+    """Return a world of machines where applications take the place of some jobs.
+
+    Jobs of a machine stay in their order, applications of another one come before or after those of the same second,
+    by the order of the machines.
+    """
+    order = sorted(
+        range(len(applications)), key=lambda i: (applications[i].submit, applications[i].home, applications[i].place)
+    )
+    sorted_applications = tuple(applications[i] for i in order)
+    lists, places = [], []
+    for own, jobs in enumerate(machines):
+        first_id = int(jobs.id.max(initial=0)) + 1
+        foreign = [i for i, one in enumerate(sorted_applications) if one.home != own]
+        before = [i for i in foreign if sorted_applications[i].home < own]
+        after = [i for i in foreign if sorted_applications[i].home > own]
+        submit = np.array([sorted_applications[i].submit for i in (*before, *after)], np.int64)
+        whole = np.concatenate([submit[: len(before)], jobs.submit, submit[len(before) :]])
+        arrival = np.argsort(whole, kind="stable")
+        at = np.empty(len(whole), np.int64)
+        at[arrival] = np.arange(len(whole))
+        mine = np.empty(len(sorted_applications), np.int64)
+        mine[before] = at[: len(before)]
+        mine[after] = at[len(before) + len(jobs) :]
+        for i, one in enumerate(sorted_applications):
+            if one.home == own:
+                mine[i] = at[len(before) + one.place]
+        ids = first_id + np.arange(len(foreign))
+        lists.append(_with_foreign(jobs, len(before), ids, whole, arrival, mine))
+        places.append(mine)
+    return World(tuple(lists), np.array(places, np.int64).reshape(len(machines), -1), sorted_applications)
+
+
+def _with_foreign(
+    jobs: RigidJobs,
+    before: int,
+    ids: NDArray[np.int64],
+    submit: NDArray[np.int64],
+    arrival: NDArray[np.int64],
+    applications: NDArray[np.int64],
+) -> RigidJobs:
+    """Return the jobs with those of other machines among them; what an application asks for is said when it arrives."""
+
+    def merged(own: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = np.concatenate([others[:before], own, others[before:]])[arrival]
+        return found
+
+    unknown, one = np.full(len(ids), -1, np.int64), np.ones(len(ids), np.int64)
+    columns: dict[str, Any] = {
+        "id": merged(jobs.id, ids),
+        "submit": submit[arrival],
+        **{name: merged(getattr(jobs, name), one) for name in ("processors", "estimate", "run_time")},
+        **{name: merged(getattr(jobs, name), unknown) for name in ("user", "group", "executable", "row")},
+    }
+    for name in ("processors", "estimate", "run_time"):
+        columns[name][applications] = 1
+    return replace(jobs, **columns)
+
+
+# ------------------------------------------------------------------------------------------------------- strategies
+
+
+def submissions(strategy: Strategy, application: Arriving, lists: Sequence[AvailabilityList]) -> list[Submission]:
+    """Return what an application submits, by what the machines' lists say; its home comes first where all is equal."""
+    machines = sorted(range(len(lists)), key=lambda machine: (machine != application.home, machine))
+    if strategy.startswith("home"):
+        machines = machines[:1]
+    static = application.static if strategy.endswith("static") else None
+    found = [
+        one
+        for machine in machines
+        if (one := _best(machine, application.requests[machine], lists[machine], static)) is not None
+    ]
+    if not strategy.startswith("everywhere"):
+        chosen = min(found, key=_by_end, default=None)
+        if chosen is None:
+            return []
+        if strategy != "hedge" or chosen.start == lists[chosen.machine].now:
+            return [chosen]
+        others = [machine for machine in machines if machine != chosen.machine]
+        hedges = [_best(i, _no_longer(application.requests[i], chosen.time), lists[i], None) for i in others]
+        return [chosen, *(one for one in hedges if one is not None)]
+    at_once = [one for one in found if one.start == lists[one.machine].now]
+    return [min(at_once, key=_by_end)] if at_once else found
+
+
+def _by_end(one: Submission) -> tuple[int, int, int]:
+    """Return by what Gas orders candidates (`gas.planner`)."""
+    return one.end, one.processors, one.start
+
+
+def _best(machine: int, requests: Requests, availability: AvailabilityList, size: int | None) -> Submission | None:
+    """Return the request that ends first on a machine; None if no size is possible."""
+    if size is not None:
+        requests = _those(requests, requests.sizes == size)
+    best = soonest(requests, availability)
+    if best is None:
+        return None
+    return Submission(machine, best.processors, best.walltime, best.execution_time, best.start)
+
+
+def _no_longer(requests: Requests, time: int) -> Requests:
+    return _those(requests, requests.times <= time)
+
+
+def _those(requests: Requests, chosen: NDArray[np.bool_]) -> Requests:
+    return Requests(*(column[chosen] for column in requests))
+
+
+# --------------------------------------------------------------------------------------------------------- in step
+
+
+class Machines:
+    """The simulations of a world, all of them at the same moment.
+
+    Attributes
+    ----------
+    submitted
+        What each application that has arrived submitted.
+    won
+        Which of these started; -1 for an application that has not.
+    withdrawn
+        How many submissions were withdrawn.
+    """
+
+    def __init__(self, world: World, policy: Policy = "s3", *, machine_code: bool = True) -> None:
+        self.world = world
+        self.simulations = [
+            Simulation(jobs, policy, ask=places, machine_code=machine_code)
+            for jobs, places in zip(world.lists, world.places, strict=True)
+        ]
+        self.submitted: list[list[Submission]] = []
+        self.won = np.full(len(world.applications), -1, np.int64)
+        self.withdrawn = 0
+        self._waiting: list[set[int]] = [set() for _ in world.lists]
+        """Applications in the queue of each machine that wait in others, too."""
+        self._stands = [False] * len(world.lists)
+
+    def copy(self) -> Machines:
+        """Return an independent copy, as they stand."""
+        other = object.__new__(Machines)
+        other.__dict__.update(self.__dict__)
+        other.simulations = [simulation.copy() for simulation in self.simulations]
+        other.submitted, other.won = list(self.submitted), self.won.copy()
+        other._waiting, other._stands = [set(those) for those in self._waiting], list(self._stands)
+        return other
+
+    def run(self, until: int | None = None) -> int | None:
+        """Go on until an application arrives, and return which; None when all is over, or another one has started.
+
+        Parameters
+        ----------
+        until
+            The number of an application after whose start there is no need to go on.
+        """
+        for machine, simulation in enumerate(self.simulations):
+            if not self._waiting[machine] and not self._stands[machine]:  # what happens elsewhere does not reach it
+                self._stands[machine] = simulation.run() is not None
+        while any(self._waiting):
+            if until is not None and self.end(until) is not None:
+                return None
+            instants = [
+                (instant, machine)
+                for machine, simulation in enumerate(self.simulations)
+                if not self._stands[machine] and (instant := simulation.next_instant) is not None
+            ]
+            if not instants:
+                break
+            instant, machine = min(instants)
+            self._stands[machine] = self.simulations[machine].run(before=instant + 1) is not None
+            self._look(machine)
+        else:
+            for machine, simulation in enumerate(self.simulations):
+                if not self._stands[machine]:
+                    self._stands[machine] = simulation.run() is not None
+        if not any(self._stands):
+            return None
+        assert all(self._stands), "every application stands in every list"
+        return len(self.submitted)
+
+    def _look(self, machine: int) -> None:
+        """Withdraw elsewhere what has started on a machine."""
+        waiting = sorted(self._waiting[machine])
+        if not waiting:
+            return
+        starts = self.simulations[machine].starts(self.world.places[machine, waiting])
+        for application, start in zip(waiting, starts.tolist(), strict=True):
+            if start == NEVER_STARTED:
+                continue
+            for which, one in enumerate(self.submitted[application]):
+                self._waiting[one.machine].discard(application)
+                if one.machine == machine:
+                    self.won[application] = which
+                else:
+                    self.simulations[one.machine].cancel(int(self.world.places[one.machine, application]), start)
+                    self.withdrawn += 1
+
+    def lists(self) -> list[AvailabilityList]:
+        """Return what is free on each machine."""
+        return [simulation.availability(f"machine {i}") for i, simulation in enumerate(self.simulations)]
+
+    def answer(self, submitted: Sequence[Submission]) -> None:
+        """Say what the application that has arrived submits, at most one request to a machine."""
+        application = len(self.submitted)
+        at = {one.machine: one for one in submitted}
+        for machine, simulation in enumerate(self.simulations):
+            if machine in at:
+                one = at[machine]
+                simulation.answer(processors=one.processors, estimate=one.walltime, run_time=one.time)
+                if len(submitted) > 1:
+                    self._waiting[machine].add(application)
+            else:
+                simulation.answer(submits=False)
+            self._stands[machine] = False
+        self.submitted.append(list(submitted))
+        if len(submitted) == 1:
+            self.won[application] = 0
+
+    def end(self, application: int) -> int | None:
+        """Return when an application ends; None if it has not started."""
+        which = int(self.won[application])
+        if which < 0:
+            return None
+        one = self.submitted[application][which]
+        start = int(self.simulations[one.machine].starts(self.world.places[one.machine, [application]])[0])
+        return None if start == NEVER_STARTED else start + one.time
+
+
+Decide: TypeAlias = Callable[[int, Sequence[AvailabilityList]], list[Submission]]
+"""What an application, by its number, submits when the machines' lists are these."""
+
+
+def follow(machines: Machines, decide: Decide, until: int | None = None) -> None:
+    """Let everybody who arrives submit what is decided, until all is over, or an application has started.
+
+    Parameters
+    ----------
+    until
+        The number of that application.
+    """
+    while (application := machines.run(until)) is not None:
+        if until is not None and machines.end(until) is not None:
+            return
+        machines.answer(decide(application, machines.lists()))

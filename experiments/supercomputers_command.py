@@ -1,0 +1,99 @@
+"""The command ``gas experiment supercomputers``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
+from experiments.month_command import computed, logs_at_hand, origin_of, part_of, write_cost
+from gas.cli.tables import note, say
+
+if TYPE_CHECKING:
+    from experiments.supercomputers_study import Study
+
+__all__ = ["supercomputers_command"]
+
+SOURCES = ("experiments.supercomputers", "experiments.supercomputers_run")
+"""What its results depend on, beside what those of all such studies do."""
+
+
+def supercomputers_command(
+    traces: TracesOption = None,
+    output: OutputOption = Path("supercomputers"),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The first one.")] = 0,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many.")] = 3,
+    percent: Annotated[
+        int, typer.Option("--percent", min=1, max=50, metavar="N", help="Jobs of each machine that are applications.")
+    ] = 10,
+    months: Annotated[int, typer.Option("--months", min=1, max=11, help="Of each log.")] = 4,
+    others: Annotated[
+        bool, typer.Option("--other-settings/--no-other-settings", help="More applications, and other estimates, too.")
+    ] = True,
+    workers: WorkersOption = None,
+    shard: ShardOption = None,
+    dask: DaskOption = None,
+) -> None:
+    """Choose among several supercomputers, or submit to all of them.
+
+    Puts moldable applications in front of two or three machines, each with a month of its own log (Cirne and Berman
+    1999, section 6.2 ii): what Gas gains by choosing among them, what submitting everywhere and withdrawing the losers
+    gains its user and costs everybody, and the charge for submissions from which on it does not pay. May be
+    interrupted: what was computed is kept, and the next call goes on.
+
+    With three logs and two processors it takes five to ten minutes, with --no-other-settings --seeds 1 two.
+    """
+    from experiments.power_study import SITES
+    from experiments.supercomputers_run import supercomputers_run
+    from experiments.supercomputers_study import Options, Study, trial_runs
+
+    options = Options(seed, seeds, percent, months, others)
+    logs, absent = logs_at_hand(traces, {site.trace for site in SITES})
+    runs, left_out = trial_runs(options, logs)
+    results = computed(
+        supercomputers_run,
+        [run.configuration for run in runs],
+        logs,
+        sources=SOURCES,
+        output=output,
+        workers=workers,
+        part=part_of(shard),
+        dask=dask,
+    )
+    if results is None:
+        return
+    chosen = f"--seed {seed} --seeds {seeds} --percent {percent} --months {months}"
+    chosen += "" if others else " --no-other-settings"
+    _report(Study(options, runs, results, absent, left_out), output, chosen)
+
+
+def _report(study: Study, output: Path, chosen: str) -> None:
+    from experiments.records import table_files
+    from experiments.report import write, write_files
+    from experiments.supercomputers_report import supercomputers_report
+    from experiments.supercomputers_run import supercomputers_run
+    from experiments.supercomputers_study import run_rows
+
+    origin = origin_of(f"gas experiment supercomputers --traces TRACES {chosen}", SOURCES)
+    report = supercomputers_report(study, origin)
+    written = write(report, output, "supercomputers")
+    written += write_files(output, table_files("runs", run_rows(study)))
+    done = [
+        (
+            " + ".join(place.site.trace for place in run.places),
+            run.configuration,
+            {
+                "jobs": result["applications"] + sum(one["rigid"] for one in result["machines"]),
+                "moldable": result["applications"],
+            },
+        )
+        for run, result in zip(study.runs, study.results, strict=True)
+    ]
+    written += write_cost("supercomputers", supercomputers_run, done, sources=SOURCES, output=output)
+    if report.banner:
+        say(report.banner)
+    say(report.lead)
+    for path in written:
+        note(f"gas: {path} written")

@@ -1,0 +1,54 @@
+"""Who is withdrawn, and when, decided while a simulation stands between two events.
+
+A cancellation is an instant in a job's column and a place in the list of cancellations, which is in the order in which
+they happen. Both are kept so that a simulation told of it on the way is that of one told beforehand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gas.errors import BadInput
+from gas.simulation.schedule import NOT_CANCELLED
+from gas.simulation.state import CANCELLED, GONE, NOW, W_CANCEL, W_END, W_STATUS, WAITING, State
+
+__all__ = ["cancelled_at", "never_entering"]
+
+
+def cancelled_at(state: State, job: int, at: int, name: str) -> State:
+    """Return the state with the cancellation of a job, by its place in the work; the state given is used up.
+
+    Raises
+    ------
+    BadInput
+        The instant is past, or the job runs, is gone, or has a cancellation already. Then nothing has changed.
+    """
+    now, work = int(state.now[NOW]), state.work
+    status = int(work[W_STATUS, job])
+    if at < now:
+        raise BadInput(f"{name} cannot be cancelled at {at}: the simulation stands at {now}; name a later instant")
+    if status == GONE:
+        raise BadInput(f"{name} cannot be cancelled: it has left at {work[W_END, job]}")
+    if status > WAITING:
+        raise BadInput(
+            f"{name} cannot be cancelled: it runs, so that its end is known; only a simulation that is told from the "
+            "start (cancellations) can end a running job"
+        )
+    if work[W_CANCEL, job] != NOT_CANCELLED:
+        raise BadInput(f"{name} cannot be cancelled at {at}: it is cancelled at {work[W_CANCEL, job]} already")
+    those = state.cancellations
+    ahead = those[state.now[CANCELLED] :]
+    instants = work[W_CANCEL, ahead]
+    before = (instants < at) | ((instants == at) & (ahead < job))
+    work[W_CANCEL, job] = at
+    place = int(state.now[CANCELLED]) + int(np.count_nonzero(before))
+    return state._replace(cancellations=np.insert(those, place, job))
+
+
+def never_entering(state: State, job: int) -> State:
+    """Return the state with a job that arrives now withdrawn before it enters; the state given is used up."""
+    now, work = int(state.now[NOW]), state.work
+    if work[W_CANCEL, job] <= now:
+        return state
+    work[W_CANCEL, job] = now
+    return state._replace(cancellations=state.cancellations[state.cancellations != job])

@@ -1,0 +1,136 @@
+"""How much faster a branch is than the whole altered month, for every month of the study of one moldable job.
+
+Not collected by default; -s shows the table. GAS_TRACES names the folder of real logs; a log that is not there is left
+out:
+
+    pytest tests/benchmarks/test_branching.py -s -o addopts="--import-mode=importlib"
+
+A branch is an answer that `Simulation.outcomes` follows until its job starts; all sizes of all the benchmarks of a
+month count, those that start at once as well, and with everything that the call does. The whole altered month is the
+event loop alone, from its first second, with the job as that answer has it: GAS_BENCHMARK_SAMPLE of them (12), drawn
+from all branches. Times are of this process's CPU, the least of GAS_BENCHMARK_REPEATS (3) for each call, so that
+others on the machine hardly matter. No ratio fails.
+
+`month / branch` is the sum of the whole altered months, one for each branch, over the sum of the branches. `events` is
+the same in events handled, and so the most that a method can reach that handles all events of each branch, if they
+cost what those of the month cost; `cost` is what an event costs in a branch, those that copying and Python cost
+included, in events of the month: above 1 where queues are longer while moldable jobs wait than in all the month.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.benchmarks import application, requests
+from experiments.logs import Found, find_logs
+from experiments.power import month_with_substitutes
+from experiments.power_study import BASE, FULL_RUNS, SITES, MonthRun, Site
+from gas.simulation.simulate import Simulation
+from workloads import RigidJobs
+
+SAMPLE = int(os.environ.get("GAS_BENCHMARK_SAMPLE", "12"))
+REPEATS = int(os.environ.get("GAS_BENCHMARK_REPEATS", "3"))
+
+Requests = tuple[Any, Any, Any]
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Return the CPU seconds that a call takes."""
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
+def whole(jobs: RigidJobs) -> float:
+    """Return the CPU seconds of the event loop over all jobs."""
+    return min(seconds(Simulation(jobs, BASE.policy).run) for _ in range(REPEATS))
+
+
+def altered(jobs: RigidJobs, place: int, answer: Any) -> RigidJobs:
+    """Return the jobs with one of them of another size, estimate and run time."""
+    columns = [jobs.processors.copy(), jobs.estimate.copy(), jobs.run_time.copy()]
+    for column, value in zip(columns, answer, strict=True):
+        column[place] = value
+    return replace(jobs, processors=columns[0], estimate=columns[1], run_time=columns[2])
+
+
+def branches(jobs: RigidJobs, asked: dict[int, Requests]) -> tuple[dict[int, float], int]:
+    """Return the CPU seconds of all branches by the job that asks, and how many events they handled."""
+    simulation = Simulation(jobs, BASE.policy, ask=np.array(sorted(asked)))
+    took = {}
+    while (place := simulation.run()) is not None:
+        sizes, times, walltimes = asked[place]
+        began = time.process_time()
+        simulation.outcomes(sizes, walltimes, times)
+        took[place] = time.process_time() - began
+        simulation.answer()
+    return took, simulation._scratch.events if simulation._scratch else 0
+
+
+class Measured:
+    """What the branches of a month, or of several, cost beside whole months."""
+
+    def __init__(self) -> None:
+        self.branches, self.events, self.in_branches = 0, 0, 0.0
+        self.months, self.months_events = 0.0, 0
+
+    def add(self, count: int, month: float, month_events: int, took: float, events: int) -> None:
+        self.branches += count
+        self.in_branches += took
+        self.events += events
+        self.months += count * month
+        self.months_events += count * month_events
+
+    def row(self, name: str) -> str:
+        by_time, by_events = self.months / self.in_branches, self.months_events / self.events
+        return (
+            f"{name:12} {self.branches:8,} {1e3 * self.months / self.branches:10.2f} "
+            f"{1e3 * self.in_branches / self.branches:11.4f} {by_time:9.1f} {self.events / self.branches:9.1f} "
+            f"{by_events:8.1f} {by_events / by_time:6.2f}"
+        )
+
+
+@pytest.fixture(scope="module")
+def logs(traces) -> list[Found]:
+    return list(find_logs(traces)[0])
+
+
+def measure(log: Found, site: Site, month: str, totals: list[Measured]) -> str:
+    run = MonthRun(log, site, month, BASE, 0, FULL_RUNS)
+    jobs, placed, form = month_with_substitutes(run.configuration, {log.sha256: str(log.path)})
+    asked = {one.place: requests(application(one.benchmark, one.problem_class, form), jobs.machine) for one in placed}
+    every = [(place, i) for place, (sizes, _, _) in asked.items() for i in range(len(sizes))]
+    least, events = branches(jobs, asked)
+    for _ in range(REPEATS - 1):
+        again, _ = branches(jobs, asked)
+        least = {place: min(took, again[place]) for place, took in least.items()}
+    months = []
+    for k in np.random.default_rng(0).choice(len(every), SAMPLE, replace=False):
+        place, i = every[k]
+        sizes, times, walltimes = asked[place]
+        months.append(whole(altered(jobs, place, (sizes[i], walltimes[i], times[i]))))
+    own = Measured()
+    for each in (own, *totals):
+        each.add(len(every), float(np.mean(months)), 2 * len(jobs), sum(least.values()), events)
+    return own.row(f"{site.trace} {month}")
+
+
+def test_a_branch_beside_the_whole_altered_month(logs):
+    print(f"\n\n{'':12} branches month (ms) branch (ms)   month /  events a  events   cost")
+    print(f"{'':12} {'':8} {'':10} {'':11}    branch    branch")
+    every = Measured()
+    for site in SITES:
+        for log in (log for log in logs if log.source.trace == site.trace):
+            here = Measured()
+            for month in site.months:
+                print(measure(log, site, month, [here, every]), flush=True)
+            print(here.row(site.trace))
+    assert every.branches > 0
+    print(every.row("all"))
