@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -35,11 +37,11 @@ def dask_executor(address: str) -> Iterator[Executor]:
     except ImportError:
         raise Missing("--dask needs distributed; install it with: pip install 'apples-gas[cluster]'") from None
     dask: Any = distributed  # its types are incomplete
+    _refuse_silence(address)
     try:
         client = dask.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
-        words = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInput(f"--dask {address}: no scheduler answers there ({words}); name one as tcp://HOST:8786") from None
+        raise _silent(address, error) from None
     with client:
         try:
             yield client.get_executor()
@@ -47,3 +49,19 @@ def dask_executor(address: str) -> Iterator[Executor]:
             raise GasError(
                 f"workers died of a run, perhaps for want of memory; what was done is kept ({error})"
             ) from None
+
+
+def _refuse_silence(address: str) -> None:
+    """Raise `BadInput` where nobody listens: Dask itself would go on trying for a long while."""
+    match = re.fullmatch(r"(?:tcp|tls)://\[?([^\[\]/]+?)\]?:(\d{1,5})/?", address)
+    if match is None:
+        return  # whatever else Dask understands
+    try:
+        socket.create_connection((match[1], int(match[2])), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise _silent(address, error) from None
+
+
+def _silent(address: str, error: Exception) -> BadInput:
+    words = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return BadInput(f"--dask {address}: no scheduler answers there ({words}); name one as tcp://HOST:8786")

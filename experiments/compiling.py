@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gas.cli.tables import note
 
 __all__ = ["compile_simulator"]
@@ -9,15 +11,23 @@ __all__ = ["compile_simulator"]
 
 def compile_simulator() -> None:
     """Compile the simulator if it is not, and say so."""
-    from gas.compiled import available, is_ready
+    from gas.compiled import available, compiled, is_ready
+    from gas.planner import Requests, soonest
+    from gas.profile import earliest_fits
+    from gas.simulation.branching import follow
     from gas.simulation.engine import run
-    from gas.simulation.simulate import simulate
+    from gas.simulation.simulate import Simulation
     from workloads import rigid_jobs
 
     if not available():
         note('gas: without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
-    elif not is_ready(run):
+    elif not all(is_ready(kernel) for kernel in (run, follow, earliest_fits)):
         from experiments.models import generate
 
         note("gas: compiling the simulator, once; this takes about half a minute")
-        simulate(rigid_jobs(generate("F", 10, 0.5, 0)), "easy")
+        simulation = Simulation(rigid_jobs(generate("F", 10, 0.5, 0)), "easy", ask=[0])
+        simulation.run()
+        simulation.outcomes([1], [1], [1])
+        compiled(earliest_fits)
+        one = np.ones(1, np.int64)
+        soonest(Requests(one, one, one), simulation.availability())

@@ -11,6 +11,7 @@ import experiments
 import gas
 import speedup_models
 import workloads
+from experiments.substitution import TooFewJobs
 from gas.cli.states import JobFailed
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.endpoint import InDoubt
@@ -105,7 +106,7 @@ SAMPLES = [
         for kind in (
             *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError),
             *(BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, JobFailed, Missing, NotFound, OverLimit),
-            *(StalePlan, StoreFailed, TooLarge, Unauthorized, Unknown, Unreachable),
+            *(StalePlan, StoreFailed, TooFewJobs, TooLarge, Unauthorized, Unknown, Unreachable),
         )
     ),
 ]
