@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from experiments import substitution
 from experiments.benchmarks import Mix
 from experiments.ledger import Configuration, Result
 from experiments.logs import Found, load_log
@@ -38,10 +39,7 @@ class Drawn:
 Kind: TypeAlias = Terms | Drawn
 """How jobs come to be moldable: benchmarks in their place, or speed-ups of their own."""
 
-OPPONENTS: Mapping[Opponent, str] = {
-    "own": "the size of the job that gives way",
-    "uniform": "uniform over the sizes that the benchmark accepts",
-}
+OPPONENTS: Mapping[Opponent, str] = {which: substitution.OPPONENTS[which] for which in ("own", "uniform")}
 """How static requests are chosen in the runs beside the paper's tables, of which it does not say how theirs were."""
 
 MIXES: Mapping[Mix, str] = {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.benchmarks import GROUPS
-from experiments.power_study import BASE, PERFECT, Outcomes, Study, Terms
+from experiments.power_study import Outcomes, Study, Terms, perfect
 from experiments.statistics import interval
 
 __all__ = ["PAPER_LOSES", "Claim", "claims", "gain", "survivors"]
@@ -32,8 +32,9 @@ class Claim:
     here: str
 
 
-def claims(study: Study, terms: Terms = BASE) -> list[Claim]:
-    """Return the statements of the paper's section 5.2, each with its verdict on some terms."""
+def claims(study: Study, terms: Terms | None = None) -> list[Claim]:
+    """Return the statements of the paper's section 5.2, each with its verdict on some terms (the study's own)."""
+    terms = study.options.terms if terms is None else terms
     parts = [(site.trace, study.outcomes(terms, trace=site.trace)) for site, _ in study.logs]
     parts += [(group, study.outcomes(terms, group=group)) for group in GROUPS]
     parts = [(name, found) for name, found in parts if len(found) > 1]
@@ -42,7 +43,7 @@ def claims(study: Study, terms: Terms = BASE) -> list[Claim]:
         _below("so is its standard deviation", parts, np.std),
         _free_gain_more(study, terms),
     ]
-    if terms == BASE:
+    if terms == study.options.terms:
         found += [_loses(study), _perfect(study)]
     return found
 
@@ -75,7 +76,7 @@ def _loses(study: Study) -> Claim:
 
 def _perfect(study: Study) -> Claim:
     text = "with the run times as estimates Gas never loses, and nothing was better in hindsight"
-    found = study.outcomes(PERFECT)
+    found = study.outcomes(perfect(study.options.terms))
     if not len(found):
         return Claim(text, None, "not run")
     worst: NDArray[np.int64] = found.regret
@@ -87,4 +88,4 @@ def _perfect(study: Study) -> Claim:
 
 def survivors(study: Study) -> list[tuple[Terms, list[Claim]]]:
     """Return which statements hold on the other terms."""
-    return [(terms, claims(study, terms)) for terms in study.terms if terms != BASE]
+    return [(terms, claims(study, terms)) for terms in study.terms if terms != study.options.terms]

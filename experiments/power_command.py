@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
+from experiments.command_options import (
+    AccuracyOption,
+    DaskOption,
+    DatasetOption,
+    EraOption,
+    MixOption,
+    OpponentOption,
+    OutputOption,
+    PolicyOption,
+    ShardOption,
+    SizesOption,
+    TracesOption,
+    WorkersOption,
+)
 from experiments.month_command import origin_of, part_of, study_of, write_cost
 from gas.cli.tables import note, say
 
@@ -30,6 +43,13 @@ def power_command(
     others: Annotated[
         bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")
     ] = True,
+    mix: MixOption = "thirds",
+    opponent: OpponentOption = "uniform",
+    dataset: DatasetOption = "default",
+    filled: SizesOption = True,
+    era: EraOption = True,
+    accuracy: AccuracyOption = 1.0,
+    policy: PolicyOption = "s3",
     workers: WorkersOption = None,
     shard: ShardOption = None,
     dask: DaskOption = None,
@@ -41,12 +61,18 @@ def power_command(
     the best choice in hindsight is known. May be interrupted: what was computed is kept, and the next call goes on.
 
     With three logs and two processors the whole study takes 10 to 20 minutes, with --no-other-terms --seeds 1 two.
+
+    On terms of your own (--mix to --policy) no others are run beside them.
     """
     from experiments.power import power_run
-    from experiments.power_study import BASE, PERFECT, TERMS, Options
+    from experiments.power_study import BASE, TERMS, Options, chosen_terms, perfect
 
-    options = Options(seed, seeds, runs, others)
-    terms = TERMS if others else (BASE, PERFECT)
+    base = chosen_terms(
+        mix=mix, opponent=opponent, dataset=dataset, filled=filled, era=era, accuracy=accuracy, policy=policy
+    )
+    others = others and base == BASE
+    options = Options(seed, seeds, runs, others, base)
+    terms = TERMS if others else (base, perfect(base))
     study = study_of(
         power_run,
         terms,
@@ -61,7 +87,11 @@ def power_command(
     if study is None:
         return
     chosen = f"gas experiment power --traces TRACES --seed {seed} --seeds {seeds} --runs {runs}"
-    _report(study, output, chosen + ("" if others else " --no-other-terms"))
+    chosen += "" if others else " --no-other-terms"
+    if base != BASE:
+        chosen += f" --mix {mix} --opponent {opponent} --dataset {dataset} --accuracy {accuracy:g} --policy {policy}"
+        chosen += ("" if filled else " --measured-sizes") + ("" if era else " --as-measured")
+    _report(study, output, chosen)
 
 
 def _report(study: Study, output: Path, command: str) -> None:

@@ -17,6 +17,7 @@ from experiments.power_study import BASE, FULL_RUNS, FULL_SEEDS, SITES, Outcomes
 from experiments.published import Turnaround, one_apples
 from experiments.report import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
 from experiments.statistics import interval
+from experiments.substitution import OPPONENTS
 
 __all__ = ["banner", "origin_section", "power_report", "summary_section"]
 
@@ -52,8 +53,10 @@ def banner(study: Study) -> str:
         less.append(f"{options.seeds} seeds instead of {FULL_SEEDS}")
     if options.runs < FULL_RUNS:
         less.append(f"{options.runs} runs a month instead of {FULL_RUNS}")
+    if options.terms != BASE:
+        less.append(f"not on the paper's terms, but {options.terms.name}")
     if not options.others:
-        less.append("other terms than the paper's were not run")
+        less.append("other terms were not run")
     return f"Not the full study: {'; '.join(less)}." if less else ""
 
 
@@ -82,7 +85,7 @@ def _lead(study: Study) -> str:
         f"submission to end in the mean and static ones {every.static.mean():,.0f} s, {gain(every):.1f} times as long "
         f"(paper: {one_apples()[0].gas['mean']:,.0f} and {one_apples()[0].static['mean']:,.0f} s, "
         f"{one_apples()[0].static['mean'] / one_apples()[0].gas['mean']:.1f} times). Static was sooner in {loses:.1f}% "
-        f"(paper: {PAPER_LOSES}%). Opponent: uniform over the allowed sizes. The paper is: {_PAPER}."
+        f"(paper: {PAPER_LOSES}%). Static requests: {OPPONENTS[study.options.terms.opponent]}. The paper is: {_PAPER}."
     )
 
 
@@ -287,7 +290,7 @@ def _users(study: Study) -> Section:
 
 def _other_terms(study: Study) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
-    for terms, found in [(BASE, claims(study)[:3]), *survivors(study)]:
+    for terms, found in [(study.options.terms, claims(study)[:3]), *survivors(study)]:
         every = study.outcomes(terms, seed=study.seeds[0])
         if len(every):
             rows.append(

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.benchmarks import GROUPS, Form, Mix
+from experiments.benchmarks import GROUPS, MIXES, Form, Mix
 from experiments.ledger import Configuration, Result
 from experiments.logs import Found, load_log
-from experiments.substitution import Opponent
-from gas.simulation.schedule import Policy
+from experiments.substitution import OPPONENTS, Opponent
+from gas.errors import BadInput
+from gas.simulation.schedule import POLICIES, Policy
+from speedup_models.nas import datasets
 from workloads.selection import months_of
 
 __all__ = [
@@ -35,8 +37,10 @@ __all__ = [
     "Site",
     "Study",
     "Terms",
+    "chosen_terms",
     "cost_runs",
     "month_runs",
+    "perfect",
 ]
 
 
@@ -77,7 +81,55 @@ class Terms:
     """With the true run times as estimates."""
 
 
+PLANNED = tuple(policy for policy in POLICIES if policy not in ("fcfs", "easy"))
+"""Policies that give everybody a start, so that Gas has a list to plan with."""
+
 BASE = Terms("as in the paper, as far as it is known")
+
+
+def chosen_terms(
+    *,
+    mix: str = BASE.mix,
+    opponent: str = BASE.opponent,
+    dataset: str = BASE.form.dataset,
+    filled: bool = BASE.form.filled,
+    era: bool = BASE.form.era,
+    accuracy: float = BASE.form.accuracy,
+    policy: str = BASE.policy,
+) -> Terms:
+    """Return terms under a name that says in what they differ from `BASE`, which they are if they do not.
+
+    Raises
+    ------
+    BadInput
+        One of them is not known, or out of range.
+    """
+    for what, given, known in (
+        ("mix", mix, tuple(MIXES)),
+        ("opponent", opponent, OPPONENTS),
+        ("dataset", dataset, ("default", *(one.name for one in datasets()))),
+        ("policy", policy, PLANNED),
+    ):
+        if given not in known:
+            raise BadInput(f"--{what} {given}: is not known; known: {', '.join(known)}")
+    form = Form(dataset, filled, era, accuracy)
+    terms = Terms(BASE.name, cast(Mix, mix), form, cast(Opponent, opponent), cast(Policy, policy))
+    differences = [
+        *([f"mix {mix}"] if mix != BASE.mix else []),
+        *([f"static request {opponent}"] if opponent != BASE.opponent else []),
+        *([f"data set {dataset}"] if dataset != BASE.form.dataset else []),
+        *([] if filled else ["measured sizes alone"]),
+        *([] if era else ["times as measured"]),
+        *([f"accuracy {accuracy:g}"] if accuracy != BASE.form.accuracy else []),
+        *([f"policy {policy}"] if policy != BASE.policy else []),
+    ]
+    return replace(terms, name=f"as chosen: {', '.join(differences)}") if differences else terms
+
+
+def perfect(terms: Terms) -> Terms:
+    """Return the same terms with the true run times as estimates."""
+    return replace(terms, name="estimates are the run times", perfect=True)
+
 
 TERMS = (
     BASE,
@@ -92,11 +144,11 @@ TERMS = (
     Terms("benchmarks use up half of their walltime", form=Form(accuracy=0.5)),
     Terms("policy s3-1999", policy="s3-1999"),
     Terms("policy conservative", policy="conservative"),
-    Terms("estimates are the run times", perfect=True),
+    perfect(BASE),
 )
 """The paper's terms first, then what may matter beside them, one change at a time."""
 
-PERFECT = TERMS[-1]
+PERFECT = perfect(BASE)
 
 
 FULL_SEEDS, FULL_RUNS = 5, 210
@@ -114,6 +166,8 @@ class Options:
     """Jobs that give way in a month, one at a time."""
     others: bool = True
     """Whether other terms are run, too."""
+    terms: Terms = BASE
+    """On which everything is run with every seed."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +214,7 @@ def month_runs(
                     left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
                     continue
                 for terms in all_terms:
-                    seeds = range(options.seed, options.seed + (options.seeds if terms == BASE else 1))
+                    seeds = range(options.seed, options.seed + (options.seeds if terms == options.terms else 1))
                     found += [MonthRun(log, site, month, terms, seed, options.runs) for seed in seeds]
     return found, left_out
 
@@ -235,8 +289,8 @@ class Study:
 
     @cached_property
     def seeds(self) -> list[int]:
-        """Seeds with which the paper's terms were run."""
-        return sorted({run.seed for run in self.runs if run.terms == BASE})
+        """Seeds with which the study's own terms were run."""
+        return sorted({run.seed for run in self.runs if run.terms == self.options.terms})
 
     @cached_property
     def terms(self) -> list[Terms]:
@@ -244,16 +298,17 @@ class Study:
         return list(dict.fromkeys(run.terms for run in self.runs))
 
     def outcomes(
-        self, terms: Terms = BASE, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
+        self, terms: Terms | None = None, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
     ) -> Outcomes:
-        """Return the outcomes on some terms, of a log, of a class of constraints, of a seed; all where not given."""
+        """Return the outcomes on some terms (the study's own), of a log, a class of constraints or a seed."""
         return Outcomes(self.rows(terms, trace=trace, group=group, seed=seed, month=month))
 
     def rows(
-        self, terms: Terms = BASE, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
+        self, terms: Terms | None = None, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
     ) -> list[Mapping[str, Any]]:
         """Return the same as runs gave them."""
         chosen = GROUPS[group] if group else ()
+        terms = self.options.terms if terms is None else terms
         return [
             row
             for run, result in zip(self.runs, self.results, strict=True)

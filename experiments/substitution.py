@@ -8,8 +8,9 @@ gives way twice.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,13 @@ __all__ = ["OPPONENTS", "Opponent", "Substitute", "TooFewJobs", "load_ratio", "s
 
 Opponent = Literal["uniform", "powers", "own"]
 
-OPPONENTS: tuple[Opponent, ...] = get_args(Opponent)
-"""How the static request is chosen: uniform over the sizes that the benchmark accepts (the paper: "randomly picked");
-among powers of two where it accepts any size; or the size of the job that gives way, so that only a job of a size that
-it accepts can (the authors' later code). How much Gas wins depends on it.
+OPPONENTS: Mapping[Opponent, str] = {
+    "uniform": "uniform over the sizes that the benchmark accepts",
+    "powers": "uniform over the powers of two among them where the benchmark accepts any size, else over all of them",
+    "own": "the size of the job that gives way",
+}
+"""How the static request is chosen. The first is the paper's "randomly picked", as it seems. With the last, the rule of
+the authors' later code, only a job of a size that the benchmark accepts can give way. How much Gas wins depends on it.
 """
 
 

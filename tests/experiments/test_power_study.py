@@ -15,7 +15,7 @@ import pytest
 
 from experiments.logs import find_logs
 from experiments.power_claims import claims
-from experiments.power_study import BASE, PERFECT, SITES, TERMS, Options, Study, month_runs
+from experiments.power_study import BASE, PERFECT, SITES, TERMS, Options, Study, chosen_terms, month_runs, perfect
 from experiments.published import one_apples
 from experiments.statistics import interval
 
@@ -86,6 +86,44 @@ def test_every_month_of_a_log_is_run_on_every_term_and_the_papers_with_every_see
     assert len(runs) == len(months) * (len(TERMS) + 2)
     assert len({json.dumps(run.configuration, sort_keys=True) for run in runs}) == len(runs)
     assert any("too few for 12" in words for words in left_out)
+
+
+def test_terms_of_ones_own_are_named_by_what_differs_from_the_papers():
+    assert chosen_terms() == BASE
+    chosen = chosen_terms(opponent="own", accuracy=0.5, era=False)
+    assert chosen.name == "as chosen: static request own, times as measured, accuracy 0.5"
+    assert (chosen.opponent, chosen.form.accuracy, chosen.form.era, chosen.mix) == ("own", 0.5, False, "thirds")
+    assert perfect(BASE) in TERMS
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "known"),
+    [
+        ("mix", "halves", "thirds"),
+        ("opponent", "random", "own"),
+        ("dataset", "cray", "jpfmm-2015"),
+        ("policy", "easy", "s3-1999"),
+    ],
+)
+def test_terms_that_are_not_known_are_refused_with_those_that_are(gas, made_logs, tmp_path, option, value, known):
+    result = study(gas, made_logs, tmp_path, f"--{option}", value)
+    assert result.code == 2
+    assert f"--{option} {value}: is not known" in result.err
+    assert known in result.err
+
+
+def test_on_terms_of_ones_own_the_report_says_so_and_the_command_makes_it_again(gas, made_logs, tmp_path):
+    options = ("--runs", 6, "--seeds", 1, "--opponent", "own", "--mix", "unrestricted", "--workers", 1)
+    result = gas("experiment", "power", "--traces", made_logs, "-o", tmp_path, *options)
+    assert result.code == 0
+    text = (tmp_path / "power.md").read_text()
+    assert "not on the paper's terms, but as chosen: mix unrestricted, static request own" in text
+    assert "Static requests: the size of the job that gives way." in text
+    assert "--mix unrestricted --opponent own" in text
+    with (tmp_path / "outcomes.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["benchmark"] for row in rows} == {"EP"}
+    assert len({row["terms"] for row in rows}) == 2  # and with perfect estimates
 
 
 def test_the_report_stands_beside_the_paper_and_says_what_it_is(told):
