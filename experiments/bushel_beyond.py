@@ -6,16 +6,27 @@ import numpy as np
 
 from experiments.bushel_claims import share_lost
 from experiments.bushel_pictures import Lines, Points, draw_lines
-from experiments.bushel_study import DRAWN, KINDS, OPPONENTS, Bushels, Drawn, Kind
+from experiments.bushel_study import DRAWN, KINDS, MIXES, OPPONENTS, Bushels, Drawn, Kind
 from experiments.ledger import Result
 from experiments.report import Cell, Column, Picture, Section, Table, Text
-from experiments.statistics import Interval
+from experiments.statistics import Interval, sureness
+from experiments.substitution import Opponent
 
-__all__ = ["drawn_section", "means_caption", "others_section", "points", "terms_section", "text_of", "users_section"]
+__all__ = [
+    "drawn_section",
+    "means_caption",
+    "others_section",
+    "points",
+    "shades",
+    "terms_section",
+    "text_of",
+    "users_section",
+]
 
 _OTHERS = (
     "Mean time from submission to end of the jobs that are not moldable, in the log as it was, with benchmarks in it "
-    "that make static requests, and with Gas choosing for these."
+    "that make static requests, and with Gas choosing for these. Benchmarks ask for no more time than they need, as "
+    "few users do, and are of other shapes than the jobs that gave way: that alone changes what becomes of the others."
 )
 _DRAWN = (
     "The paper's procedure degrades the workload with every job that it replaces; its next step was to model how "
@@ -34,7 +45,12 @@ def text_of(value: Interval | None, digits: int = 0) -> str:
 
 def means_caption(study: Bushels) -> str:
     """Return what is said under a table of means over seeds."""
-    return f"± is half of a 90% interval over {study.options.seeds} seeds." if study.options.seeds > 1 else ""
+    return sureness(study.options.seeds)
+
+
+def shades(study: Bushels) -> str:
+    """Return what is said under a picture of means over seeds."""
+    return "Shaded: 90% intervals over seeds." if study.options.seeds > 1 else "One seed: there are no intervals."
 
 
 def points(study: Bushels, trace: str, kind: Kind, *names: str) -> Points:
@@ -43,42 +59,52 @@ def points(study: Bushels, trace: str, kind: Kind, *names: str) -> Points:
     return [(percent, mean) for percent, mean in found if mean is not None]
 
 
-def others_section(study: Bushels) -> Section:
+def others_section(study: Bushels, opponent: Opponent) -> Section:
     """Return what becomes of the jobs that are not moldable."""
     rows = []
-    kind = KINDS["thirds", "uniform"]
     panels: dict[str, Lines] = {}
     for site, _ in study.logs:
         trace = site.trace
+        kind = KINDS["thirds", opponent]
         panels[trace] = {
             "the moldable jobs' requests are static": ("static", points(study, trace, kind, "others", "static")),
             "Gas makes them": ("gas", points(study, trace, kind, "others", "gas")),
             "the log as it was": ("neither", points(study, trace, kind, "others", "before")),
         }
-        for percent in study.percents(trace, kind):
-            means = [study.mean(trace, kind, percent, "others", world) for world in ("before", "static", "gas")]
-            waits = [study.mean(trace, kind, percent, "others_wait", world) for world in ("before", "static", "gas")]
-            use = [study.mean(trace, kind, percent, "utilization", world) for world in ("before", "static", "gas")]
-            first = percent == study.percents(trace, kind)[0]
-            rows.append(
+        for mix in MIXES:
+            kind = KINDS[mix, opponent]
+            percents = study.percents(trace, kind)
+            rows += [
                 (
-                    trace if first else "",
+                    f"{trace}, {mix}" if percent == percents[0] else "",
                     f"{percent}%",
-                    *(text_of(one) for one in means),
-                    *("" if one is None else f"{one.mean:,.0f}" for one in waits),
-                    *("" if one is None else f"{100 * one.mean:.1f}" for one in use),
+                    *_worlds(study, trace, kind, percent),
                 )
-            )
-    columns = [Column("log", left=True), Column("replaced")]
+                for percent in percents
+            ]
+    columns = [Column("log and benchmarks", left=True), Column("replaced")]
     for group in ("mean turn-around (s)", "mean wait (s)", "utilization (%)"):
         columns += [Column(world, group) for world in ("before", "static", "Gas")]
     picture = Picture(
-        "bushel-others",
+        f"bushel-others-{opponent}",
         draw_lines(panels, "mean turn-around of the others (h)"),
-        "Mean turn-around time of those who are not moldable, over the share of those who are.",
+        "Mean turn-around time of those who are not moldable, over the share of those who are (a third of the "
+        f"benchmarks for each constraint). {shades(study)}",
     )
     table = Table(tuple(columns), tuple(rows), means_caption(study))
-    return Section(f"What becomes of the others; static: {OPPONENTS['uniform']}", (Text(_OTHERS), picture, table))
+    title = f"What becomes of the others; static: {OPPONENTS[opponent]}"
+    return Section(title, (Text(_OTHERS), picture, table))
+
+
+def _worlds(study: Bushels, trace: str, kind: Kind, percent: int) -> list[str]:
+    def of(what: str) -> list[Interval | None]:
+        return [study.mean(trace, kind, percent, what, world) for world in ("before", "static", "gas")]
+
+    return [
+        *(text_of(one) for one in of("others")),
+        *("" if one is None else f"{one.mean:,.0f}" for one in of("others_wait")),
+        *("" if one is None else f"{100 * one.mean:.1f}" for one in of("utilization")),
+    ]
 
 
 def drawn_section(study: Bushels) -> Section:
@@ -114,7 +140,7 @@ def drawn_section(study: Bushels) -> Section:
     picture = Picture(
         "bushel-drawn",
         draw_lines(panels, "mean turn-around time (h)"),
-        "Mean turn-around times over the share of jobs that use Gas, up to all of them.",
+        f"Mean turn-around times over the share of jobs that use Gas, up to all of them. {shades(study)}",
     )
     table = Table(columns, tuple(rows), means_caption(study))
     return Section("Every job moldable, without changing the load", (Text(_DRAWN), picture, table))
@@ -158,7 +184,7 @@ def terms_section(study: Bushels) -> Section:
     for site, _ in study.logs:
         columns += [Column(what, site.trace) for what in ("Gas (s)", "static (s)", "times", "others: times")]
     text = (
-        "One change at a time, the first seed. *Times*: how many times as long static requests take as Gas's, and how "
+        "One change at a time, the first seed. Times: how many times as long static requests take as Gas's, and how "
         "many times as long the others take when the moldable jobs' requests are static."
     )
     return Section("On other terms", (Text(text), Table(tuple(columns), tuple(rows))))

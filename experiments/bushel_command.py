@@ -70,7 +70,7 @@ def _report(study: Bushels, output: Path, command: str) -> None:
         {"log": run.site.trace, "moldable_by": run.kind.name, "percent": run.percent, "seed": run.seed} | _flat(result)
         for run, result in zip(study.runs, study.results, strict=True)
     ]
-    written += write_files(output, table_files("results", rows))
+    written += write_files(output, table_files("bushel-results", rows))
     done = [(run.log.name, run.configuration, result) for run, result in zip(study.runs, study.results, strict=True)]
     written += write_cost("bushel", bushel_run, done, sources=SOURCES, output=output)
     if words := banner(study):
@@ -81,7 +81,7 @@ def _report(study: Bushels, output: Path, command: str) -> None:
     ):
         say(f"{title}:")
         for claim in found:
-            verdict = "reported" if claim.holds is None else "yes" if claim.holds else "no"
+            verdict = "no verdict" if claim.holds is None else "yes" if claim.holds else "no"
             say(f"{verdict:>10}  {claim.text}: {claim.here}")
     for path in written:
         note(f"gas: {path} written")

@@ -13,6 +13,7 @@ from experiments.bushel_beyond import (
     means_caption,
     others_section,
     points,
+    shades,
     terms_section,
     text_of,
     users_section,
@@ -24,6 +25,8 @@ from experiments.power_pictures import draw_improvements
 from experiments.power_report import origin_section, summary_section
 from experiments.published import Share, bushel, bushel_details, load_ratios
 from experiments.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
+from experiments.simulated import simulated_section
+from experiments.statistics import counted
 from experiments.substitution import Opponent
 
 __all__ = ["banner", "bushel_report"]
@@ -55,7 +58,7 @@ def banner(study: Bushels) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
     less = list(study.missing)
     if study.options.seeds < FULL_SEEDS:
-        less.append(f"{study.options.seeds} seeds instead of {FULL_SEEDS}")
+        less.append(f"{counted(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if not study.options.others:
         less.append("other terms than the paper's were not run")
     for site, log in study.logs:
@@ -75,14 +78,15 @@ def bushel_report(study: Bushels, origin: Origin) -> Report:
     tables = [_means(study, title, mixes, opponent) for title, mixes in _TABLES.items() for opponent in OPPONENTS]
     sections = (
         *holds,
-        summary_section(beyond(study), "Beyond the paper"),
+        summary_section(beyond(study), "Beyond the paper", "what is asked"),
         Section("What cannot match", (Bullets(_MATCH),)),
+        simulated_section(study.logs, "All months of a log are one simulation."),
         _likeness(study),
         _load(study),
         *tables[:2],
         _details(study),
         *tables[2:],
-        others_section(study),
+        *(others_section(study, opponent) for opponent in OPPONENTS),
         drawn_section(study),
         terms_section(study),
         users_section(study),
@@ -186,7 +190,7 @@ def _means(study: Bushels, title: str, mixes: Sequence[Mix], opponent: Opponent)
     picture = Picture(
         f"bushel-{'-'.join(mixes)}-{opponent}",
         draw_lines(panels, "mean turn-around time (h)"),
-        "Mean turn-around time of the moldable jobs over their share; shaded: 90% intervals over seeds.",
+        "Mean turn-around time of the moldable jobs over their share. " + shades(study),
     )
     return Section(f"{title}; static: {OPPONENTS[opponent]}", (picture, table))
 

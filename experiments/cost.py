@@ -16,12 +16,15 @@ from experiments.report import Column, Report, Section, Table, Text
 __all__ = ["Entry", "cost_report", "growth"]
 
 _ABOUT = (
-    "Wall-clock time of each computation in its own process, and the most memory that the process had used up to its "
-    "end. On a machine that others use, too, times vary by tens of per cent; and processes beside each other slow "
-    "each other down."
+    "Wall-clock time of each computation, and the most memory that the process which made it had ever used up to its "
+    "end, that for compiling included. On a machine that others use, too, times vary by tens of per cent; and "
+    "processes beside each other slow each other down. Where a study's own computations do not differ in the number of "
+    "moldable jobs, some are made again with half and a quarter of them, for this table alone."
 )
-_ENOUGH = 1.2
+_ENOUGH = 2.0
 """Sizes that differ by less than this factor tell nothing of growth."""
+_EXPLAINED = 0.5
+"""Nor do times of which the sizes explain less than this share of the variance."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Entry:
 def growth(entries: Sequence[Entry]) -> tuple[float | None, float | None]:
     """Return the powers of the numbers of jobs, and of moldable jobs, with which the time grows.
 
-    Of the least squares fit to the logarithms; None where the sizes hardly differ.
+    Of the least squares fit to the logarithms; None where the sizes hardly differ, or explain little of the times.
     """
     sizes = np.array([(one.jobs, max(one.moldable, 1)) for one in entries], np.float64).reshape(-1, 2)
     if len(entries) < 3:
@@ -52,7 +55,8 @@ def growth(entries: Sequence[Entry]) -> tuple[float | None, float | None]:
     times = np.log([max(one.seconds, 1e-4) for one in entries])
     matrix = np.column_stack([*columns, np.ones(len(entries))])
     fit, _, rank, _ = np.linalg.lstsq(matrix, times, rcond=None)
-    if rank < matrix.shape[1]:
+    left, all_of_it = float(np.sum((times - matrix @ fit) ** 2)), float(np.sum((times - times.mean()) ** 2))
+    if rank < matrix.shape[1] or left > (1 - _EXPLAINED) * all_of_it:
         return None, None
     powers = iter(fit[:-1].tolist())
     jobs, moldable = (next(powers) if varies else None for varies in vary)
@@ -97,7 +101,8 @@ def _by_log(entries: Sequence[Entry]) -> Table:
         Column("jobs", "time grows with this power of the number of"),
         Column("moldable jobs", "time grows with this power of the number of"),
     )
-    return Table(columns, tuple(rows), "Powers are those of a least squares fit to logarithms.")
+    caption = "Powers are those of a least squares fit to logarithms; none where that explains less than half of them."
+    return Table(columns, tuple(rows), caption)
 
 
 def _by_size(entries: Sequence[Entry]) -> Table:

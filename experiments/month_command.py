@@ -109,22 +109,36 @@ def computed(
     from experiments.cluster import dask_executor
     from experiments.compiling import compile_simulator
 
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or error
+        raise BadInput(f"--output {output}: cannot be made a folder: {why}; name one that may be written") from None
     ledger = _ledger(output, sources)
     run = partial(of_configuration, files={log.sha256: str(log.path) for log in logs})
     wanted = configurations if part is None else configurations[part[0] - 1 :: part[1]]
     if dask is None and any(ledger.find(run, one) is None for one in wanted):
         compile_simulator()
-    with progress("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
-        results = ledger.run(
-            run,
-            wanted,
-            workers=workers or os.cpu_count() or 1,
-            executor=executor,
-            progress=lambda count, _: show(count / len(wanted)),
-        )
-    if part is not None:
-        note("gas: this part is done; without --shard, and with all parts in the folder, the report is made")
-    return results if part is None else None
+    try:
+        with progress("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
+            results = ledger.run(
+                run,
+                wanted,
+                workers=workers or os.cpu_count() or 1,
+                executor=executor,
+                progress=lambda count, _: show(count / len(wanted)),
+            )
+    except KeyboardInterrupt:
+        note(f"gas: what was computed is kept in {ledger.folder}; the same command goes on from there")
+        raise
+    if part is None:
+        return results
+    kept = sum(ledger.find(run, one) is not None for one in configurations)
+    note(
+        f"gas: part {part[0]} of {part[1]} is done, {len(wanted)} computations; {kept} of all {len(configurations)} "
+        f"are in {ledger.folder}. The report is made by the same command without --shard."
+    )
+    return None
 
 
 def write_cost(
@@ -155,7 +169,7 @@ def write_cost(
         if cost is not None:
             moldable = result["moldable"] if "moldable" in result else len(result["outcomes"])
             entries.append(Entry(log, result["jobs"], moldable, cost.seconds, cost.peak_bytes))
-    return write(cost_report(study, entries), output, "cost")
+    return write(cost_report(study, entries), output, f"{study}-cost")
 
 
 def _ledger(output: Path, sources: Sequence[str]) -> Ledger:

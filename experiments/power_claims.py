@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ def claims(study: Study, terms: Terms | None = None) -> list[Claim]:
     parts = [(name, found) for name, found in parts if len(found) > 1]
     found = [
         _below("Gas's mean turn-around time is below static's in every log and class", parts, np.mean),
-        _below("so is its standard deviation", parts, np.std),
+        _below("so is its standard deviation", parts, partial(np.std, ddof=1)),
         _free_gain_more(study, terms),
     ]
     if terms == study.options.terms:

@@ -108,12 +108,12 @@ def _report(study: Study, output: Path, command: str) -> None:
         for run, result in zip(study.runs, study.results, strict=True)
         for outcome in result["outcomes"]
     ]
-    written += write_files(output, table_files("outcomes", rows))
+    written += write_files(output, table_files("power-outcomes", rows))
     written += write_cost("power", power_run, study.done, sources=SOURCES, output=output)
     if words := banner(study):
         say(words)
     for claim in claims(study):
-        verdict = "reported" if claim.holds is None else "yes" if claim.holds else "no"
+        verdict = "no verdict" if claim.holds is None else "yes" if claim.holds else "no"
         say(f"{verdict:>10}  {claim.text}: {claim.here}")
     for path in written:
         note(f"gas: {path} written")

@@ -16,7 +16,8 @@ from experiments.power_pictures import draw_improvements, draw_regret
 from experiments.power_study import BASE, FULL_RUNS, FULL_SEEDS, SITES, Outcomes, Site, Study
 from experiments.published import Turnaround, one_apples
 from experiments.report import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
-from experiments.statistics import interval
+from experiments.simulated import simulated_section
+from experiments.statistics import counted, interval, sureness
 from experiments.substitution import OPPONENTS
 
 __all__ = ["banner", "origin_section", "power_report", "summary_section"]
@@ -37,8 +38,8 @@ _MATCH = (
     "of 2012 (class C; class B is derived by operation counts) and slowed down by one factor a benchmark to the speed "
     "of nodes of the paper's era, which the paper's own least turn-around times bound. Sizes between the measured ones "
     "are filled in straight on log-log axes.",
-    "The logs are later versions than the paper's, with jobs taken out, and it does not say which 22 of the 26 months "
-    "that it names it used; all 26 are used here.",
+    "The logs are other versions than the paper's, and it does not say which 22 of the 26 months that it names it "
+    "used; here all of them are, of the logs at hand.",
     'The static request is "randomly picked" in the paper; here uniform over the sizes that a benchmark accepts and '
     "the machine has. How much Gas wins depends on this opponent more than on anything else: see the other terms.",
     "How the walltime follows from the execution time is not said; here they are equal.",
@@ -50,7 +51,7 @@ def banner(study: Study) -> str:
     less = [*study.missing, *study.left_out]
     options = study.options
     if options.seeds < FULL_SEEDS:
-        less.append(f"{options.seeds} seeds instead of {FULL_SEEDS}")
+        less.append(f"{counted(options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if options.runs < FULL_RUNS:
         less.append(f"{options.runs} runs a month instead of {FULL_RUNS}")
     if options.terms != BASE:
@@ -65,6 +66,7 @@ def power_report(study: Study, origin: Origin) -> Report:
     sections = [
         summary_section(claims(study)),
         Section("What cannot match", (Bullets(_MATCH),)),
+        simulated_section(study.logs, "Each month is a simulation of its own."),
         _turnaround(study),
         _improvement(study),
         _losing(study),
@@ -80,23 +82,30 @@ def power_report(study: Study, origin: Origin) -> Report:
 def _lead(study: Study) -> str:
     every = study.outcomes()
     loses = 100 * float(every.loses.mean())
+    traces = [site.trace for site, _ in study.logs]
+    whole = len(traces) == len(SITES)
+    printed = [table for table in one_apples() if table.of in (traces if not whole else [""])]
+    paper = "; ".join(
+        f"{table.of + ' ' if table.of else ''}{table.gas['mean']:,.0f} and {table.static['mean']:,.0f} s, "
+        f"{table.static['mean'] / table.gas['mean']:.1f} times"
+        for table in printed
+    )
     return (
-        f"In {len(every):,} runs ({len(study.seeds)} seeds) Gas's requests took {every.gas.mean():,.0f} s from "
-        f"submission to end in the mean and static ones {every.static.mean():,.0f} s, {gain(every):.1f} times as long "
-        f"(paper: {one_apples()[0].gas['mean']:,.0f} and {one_apples()[0].static['mean']:,.0f} s, "
-        f"{one_apples()[0].static['mean'] / one_apples()[0].gas['mean']:.1f} times). Static was sooner in {loses:.1f}% "
-        f"(paper: {PAPER_LOSES}%). Static requests: {OPPONENTS[study.options.terms.opponent]}. The paper is: {_PAPER}."
+        f"In {len(every):,} runs ({counted(len(study.seeds), 'seed')}; {', '.join(traces)}) Gas's requests took "
+        f"{every.gas.mean():,.0f} s from submission to end in the mean and static ones {every.static.mean():,.0f} s, "
+        f"{gain(every):.1f} times as long (paper: {paper}). Static was sooner in {loses:.1f}% (paper, all logs: "
+        f"{PAPER_LOSES}%). Static requests: {OPPONENTS[study.options.terms.opponent]}. The paper is: {_PAPER}."
     )
 
 
 def _verdict(claim: Claim) -> Cell:
-    return Cell("reported", "quiet") if claim.holds is None else yes() if claim.holds else no()
+    return Cell("no verdict", "quiet") if claim.holds is None else yes() if claim.holds else no()
 
 
-def summary_section(found: Sequence[Claim], title: str = "Does it hold?") -> Section:
+def summary_section(found: Sequence[Claim], title: str = "Does it hold?", who: str = "the paper says") -> Section:
     """Return what a paper says, and whether it holds here."""
     rows = tuple((_verdict(claim), claim.text, claim.here) for claim in found)
-    columns = (Column("holds", left=True), Column("the paper says", left=True), Column("here", left=True))
+    columns = (Column("holds", left=True), Column(who, left=True), Column("here", left=True))
     return Section(title, (Table(columns, rows),))
 
 
@@ -137,7 +146,7 @@ def _turnaround(study: Study) -> Section:
         Column("here", "static"),
     )
     runs = ", ".join(f"{site.paper_runs:,} {site.trace}" for site in SITES)
-    caption = f"± is half of a 90% interval over {len(study.seeds)} seeds. The paper: 4,579 runs ({runs})."
+    caption = f"{sureness(len(study.seeds))} The paper: 4,579 runs ({runs})."
     return Section("Tables 5.1 to 5.7: turn-around time", (Table(columns, tuple(rows), caption),))
 
 
@@ -310,14 +319,16 @@ def _other_terms(study: Study) -> Section:
         Column("Gas", "mean (s)"),
         Column("static", "mean (s)"),
         Column("of the means", "improvement"),
-        Column("median", "improvement"),
+        Column("median of the runs", "improvement"),
         Column("Gas loses"),
         Column("mean regret (s)"),
         Column("means", "does it hold that Gas has lower"),
         Column("deviations", "does it hold that Gas has lower"),
         Column("unrestricted gains more"),
     )
-    text = "One change at a time, one seed each. A data set with few benchmarks leaves classes out."
+    text = (
+        "One change at a time, one seed each. A data set without times of some benchmarks leaves their constraints out."
+    )
     return Section("On other terms", (Text(text), Table(columns, tuple(rows))))
 
 
@@ -353,10 +364,12 @@ def _months(study: Study) -> Section:
 def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Section:
     """Return how to make a report again."""
     facts = (
-        f"Gas {origin.gas}, sources `{origin.sources}`; {', '.join(origin.libraries)}.",
+        f"Gas {origin.gas}, sources `{origin.sources}` (a hash of the modules on which this study's results depend); "
+        f"{', '.join(origin.libraries)}.",
         f"`{origin.command}`, TRACES being a folder with the logs below. Neither the number of worker processes nor an "
         "interruption changes anything.",
-        "What it cost in time and memory, and how that grows: `cost.html` beside this, as it depends on the machine.",
+        "What it cost in time and memory, and how that grows, stands in a file of its own, as it depends on the "
+        "machine.",
         *(f"{site.trace}: `{log.name}`, sha256 `{log.sha256}`, {site.processors} processors." for site, log in logs),
     )
     blocks: tuple[Block, ...] = (Bullets(facts),)

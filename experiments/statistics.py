@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Interval", "interval"]
+__all__ = ["Interval", "counted", "interval", "sureness"]
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,13 @@ def interval(values: Sequence[float]) -> Interval:
     from scipy.stats import t
 
     return Interval(mean, float(t.ppf(0.95, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))))
+
+
+def counted(count: int, thing: str) -> str:
+    """Return a number of things in words: 1 seed, 2 seeds."""
+    return f"{count:,} {thing}" + ("" if count == 1 else "s")
+
+
+def sureness(seeds: int) -> str:
+    """Return what is said under figures about how sure they are."""
+    return f"± is half of a 90% interval over {seeds} seeds." if seeds > 1 else "One seed: there are no intervals."

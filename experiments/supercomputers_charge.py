@@ -26,9 +26,13 @@ _CHARGE = (
     "with a grant of processor time, a charge of a share φ of the processor time of the run is worth φ times its "
     "execution time on its processors. Break-even is the charge at which giving way gains nothing in the mean. In "
     "equilibrium, nobody gives way if the first to do so loses; otherwise so many do that one more gains nothing "
-    "(straight lines between the shares that were run)."
+    "(straight lines between the shares that were run). Where the gain does not fall steadily, there may be other "
+    "equilibria at larger shares; the least is shown."
 )
-_CHARGES = {"seconds": (0, 60, 120, 300, 600, 900, 1800, 3600, 7200), "share": (0.0, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)}
+_CHARGES = {
+    "seconds": (0, 30, 60, 90, 120, 150, 200, 300, 450, 600, 750, 900, 1050, 1200, 1500, 1800, 3600),
+    "share": (0.0, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0),
+}
 
 
 def charge_section(study: Study) -> Section:
@@ -38,13 +42,17 @@ def charge_section(study: Study) -> Section:
         figures = []
         for share in SHARES:
             found = study.of_game(game, share)
-            figures += [f"{break_even(found, 'seconds'):,.0f}", f"{100 * break_even(found, 'share'):,.1f}%"]
+            seconds, part = break_even(found, "seconds"), break_even(found, "share")
+            figures += [f"{seconds:,.0f}", f"{100 * part:,.1f}%"] if seconds > 0 else ["–", "–"]
         rows.append((game.name, *figures))
     columns = (
         Column("temptation", left=True),
         *(Column(unit, f"where {share}% give way") for share in SHARES for unit in ("s", "of the run")),
     )
-    below = "Break-even charges for each submission beyond the first. Below 0: it would have to be paid for."
+    below = (
+        "Break-even charges for each submission beyond the first. A dash: giving way loses without any charge, also "
+        "for those who submit no more than once."
+    )
     blocks: list[Block] = [Text(_CHARGE), Table(columns, tuple(rows), below)]
     swept = [_swept(study, game) for game in GAMES if break_even(study.of_game(game, 0), "seconds") > 0]
     never = [game.name for game in GAMES if break_even(study.of_game(game, 0), "seconds") <= 0]

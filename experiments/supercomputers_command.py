@@ -79,7 +79,7 @@ def _report(study: Study, output: Path, chosen: str) -> None:
     origin = origin_of(f"gas experiment supercomputers --traces TRACES {chosen}", SOURCES)
     report = supercomputers_report(study, origin)
     written = write(report, output, "supercomputers")
-    written += write_files(output, table_files("runs", run_rows(study)))
+    written += write_files(output, table_files("supercomputers-runs", run_rows(study)))
     done = [
         (
             " + ".join(place.site.trace for place in run.places),

@@ -11,7 +11,7 @@ from experiments.backfilling_report import Origin
 from experiments.ledger import Result
 from experiments.power_report import origin_section
 from experiments.report import Block, Bullets, Column, Picture, Report, Section, Table, Text
-from experiments.statistics import Interval, interval
+from experiments.statistics import Interval, counted, interval
 from experiments.supercomputers import STRATEGIES
 from experiments.supercomputers_charge import charge_section
 from experiments.supercomputers_pictures import draw_temptation
@@ -65,7 +65,7 @@ _GAIN = (
     "arrival, all others doing what they do: nothing differs but what this one submits. ± is half of a 90% interval "
     "over months and seeds. Waiting are those none of whose requests could start at once, should they give way; nobody "
     "else submits more than once. Everybody's change is against the same runs where nobody gives way. The last column "
-    "compares the two groups as they came out, without following anybody twice."
+    "compares the two groups as they came out, without following anybody twice, and so differs by chance, too."
 )
 _LIMITS = (
     "Every machine's nodes are equally fast, so an application takes as long on any of them. On real machines they "
@@ -88,9 +88,9 @@ def banner(study: Study) -> str:
     less = [*study.missing, *study.left_out]
     full, options = Options(), study.options
     if options.seeds < FULL_SEEDS:
-        less.append(f"{options.seeds} seeds instead of {FULL_SEEDS}")
+        less.append(f"{counted(options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if options.months < full.months:
-        less.append(f"{options.months} months of each log instead of {full.months}")
+        less.append(f"{counted(options.months, 'month')} of each log instead of {full.months}")
     if not options.others:
         less.append("other settings were not run")
     return f"Not the full study: {'; '.join(less)}." if less else ""
@@ -141,9 +141,10 @@ def _verdict(study: Study, game: Game) -> str:
     if most <= 0:
         waiting = _gains(study.of_game(game, SHARES[0]), "waiting")
         return (
-            f"{game.name}: it gains its user nothing whatever share does so ({min(gains):,.0f} to {max(gains):,.0f} s; "
-            f"the first to do so, where all would have to wait, {waiting} s), for the first to start is not the first "
-            "to end; no charge is needed."
+            f"{game.name}: its user loses by it whatever share does so ({-max(gains):,.0f} to {-min(gains):,.0f} s; "
+            f"the gain of the first to do so among those who would have to wait is {waiting} s), for the first to "
+            "start is not the first to end: who could start at once somewhere does, though another machine would have "
+            "ended sooner. No charge is needed."
         )
     seconds, shares = charges.values()
     return (
@@ -235,7 +236,7 @@ def _temptation(study: Study) -> Section:
         Column("give way"),
         Column("all", "gain (s)"),
         Column("waiting", "gain (s)"),
-        Column("share", "of the waiting"),
+        Column("waiting, of all"),
         Column("sooner", "of the waiting"),
         Column("later", "of the waiting"),
         Column("submissions beyond the first"),

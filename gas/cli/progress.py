@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -10,15 +12,33 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 __all__ = ["progress"]
 
+_OFTEN = 60.0
+"""Seconds between two lines."""
+
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
     """Show a bar while the block runs; the block calls what it is given with the share that is done.
 
-    Nothing is shown where standard error is not a terminal.
+    Where standard error is not a terminal, as in a batch job, a line a minute says how far it is.
     """
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _told_now_and_then(what)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+def _told_now_and_then(what: str) -> Callable[[float], None]:
+    last = time.monotonic()
+
+    def tell(share: float) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _OFTEN:
+            last = time.monotonic()
+            print(f"gas: {what}: {100 * share:.0f}%", file=sys.stderr, flush=True)
+
+    return tell

@@ -29,7 +29,9 @@ def study(gas, logs, output, *options):
 
 def contents(folder):
     """Return all files but those of what it cost, which is never the same twice."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.stem != "cost"}
+    return {
+        path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.stem.endswith("-cost")
+    }
 
 
 def run_once(folder, logs, *options):
@@ -120,7 +122,7 @@ def test_on_terms_of_ones_own_the_report_says_so_and_the_command_makes_it_again(
     assert "not on the paper's terms, but as chosen: mix unrestricted, static request own" in text
     assert "Static requests: the size of the job that gives way." in text
     assert "--mix unrestricted --opponent own" in text
-    with (tmp_path / "outcomes.csv").open() as file:
+    with (tmp_path / "power-outcomes.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["benchmark"] for row in rows} == {"EP"}
     assert len({row["terms"] for row in rows}) == 2  # and with perfect estimates
@@ -149,7 +151,7 @@ def test_the_report_stands_beside_the_paper_and_says_what_it_is(told):
 
 
 def test_the_tables_figures_are_those_of_the_outcomes(told):
-    with (told[0] / "outcomes.csv").open() as file:
+    with (told[0] / "power-outcomes.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["terms"] == BASE.name]
     by_seed = {}
     for row in rows:
@@ -161,7 +163,7 @@ def test_the_tables_figures_are_those_of_the_outcomes(told):
 
 
 def test_on_a_true_log_with_true_estimates_nothing_is_lost(told):
-    with (told[0] / "outcomes.csv").open() as file:
+    with (told[0] / "power-outcomes.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["terms"] == PERFECT.name]
     assert len(rows) >= 30
     assert all(row["gas"] == row["best"] == row["promised"] for row in rows)

@@ -17,7 +17,9 @@ SHORT = ("--seeds", 1, "--percent", 10, "--months", 1, "--no-other-settings")
 
 def contents(folder):
     """Return the files of a study by name, but for what it cost, which is never the same twice."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.stem != "cost"}
+    return {
+        path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.stem.endswith("-cost")
+    }
 
 
 def run_once(folder, logs, *options):
@@ -128,7 +130,7 @@ def test_the_report_says_what_was_gained_and_what_it_should_cost(told):
 
 
 def test_nobody_is_tempted_whose_neighbours_estimates_are_true(told):
-    with (told[0] / "runs.csv").open() as file:
+    with (told[0] / "supercomputers-runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     true = [row for row in rows if row["setting"] == "estimates are the run times" and row["share"] == "0"]
     assert len(true) == len(GAMES)
@@ -137,7 +139,7 @@ def test_nobody_is_tempted_whose_neighbours_estimates_are_true(told):
 
 
 def test_rows_hold_what_everybody_did(told):
-    with (told[0] / "runs.csv").open() as file:
+    with (told[0] / "supercomputers-runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     for row in rows:
         assert int(row["submissions"]) - int(row["withdrawn"]) == int(row["applications"])
