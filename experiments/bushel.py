@@ -75,7 +75,10 @@ def of_moldable_jobs(jobs: RigidJobs, count: int, options: Moldability, generato
     """Return the jobs, so many of them, chosen at random, as moldable ones; what they asked for is their static one."""
     moldable = moldable_jobs(jobs, options, generator)
     places = np.sort(generator.permutation(len(jobs))[:count])
-    return Bushel(moldable.jobs, places, [moldable.requests(place) for place in places.tolist()])
+    estimate = jobs.estimate.copy()
+    estimate[places] = moldable.jobs.estimate[places]  # an accuracy of their own is theirs alone
+    requests = [moldable.requests(place) for place in places.tolist()]
+    return Bushel(replace(moldable.jobs, estimate=estimate), places, requests)
 
 
 def with_gas(bushel: Bushel, policy: Policy = "s3") -> Schedule:
@@ -112,6 +115,8 @@ def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
     """
     log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), list(configuration["months"]))
     before = apply_overrun(rigid_jobs(log, configuration["processors"]), "kill")
+    if not len(before):
+        return {"jobs": 0, "moldable": 0}
     if configuration["estimates"] == "perfect":
         before = replace(before, estimate=np.maximum(before.run_time, 1))
     generator = np.random.default_rng([configuration["seed"], int(configuration["log"][:12], 16)])
@@ -146,8 +151,8 @@ def _figures(before: RigidJobs, bushel: Bushel, worlds: Mapping[str, Schedule]) 
         "jobs": len(before),
         "moldable": int(chosen.sum()),
         "choices": float(np.mean(choices)) if choices else None,
-        "load_ratio": _work(worlds["static"].jobs, "run_time") / _work(before, "run_time"),
-        "requested_load_ratio": _work(worlds["static"].jobs, "estimate") / _work(before, "estimate"),
+        "load_ratio": _work(worlds["static"].jobs, "run_time") / max(_work(before, "run_time"), 1),
+        "requested_load_ratio": _work(worlds["static"].jobs, "estimate") / max(_work(before, "estimate"), 1),
         "gas": _statistics(gas),
         "static": _statistics(static),
         "gas_work": _work(worlds["gas"].jobs, "run_time", chosen),

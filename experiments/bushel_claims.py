@@ -171,9 +171,9 @@ def _others(study: Bushels, opponent: Opponent, world: str) -> Claim:
         for trace, percent in _points(study, kind):
             gas, other = (study.mean(trace, kind, percent, "others", which) for which in ("gas", world))
             if gas is not None and other is not None:
-                pairs.append(gas.mean / other.mean)
+                pairs.append(gas.mean / max(other.mean, 1.0))
                 if gas.mean > other.mean:
-                    worse.append((gas.mean / other.mean, f"{trace} {mix} {percent}%"))
+                    worse.append((pairs[-1], f"{trace} {mix} {percent}%"))
     if not pairs:
         return Claim(text, None, "not run")
     here = f"in {len(pairs) - len(worse)} of {len(pairs)} scenarios; {min(pairs):.2f} to {max(pairs):.2f} times as long"

@@ -10,6 +10,7 @@ import typer
 from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
 from experiments.month_command import computed, logs_at_hand, origin_of, part_of, write_cost
 from gas.cli.tables import note, say
+from gas.errors import BadInput
 
 if TYPE_CHECKING:
     from experiments.bushel_study import Bushels
@@ -22,7 +23,7 @@ SOURCES = ("experiments.bushel", "experiments.moldability", "experiments.improve
 def bushel_command(
     traces: TracesOption = None,
     output: OutputOption = Path("bushel"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The first one.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="The first one.")] = 0,
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many, on the paper's terms.")] = 3,
     others: Annotated[
         bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")
@@ -48,11 +49,15 @@ def bushel_command(
     options = Options(seed, seeds, others)
     logs, absent = logs_at_hand(traces, {site.trace for site in SITES})
     runs = bushel_runs(options, logs)
+    if not runs:
+        raise BadInput("none of the logs has a month that the paper took; give others by --traces")
     configurations = [run.configuration for run in runs]
     results = computed(
         bushel_run, configurations, logs, sources=SOURCES, output=output, workers=workers, part=part, dask=dask
     )
     if results is not None:
+        if not any(result["moldable"] for result in results):
+            raise BadInput("no log has jobs that can give way, or be moldable: all are too large, or there is none")
         command = f"gas experiment bushel --traces TRACES --seed {seed} --seeds {seeds}"
         _report(Bushels(options, runs, results, absent), output, command + ("" if others else " --no-other-terms"))
 

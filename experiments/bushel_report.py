@@ -105,6 +105,8 @@ def _lead(study: Bushels) -> str:
             first, last = (f"{gain:.1f}" for gain in gains)
             words.append(f"{site.trace} {first} times as long at {percents[0]}% and {last} at {percents[-1]}%")
     every = beyond(study)[-1].here
+    if not words:
+        words = ["(no scenario could be run)"]
     return (
         f"With a share of the jobs replaced by benchmarks that keep the size of the job, static requests take in the "
         f"mean {'; '.join(words)} as Gas's do ({len(study.results):,} runs). When the jobs' own speed-ups are drawn "

@@ -61,7 +61,7 @@ experiment_app.command("supercomputers")(supercomputers_command)
 def backfilling_command(
     traces: TracesOption = None,
     output: OutputOption = Path("backfilling"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the models.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the models.")] = 0,
     workers: WorkersOption = None,
     jobs_per_point: Annotated[
         int | None,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import socket
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,7 +31,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
     BadInput
         No scheduler answers there.
     GasError
-        A run brought down one worker after the other.
+        A run brought down one worker after the other, or the scheduler went away.
     """
     try:
         import distributed
@@ -38,24 +39,30 @@ def dask_executor(address: str) -> Iterator[Executor]:
         raise Missing("--dask needs distributed; install it with: pip install 'apples-gas[cluster]'") from None
     dask: Any = distributed  # its types are incomplete
     _refuse_silence(address)
+    for name in ("distributed", "distributed.client", "distributed.core", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is told below, in a line
     try:
         client = dask.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise _silent(address, error) from None
-    with client:
-        try:
+    try:
+        with client:
             yield client.get_executor()
-        except dask.KilledWorker as error:
-            raise GasError(
-                f"workers died of a run, perhaps for want of memory; what was done is kept ({error})"
-            ) from None
+    except dask.KilledWorker as error:
+        raise GasError(f"workers died of a run, perhaps for want of memory; what was done is kept ({error})") from None
+    except (CancelledError, dask.CommClosedError) as error:
+        words = str(error) or type(error).__name__
+        raise GasError(
+            f"--dask {address}: the scheduler is gone ({words}); what was done is kept, the same command goes on from "
+            "there once it is back"
+        ) from None
 
 
 def _refuse_silence(address: str) -> None:
     """Raise `BadInput` where nobody listens: Dask itself would go on trying for a long while."""
-    match = re.fullmatch(r"(?:tcp|tls)://\[?([^\[\]/]+?)\]?:(\d{1,5})/?", address)
+    match = re.fullmatch(r"(?:tcp|tls)://\[?([^\[\]/]+?)\]?:([0-9]{1,5})/?", address)
     if match is None:
-        return  # whatever else Dask understands
+        raise BadInput(f"--dask {address}: is no address of a scheduler; name one as tcp://HOST:8786")
     try:
         socket.create_connection((match[1], int(match[2])), timeout=10).close()
     except (OSError, OverflowError) as error:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -18,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from gas.errors import GasError
+from gas.errors import BadInput, GasError
 from workloads.whole_file import whole_file
 
 __all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "sources_version"]
@@ -79,28 +82,41 @@ class Ledger:
         try:
             kept = json.loads(self.path(run, configuration).read_text(encoding="utf-8"))
             result: Result = kept["result"]
-            return result if kept["configuration"] == json.loads(_canonical(configuration)) else None
-        except (OSError, ValueError, KeyError, TypeError):
+            whole = kept["configuration"] == json.loads(_canonical(configuration)) and kept["digest"] == _digest(result)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
+        return result if whole else None
 
     def cost(self, run: Run, configuration: Configuration) -> Cost | None:
         """Return what a kept result took to compute, None if that is not known."""
         try:
             kept = json.loads(self.path(run, configuration).read_text(encoding="utf-8"))["cost"]
             return Cost(float(kept["seconds"]), int(kept["peak_bytes"]))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
             return None
 
     def keep(self, run: Run, configuration: Configuration, result: Result, cost: Cost | None = None) -> None:
-        """Write a result, whole or not at all."""
+        """Write a result, whole or not at all.
+
+        Raises
+        ------
+        BadInput
+            It cannot be written there.
+        """
         path = self.path(run, configuration)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        kept: dict[str, Any] = {"configuration": configuration, "result": result}
+        kept: dict[str, Any] = {"configuration": configuration, "result": result, "digest": _digest(result)}
         if cost is not None:
             kept["cost"] = cost._asdict()  # beside the result: what depends on the machine is no part of it
         text = json.dumps(kept, indent=1, allow_nan=False)
-        with whole_file(path) as file:
-            file.write(text.encode() + b"\n")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                file.write(text.encode() + b"\n")
+        except OSError as error:
+            raise BadInput(
+                f"{path}: cannot be written: {error.strerror or error}; make room or put it right, and run again: what "
+                "was kept before is not computed again"
+            ) from None
 
     def run(
         self,
@@ -190,6 +206,11 @@ def _sources(name: str) -> Iterator[tuple[Path, str]]:
             yield path, f"{name}/{path.relative_to(origin.parent).as_posix()}"
 
 
+def _digest(result: Result) -> str:
+    """Return what tells whether a result is still the one that was kept."""
+    return hashlib.sha256(_canonical(result).encode()).hexdigest()[:16]
+
+
 def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -200,7 +221,6 @@ Measured: TypeAlias = tuple[Result, Cost]
 def _measured(run: Run, configuration: Configuration) -> Measured:
     import resource
     import sys
-    import time
 
     began = time.perf_counter()
     result = run(configuration)
@@ -246,7 +266,8 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     import multiprocessing
 
     # Spawned processes inherit neither threads nor locks, and are the same on every system.
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with, initargs=(os.getpid(),))
     before = set(multiprocessing.active_children())
     try:
         yield pool
@@ -257,6 +278,17 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
             pool.shutdown(wait=True, cancel_futures=True)
         raise
     pool.shutdown()
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent has, even if that was killed and could not say so."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def part_of(shard: str | None) -> tuple[int, int] | None:
     """
     if shard is None:
         return None
-    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", shard)
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", shard)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise BadInput(f"--shard {shard}: must be I/N with I from 1 to N, say 3/16")
     return int(match[1]), int(match[2])
@@ -206,6 +206,13 @@ def study_of(
     if results is None:
         return None
     count = len(of_months)
+    too_small += [
+        f"{one.log.name} {one.month}, {one.terms.name}: {result['too_few']}"
+        for one, result in zip(of_months, results, strict=False)
+        if "too_few" in result
+    ]
+    if not any(result["outcomes"] for one, result in zip(of_months, results, strict=False) if one.terms == terms[0]):
+        raise BadInput(f"--runs {options.runs}: no month has so many jobs that can give way; {too_small[-1]}")
     return Study(options, of_months, results[:count], absent, too_small, list(zip(more, results[count:], strict=True)))
 
 

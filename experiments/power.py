@@ -17,11 +17,11 @@ from experiments.benchmarks import Form, application, requests
 from experiments.ledger import Configuration, Result
 from experiments.logs import load_log
 from experiments.losses import Request, still_loses
-from experiments.substitution import Substitute, load_ratio, substitutes
+from experiments.substitution import Substitute, TooFewJobs, load_ratio, substitutes
 from gas.planner import plan
 from gas.simulation.schedule import Policy
 from gas.simulation.simulate import Simulation, simulate
-from workloads import RigidJobs, rigid_jobs
+from workloads import RigidJobs, apply_overrun, rigid_jobs
 from workloads.selection import in_months
 
 __all__ = ["Outcome", "month_with_substitutes", "outcomes", "power_run"]
@@ -129,7 +129,10 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
     files
         The path of each log.
     """
-    jobs, placed, form = month_with_substitutes(configuration, files)
+    try:
+        jobs, placed, form = month_with_substitutes(configuration, files)
+    except TooFewJobs as error:
+        return {"jobs": 0, "outcomes": [], "too_few": str(error)}
     found = outcomes(jobs, placed, form, configuration["policy"])
     rows = [asdict(outcome) | {"still_loses": list(outcome.still_loses)} for outcome in found]
     return {"jobs": len(jobs), "outcomes": rows}
@@ -142,6 +145,7 @@ def month_with_substitutes(
     log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), configuration["month"])
     jobs = rigid_jobs(log, configuration["processors"])
     if configuration["estimates"] == "perfect":
+        jobs = apply_overrun(jobs, "kill")  # the time that each job ran in the simulation, not in the log
         jobs = replace(jobs, estimate=np.maximum(jobs.run_time, 1))
     form = Form(**configuration["form"])
     placed = substitutes(

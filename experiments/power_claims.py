@@ -68,7 +68,8 @@ def _free_gain_more(study: Study, terms: Terms) -> Claim:
 
 def _loses(study: Study) -> Claim:
     text = f"Gas does worse than static in {PAPER_LOSES}% of the runs"
-    shares = [100 * float(study.outcomes(seed=seed).loses.mean()) for seed in study.seeds]
+    of_seeds = [study.outcomes(seed=seed) for seed in study.seeds]
+    shares = [100 * float(found.loses.mean()) for found in of_seeds if len(found)]
     if not shares:
         return Claim(text, None, "")
     found = interval(shares)

@@ -35,7 +35,7 @@ SOURCES = ("experiments.power", "experiments.losses")
 def power_command(
     traces: TracesOption = None,
     output: OutputOption = Path("power"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The first one.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="The first one.")] = 0,
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many, on the paper's terms.")] = 5,
     runs: Annotated[
         int, typer.Option("--runs", min=2, metavar="N", help="Jobs of a month that give way, one at a time.")

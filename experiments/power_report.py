@@ -102,7 +102,7 @@ def _verdict(claim: Claim) -> Cell:
     return Cell("no verdict", "quiet") if claim.holds is None else yes() if claim.holds else no()
 
 
-def summary_section(found: Sequence[Claim], title: str = "Does it hold?", who: str = "the paper says") -> Section:
+def summary_section(found: Sequence[Claim], title: str = "Does it hold?", who: str = "statement") -> Section:
     """Return what a paper says, and whether it holds here."""
     rows = tuple((_verdict(claim), claim.text, claim.here) for claim in found)
     columns = (Column("holds", left=True), Column(who, left=True), Column("here", left=True))
@@ -120,7 +120,7 @@ def _turnaround(study: Study) -> Section:
     for table in one_apples():
         if not len(_part(study, table)):
             continue
-        by_seed = [_part(study, table, seed) for seed in study.seeds]
+        by_seed = [found for seed in study.seeds if len(found := _part(study, table, seed))]
         for statistic, value in _STATISTICS.items():
             gas = interval([value(found.gas) for found in by_seed])
             static = interval([value(found.static) for found in by_seed])
@@ -146,7 +146,7 @@ def _turnaround(study: Study) -> Section:
         Column("here", "static"),
     )
     runs = ", ".join(f"{site.paper_runs:,} {site.trace}" for site in SITES)
-    caption = f"{sureness(len(study.seeds))} The paper: 4,579 runs ({runs})."
+    caption = f"{sureness(len(study.seeds))} The paper: 4,579 runs ({runs}, as follows from its tables)."
     return Section("Tables 5.1 to 5.7: turn-around time", (Table(columns, tuple(rows), caption),))
 
 

@@ -127,7 +127,8 @@ _STYLE = """
 }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 96rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
-p, li { max-width: 48rem; } .lead { font-size: 1.1rem; } nav ul { columns: 2; column-gap: 2.5rem; padding-left: 1.2rem; }
+p, li { max-width: 48rem; } .lead { font-size: 1.1rem; }
+nav ul { columns: 2; column-gap: 2.5rem; padding-left: 1.2rem; }
 p, li, h1, h2, figcaption { overflow-wrap: anywhere; }
 .banner { border-left: .35rem solid var(--bad); padding: .4rem .8rem; background: var(--soft); }
 .wide {

@@ -100,7 +100,7 @@ def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form) -> float:
     for one in placed:
         size, _, time = static_request(one, form, jobs.machine)
         after += size * time - int(work[one.place])
-    return after / before
+    return after / max(before, 1)
 
 
 def static_request(one: Substitute, form: Form, machine: int) -> tuple[int, int, int]:

@@ -3,10 +3,10 @@
 Every machine runs a simulation of its own. They go on in step: always the one at which something happens next, in the
 order of the machines where that is the same second. Where an application arrives all of them stand still, so that it
 can read every availability list of that moment and submit to one machine or to several. Of several submissions the
-first to start wins, and the others are withdrawn at that instant, before the other machines handle it.
-
-Where two applications arrive in a second in which a third starts, the second of them may read a list in which the
-losing submission of the third still stands: it is withdrawn after the arrivals of that second.
+first to start wins, and the others are withdrawn at that instant: before a machine further down handles it, and on one
+further up, which has handled it already, as the next thing there. So who arrives in the very second in which another
+one starts may still meet, on such a machine, a submission that has lost; what is planned around it does not get later
+when it goes, and moves forward with all others.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import typer
 from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
 from experiments.month_command import computed, logs_at_hand, origin_of, part_of, write_cost
 from gas.cli.tables import note, say
+from gas.errors import BadInput
 
 if TYPE_CHECKING:
     from experiments.supercomputers_study import Study
@@ -23,7 +24,7 @@ SOURCES = ("experiments.supercomputers", "experiments.supercomputers_run")
 def supercomputers_command(
     traces: TracesOption = None,
     output: OutputOption = Path("supercomputers"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The first one.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="The first one.")] = 0,
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many.")] = 3,
     percent: Annotated[
         int, typer.Option("--percent", min=1, max=50, metavar="N", help="Jobs of each machine that are applications.")
@@ -64,6 +65,8 @@ def supercomputers_command(
     )
     if results is None:
         return
+    if not any(result["applications"] for result in results):
+        raise BadInput("no machine has jobs that can give way to applications; name other logs by --traces")
     chosen = f"--seed {seed} --seeds {seeds} --percent {percent} --months {months}"
     chosen += "" if others else " --no-other-settings"
     _report(Study(options, runs, results, absent, left_out), output, chosen)

@@ -136,17 +136,15 @@ def _lead(study: Study) -> str:
 def _verdict(study: Study, game: Game) -> str:
     """Return in a sentence whether a temptation is one, and what takes it away."""
     charges = {currency: [break_even(study.of_game(game, share), currency) for share in SHARES] for currency in PAY}
-    most = max(charges["seconds"])
     gains = [_gains(study.of_game(game, share)).mean for share in SHARES]
-    if most <= 0:
+    if charges["seconds"][0] <= 0:
         waiting = _gains(study.of_game(game, SHARES[0]), "waiting")
         return (
-            f"{game.name}: its user loses by it whatever share does so ({-max(gains):,.0f} to {-min(gains):,.0f} s; "
-            f"the gain of the first to do so among those who would have to wait is {waiting} s), for the first to "
-            "start is not the first to end: who could start at once somewhere does, though another machine would have "
-            "ended sooner. No charge is needed."
+            f"{game.name}: who does it first gains nothing by it ({gains[0]:,.0f} s; {min(gains):,.0f} to "
+            f"{max(gains):,.0f} s over all shares; {waiting} s for the first among those who would have to wait). No "
+            "charge is needed."
         )
-    seconds, shares = charges.values()
+    seconds, shares = ([max(charge, 0.0) for charge in of_shares] for of_shares in charges.values())
     return (
         f"{game.name}: it gains its user {gains[0]:,.0f} s where nobody else does it and {gains[-1]:,.0f} s where "
         f"everybody does, which a charge of {min(seconds):,.0f} to {max(seconds):,.0f} s for each further submission "

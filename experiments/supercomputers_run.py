@@ -28,7 +28,7 @@ from gas.availability import AvailabilityList
 from gas.compiled import available, compiled
 from gas.profile import earliest_fits
 from gas.simulation.schedule import Policy
-from workloads import Log, RigidJobs, rigid_jobs
+from workloads import Log, RigidJobs, apply_overrun, rigid_jobs
 from workloads.selection import in_months
 
 __all__ = ["Trial", "outcome", "supercomputers_run", "trial", "world_with_benchmarks"]
@@ -241,7 +241,8 @@ def _world(key: str, files: tuple[tuple[str, str], ...]) -> tuple[World, tuple[f
     wanted, paths = json.loads(key), dict(files)
     machines = [_month(paths[one["log"]], one["log"], one["processors"], one["month"]) for one in wanted["machines"]]
     if wanted["estimates"] == "perfect":
-        machines = [replace(jobs, estimate=np.maximum(jobs.run_time, 1)) for jobs in machines]
+        ended = [apply_overrun(jobs, "kill") for jobs in machines]
+        machines = [replace(jobs, estimate=np.maximum(jobs.run_time, 1)) for jobs in ended]
     return world_with_benchmarks(machines, wanted)
 
 
@@ -278,7 +279,7 @@ def world_with_benchmarks(machines: Sequence[RigidJobs], wanted: Mapping[str, An
             arriving.append(Arriving(submit, home, one.place, name, one.static, known[key]))
             sizes, times, _ = known[key][home]
             change += one.static * int(times[np.searchsorted(sizes, one.static)]) - int(work[one.place])
-        ratios.append(1 + change / int(work.sum()))
+        ratios.append(1 + change / max(int(work.sum()), 1))
     return world_of(machines, arriving), tuple(ratios)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from experiments.benchmarks import Form, application, requests
 from experiments.ledger import Configuration, Result
 from experiments.power import month_with_substitutes
-from experiments.substitution import Substitute
+from experiments.substitution import Substitute, TooFewJobs
 from gas.planner import plan
 from gas.simulation.schedule import Policy
 from gas.simulation.simulate import Simulation
@@ -76,6 +76,9 @@ def comparisons(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: P
 
 def walk_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
     """Return the comparisons of a month of a log; the arguments are those of `experiments.power.power_run`."""
-    jobs, placed, form = month_with_substitutes(configuration, files)
+    try:
+        jobs, placed, form = month_with_substitutes(configuration, files)
+    except TooFewJobs as error:
+        return {"jobs": 0, "outcomes": [], "too_few": str(error)}
     found = comparisons(jobs, placed, form, configuration["policy"])
     return {"jobs": len(jobs), "outcomes": [asdict(one) for one in found]}

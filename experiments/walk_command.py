@@ -19,7 +19,7 @@ SOURCES = ("experiments.power", "experiments.losses", "experiments.walk")
 def walk_command(
     traces: TracesOption = None,
     output: OutputOption = Path("walk"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the moments and benchmarks.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the moments and benchmarks.")] = 0,
     runs: Annotated[int, typer.Option("--runs", min=2, metavar="N", help="Moments in each month.")] = 210,
     workers: WorkersOption = None,
     shard: ShardOption = None,

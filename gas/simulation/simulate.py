@@ -304,6 +304,9 @@ class Simulation:
     def _checked_answers(self, *given: ArrayLike) -> NDArray[np.int64]:
         """Return answers as they take part, in columns; all at once, or one by one where that says what is wrong."""
         rows = [np.atleast_1d(each) for each in given]
+        if len({len(row) for row in rows}) > 1:
+            counts = ", ".join(str(len(row)) for row in rows)
+            raise BadInput(f"answers: {counts} processors, estimates and run times; give one of each for every answer")
         if self._waits_for_answer:
             known = int(self._state.work[W_ESTIMATE, int(self._state.now[NEXT])])
             answers = plain_answers(rows, self.jobs.machine, self._reach.left + known, self.overrun)

@@ -151,3 +151,17 @@ def test_where_too_few_jobs_can_give_way_the_run_says_so(configuration, jobs):
     assert "gas" not in found
     with pytest.raises(TooFewJobs):
         of_benchmarks(jobs, 600, **(MIX | {"opponent": "own"}), generator=generator())
+
+
+def test_an_accuracy_of_moldable_jobs_is_theirs_alone(jobs):
+    bushel = of_moldable_jobs(jobs, 60, Moldability(accuracy=0.5), generator())
+    others = np.setdiff1d(np.arange(len(jobs)), bushel.places)
+    assert (bushel.jobs.estimate[others] == jobs.estimate[others]).all()
+    assert (bushel.jobs.estimate[bushel.places] != jobs.estimate[bushel.places]).any()
+
+
+def test_a_log_without_a_job_for_the_machine_has_nothing_to_tell(configuration):
+    given, files = configuration
+    small = given | {"processors": 1, "moldable": asdict(Moldability())}
+    found = bushel_run(small | {"percent": 0}, files=files)
+    assert found["moldable"] == 0

@@ -2,14 +2,16 @@
 
 import json
 import os
+import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from experiments.ledger import Ledger, sources_version
-from gas.errors import GasError
+from gas.errors import BadInput, GasError
 
 
 def double(configuration, *, notes=None):
@@ -94,7 +96,7 @@ def test_nothing_is_left_of_a_result_that_cannot_be_kept(ledger):
 
 def test_a_run_that_cannot_be_kept_leaves_no_partial_file(ledger, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(BadInput, match="No space left on device; make room"):
         ledger.run(double, [{"x": 1}])
     assert list(ledger.folder.iterdir()) == []
 
@@ -138,3 +140,60 @@ def test_the_version_follows_sources_and_their_data(tmp_path, monkeypatch):
     sys.modules.pop("made_up_package", None)
     with pytest.raises(ModuleNotFoundError):
         sources_version(["no_such_package_at_all"])
+
+
+def test_a_result_that_was_changed_is_computed_anew(tmp_path):
+    ledger = Ledger(tmp_path, "1")
+    run = double
+    ledger.keep(run, {"x": 3}, {"twice": 6})
+    path = ledger.path(run, {"x": 3})
+    kept = json.loads(path.read_text())
+    for result in ({}, [], 5, {"twice": 7}, {"twice": "6"}):
+        path.write_text(json.dumps(kept | {"result": result}))
+        assert ledger.find(run, {"x": 3}) is None
+    path.write_text("[" * 100_000)
+    assert ledger.find(run, {"x": 3}) is None
+    assert ledger.cost(run, {"x": 3}) is None
+
+
+def test_what_cannot_be_kept_is_named_with_a_way_out(tmp_path):
+    (tmp_path / "runs").write_text("a file")
+    with pytest.raises(BadInput, match=r"runs/double-.*json: cannot be written: .*run again"):
+        Ledger(tmp_path / "runs", "1").keep(double, {"x": 3}, {"twice": 6})
+
+
+def test_workers_end_soon_after_a_parent_that_was_killed(tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from experiments.ledger import Ledger; import test_ledger\n"
+        "if __name__ == '__main__':\n"
+        f"    Ledger(Path({str(tmp_path)!r}), '1').run(test_ledger.says_who_and_sleeps, "
+        f"[{{'folder': {str(tmp_path)!r}, 'n': n}} for n in range(2)], workers=2)\n"
+    )
+    path = tmp_path / "study.py"
+    path.write_text(script)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    parent = subprocess.Popen([sys.executable, str(path)], env=environment)
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("worker-*"))) < 2:
+        assert parent.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    workers = [int(path.name.removeprefix("worker-")) for path in tmp_path.glob("worker-*")]
+    parent.kill()
+    parent.wait()
+    while any(alive(worker) for worker in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def says_who_and_sleeps(configuration):
+    (Path(configuration["folder"]) / f"worker-{os.getpid()}").touch()
+    time.sleep(100)
+    return {}
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

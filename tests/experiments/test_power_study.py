@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 
 from experiments.logs import find_logs
+from experiments.power import month_with_substitutes, power_run
 from experiments.power_claims import claims
 from experiments.power_study import BASE, PERFECT, SITES, TERMS, Options, Study, chosen_terms, month_runs, perfect
 from experiments.published import one_apples
 from experiments.statistics import interval
+from experiments.walk import walk_run
+from workloads import apply_overrun
 
 SMALL = ("--runs", 6, "--seeds", 2)
 SHORT = ("--runs", 8, "--seeds", 1, "--no-other-terms")
@@ -269,3 +272,33 @@ def test_where_no_scheduler_of_dask_answers_nothing_is_computed(made_logs, tmp_p
     assert "no scheduler answers there" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("address", ["foo", "", "inproc://x", "tcp://127.0.0.1", "tcp://127.0.0.1:99999"])
+def test_what_is_no_address_is_refused_in_a_line(gas, made_logs, tmp_path, address):
+    pytest.importorskip("distributed", reason="needs the extra `cluster`")
+    result = study(gas, made_logs, tmp_path, "--dask", address)
+    assert result.code == 2
+    assert f"--dask {address}: " in result.err
+    assert "tcp://HOST:8786" in result.err
+
+
+def test_a_month_with_too_few_jobs_is_left_out_and_says_why(made_logs):
+    log = find_logs(made_logs)[0][0]
+    run = month_runs(Options(seeds=1, runs=12, others=False), [log], (BASE,))[0][0]
+    for of_month in (power_run, walk_run):
+        result = of_month(run.configuration | {"runs": 10_000}, files={log.sha256: str(log.path)})
+        assert result["outcomes"] == []
+        assert "10000 substitutes: the log has only" in result["too_few"]
+
+
+def test_true_estimates_leave_the_work_of_the_month_as_it_was(made_logs):
+    log = find_logs(made_logs)[0][0]
+    runs, _ = month_runs(Options(seeds=1, runs=12, others=False), [log], (BASE, PERFECT))
+    files = {log.sha256: str(log.path)}
+    users, known = (
+        apply_overrun(month_with_substitutes(run.configuration, files)[0], "kill")
+        for run in (next(run for run in runs if run.terms == terms) for terms in (BASE, PERFECT))
+    )
+    assert (users.run_time == known.run_time).all()
+    assert (known.estimate == np.maximum(known.run_time, 1)).all()

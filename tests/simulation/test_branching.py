@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_up import busy_jobs
 from small_logs import Case, busy_log, disturbed_logs, random_log
 
 from gas.errors import BadInput
@@ -296,3 +297,10 @@ def test_answers_in_order_are_recognised_all_at_once():
     assert plain_answers(rows, 4, 100, "extend").tolist() == [[1, 4], [9, 6], [9, 3]]
     assert plain_answers(rows, 4, 9, "extend") is None
     assert plain_answers(rows, 3, 100, "kill") is None
+
+
+def test_answers_of_unequal_numbers_are_refused():
+    simulation = Simulation(busy_jobs(20, 8, seed=1), "s3", ask=[3])
+    simulation.run()
+    with pytest.raises(BadInput, match="2, 1, 1 processors, estimates and run times"):
+        simulation.outcomes([1, 2], [3], [3])
