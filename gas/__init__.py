@@ -7,8 +7,9 @@ The main path, from top to bottom::
     plan(application, lists).best    planner       the earliest-finishing request, and why the others lose
 
 and under it, from the bottom: `times`, `errors`, `compiled` (kernels as machine code), `profile` (the step function
-"free processors over time" and its few operations), `s3` (the scheduler, pure), `endpoints` (schedulers that can be
-asked), `workflows`, `service` (S³ over HTTP), `pictures`, `cli`. Imports point down that list only.
+"free processors over time" and its few operations), `node_availability` with its `gaps` (where a job cannot move
+between nodes, which nodes are free and not only how many), `s3` (the scheduler, pure), `endpoints` (schedulers that can
+be asked), `workflows`, `service` (S³ over HTTP), `pictures`, `cli`. Imports point down that list only.
 """
 
 TYPE_CHECKING = False  # as type checkers know it; typing itself takes a while to import

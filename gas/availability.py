@@ -17,8 +17,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gas.compiled import fastest
 from gas.errors import BadInput
-from gas.profile import Profile, profile_of
+from gas.profile import Profile, earliest_fits, profile_of
 from gas.times import LATEST
 from speedup_models.fields import FieldError, Fields, shown
 
@@ -99,6 +100,16 @@ class AvailabilityList:
     def profile(self) -> Profile:
         """The same steps as a `Profile` (a copy)."""
         return profile_of(self.starts, self.free)
+
+    def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+        """Return the earliest start, not before `first`, of each request; `gas.profile.NEVER` where there is none.
+
+        Processors ascend strictly.
+        """
+        found = np.empty(len(processors), np.int64)
+        steps = len(self.starts) + len(processors)
+        fastest(earliest_fits, steps)(self.profile, processors, walltimes, first, found)
+        return found
 
     @property
     def frames(self) -> list[Frame]:

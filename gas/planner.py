@@ -20,7 +20,8 @@ from gas.application import Application, Requests
 from gas.availability import AvailabilityList, Kind
 from gas.compiled import fastest
 from gas.errors import BadInput
-from gas.profile import NEVER, earliest_fits
+from gas.node_availability import Availability, NodeAvailability
+from gas.profile import NEVER
 from gas.times import LATEST, LONGEST, duration_text, iso_time
 from gas.walk import walk
 
@@ -142,7 +143,7 @@ class Plan:
 
 def plan(
     application: Application,
-    availability: AvailabilityList | Iterable[AvailabilityList],
+    availability: Availability | Iterable[Availability],
     *,
     not_before: int | None = None,
     deadline: int | None = None,
@@ -174,7 +175,7 @@ def plan(
     BadInput
         No list at all, two of one name, or an option out of range.
     """
-    lists = [availability] if isinstance(availability, AvailabilityList) else list(availability)
+    lists = [availability] if isinstance(availability, (AvailabilityList, NodeAvailability)) else list(availability)
     if not lists:
         raise BadInput("no availability list to plan with; name at least one scheduler")
     names = [a.scheduler for a in lists]
@@ -213,7 +214,7 @@ def plan(
     return Plan(application.name, algorithm, now, best, candidates, rejected)
 
 
-def soonest(requests: Requests, availability: AvailabilityList, first: int | None = None) -> Candidate | None:
+def soonest(requests: Requests, availability: Availability, first: int | None = None) -> Candidate | None:
     """Return the request that finishes first, None if none fits: the `best` of a `plan` without all that it explains.
 
     For who plans ten thousand times.
@@ -237,7 +238,7 @@ def soonest(requests: Requests, availability: AvailabilityList, first: int | Non
 
 
 def _plan_one(
-    application: Application, availability: AvailabilityList, first: int, algorithm: Algorithm, limits: Limits
+    application: Application, availability: Availability, first: int, algorithm: Algorithm, limits: Limits
 ) -> tuple[list[Candidate], list[Rejected]]:
     """Return the candidates of one scheduler, and the counts that it cannot take."""
     name = availability.scheduler
@@ -283,17 +284,15 @@ def _plan_one(
     return candidates, rejected
 
 
-def _anchors(availability: AvailabilityList, requests: Requests, first: int, algorithm: Algorithm) -> NDArray[np.int64]:
+def _anchors(availability: Availability, requests: Requests, first: int, algorithm: Algorithm) -> NDArray[np.int64]:
     """Return the earliest start of each request, NEVER where there is none."""
     sizes, walltimes = requests.sizes, requests.walltimes
+    if algorithm == "exact" and len(sizes):
+        return availability.anchors(sizes, walltimes, first)
     anchors = np.empty(len(sizes), np.int64)
-    if len(sizes) == 0:
-        return anchors
-    frames = len(availability.starts)
-    if algorithm == "exact":
-        fastest(earliest_fits, frames + len(sizes))(availability.profile, sizes, walltimes, first, anchors)
-    else:
-        fastest(walk, frames * len(sizes))(availability.profile, sizes, walltimes, first, anchors)
+    if len(sizes):
+        profile = availability.profile
+        fastest(walk, len(profile.starts) * len(sizes))(profile, sizes, walltimes, first, anchors)
     return anchors
 
 

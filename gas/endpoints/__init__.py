@@ -9,6 +9,7 @@ Its modules:
     events          the reader of server-sent events
     journal         where each key was sent
     file            an availability list on disk or standard input
+    slurm           what Slurm publishes, and what that says about when which nodes are free
     configuration   gas.toml: named endpoints and their limits
     asking          several endpoints at once; one that does not answer is reported, not fatal
 """

@@ -1,0 +1,204 @@
+"""Slurm's notations: node lists, tasks of arrays, durations, instants and states of nodes.
+
+Node lists are read here and not by python-hostlist: that is licensed under the GPL, ends at 100,000 names, and says
+neither which list was bad nor where.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, tzinfo
+from functools import lru_cache
+
+from gas.endpoints.slurm.cluster import Tasks
+from gas.errors import BadInput
+from speedup_models.fields import quoted
+
+__all__ = ["duration", "instant", "node_names", "states_against", "tasks", "words"]
+
+MOST_NAMES = 1_000_000
+"""A list of more names is taken for damaged."""
+
+NOTHING = frozenset({"", "(null)", "N/A", "n/a", "NONE", "None", "none", "Unknown", "UNLIMITED", "INFINITE", "NOT_SET"})
+"""What is printed for a value that is not there."""
+
+_PART = re.compile(r"([^\[\],\s]*)(?:\[([^\[\]\s]*)\])?")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_TASKS = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+_DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d\d?))?(?::(\d\d?))?")
+_MARKS = {
+    "*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "!": "POWER_DOWN",
+    "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED",
+}  # fmt: skip
+
+AGAINST = frozenset(
+    {"DOWN", "ERROR", "UNKNOWN", "FUTURE", "DYNAMIC_FUTURE", "INVALID", "INVALID_REG", "INVAL", "DRAIN", "DRAINED"}
+    | {"DRAINING", "FAIL", "FAILING", "FAILG", "NOT_RESPONDING", "NO_RESPOND", "POWERING_DOWN", "POWER_DOWN"}
+    | {"POWER_DRAIN", "REBOOT_ISSUED", "BLOCKED"}
+)
+"""States in which no job starts on a node; one that is only switched off is switched on for a job."""
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a list with commas; none of what stands for nothing."""
+    return () if text.strip() in NOTHING else tuple(word for word in text.strip().split(",") if word)
+
+
+@lru_cache(4096)  # nodes are named again and again in a long queue
+def node_names(text: str) -> tuple[str, ...]:
+    """Return the names that a node list stands for, such as ``gpu7,n[001-004,010],r[0-1]c[1-2]-ib``.
+
+    Raises
+    ------
+    BadInput
+        It is not a node list.
+    """
+    text = text.strip()
+    if text in NOTHING:
+        return ()
+    names: list[str] = []
+    for part in _parts(text):
+        found = [""]
+        for prefix, inside in _pieces(part, text):
+            found = [start + prefix + number for start in found for number in inside]
+            if len(found) + len(names) > MOST_NAMES:
+                raise BadInput(f"the node list {quoted(text)} has more than {MOST_NAMES:,} names")
+        names += found
+    return tuple(dict.fromkeys(names))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Split at the commas outside of brackets."""
+    depth = start = 0
+    for at, c in enumerate(text):
+        depth += (c == "[") - (c == "]")
+        if depth not in (0, 1):
+            raise BadInput(f"the node list {quoted(text)} has a bracket too many after {at} characters")
+        if c == "," and depth == 0:
+            yield text[start:at]
+            start = at + 1
+    if depth:
+        raise BadInput(f"the node list {quoted(text)} ends inside a bracket")
+    yield text[start:]
+
+
+def _pieces(part: str, text: str) -> Iterator[tuple[str, list[str]]]:
+    """Return each prefix of a part with the numbers in the brackets after it."""
+    at = 0
+    if not part:
+        raise BadInput(f"the node list {quoted(text)} has an empty name")
+    while at < len(part):
+        piece = _PART.match(part, at)
+        if piece is None or piece.end() == at:
+            raise BadInput(f"the node list {quoted(text)} has {quoted(part[at])} in a name")
+        at = piece.end()
+        if piece[2] is None:
+            yield piece[1], [""]
+            continue
+        numbers: list[str] = []
+        for one in piece[2].split(","):
+            bounds = _RANGE.fullmatch(one)
+            if bounds is None:
+                raise BadInput(f"the node list {quoted(text)} has {quoted(one)} in brackets, which is no range")
+            first, last = int(bounds[1]), int(bounds[2] or bounds[1])
+            if not 0 <= last - first < MOST_NAMES:
+                raise BadInput(f"the node list {quoted(text)} has the range {quoted(one)}")
+            numbers += (str(k).zfill(len(bounds[1])) for k in range(first, last + 1))
+        yield piece[1], numbers
+
+
+def tasks(text: str) -> Tasks | None:
+    """Return the tasks that ``1-5,7%2`` or ``[3-10:2]`` stands for; None for no array.
+
+    Raises
+    ------
+    BadInput
+        It is no list of tasks, or was cut off.
+    """
+    text = text.strip()
+    if text in NOTHING:
+        return None
+    if text.endswith("..."):
+        raise BadInput(f"the list of tasks {quoted(text)} is cut off; ask with SLURM_BITSTR_LEN=0 in the environment")
+    inside, mark, most = text.partition("%")
+    inside = inside.removeprefix("[")
+    ranges = []
+    for one in (inside if mark else inside.removesuffix("]")).split(","):
+        bounds = _TASKS.fullmatch(one)
+        if bounds is None:
+            raise BadInput(f"the list of tasks {quoted(text)} has {quoted(one)}, which is no range")
+        first, last, step = int(bounds[1]), int(bounds[2] or bounds[1]), int(bounds[3] or 1)
+        if last < first or step < 1:
+            raise BadInput(f"the list of tasks {quoted(text)} has the range {quoted(one)}")
+        ranges.append(range(first, last + 1, step))
+    most = most.removesuffix("]")
+    if mark and not most.isdecimal():
+        raise BadInput(f"the list of tasks {quoted(text)} has {quoted(most)} after %, which is no number")
+    return Tasks(tuple(ranges), int(most) or None if mark else None)
+
+
+def duration(text: str) -> int | None:
+    """Return the seconds of ``1-00:30:00``, ``30:00`` or ``2-12`` (days and hours); None for no limit.
+
+    Raises
+    ------
+    BadInput
+        It is no duration.
+    """
+    text = text.strip()
+    if text in NOTHING or text == "Partition_Limit":
+        return None
+    found = _DURATION.fullmatch(text)
+    if found is None or (found[1] is None and found[3] is None):
+        raise BadInput(f"{quoted(text)} is no duration; Slurm writes days-hours:minutes:seconds")
+    numbers = [int(number) for number in found.groups()[1:] if number is not None]
+    if found[1] is None:
+        hours, minutes, seconds = [0] * (3 - len(numbers)) + numbers
+    else:
+        hours, minutes, seconds = numbers + [0] * (3 - len(numbers))
+    return ((int(found[1] or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def instant(text: str, zone: tzinfo | None = None) -> int | None:
+    """Return the epoch second of a time, None for one that is not known.
+
+    With ``SLURM_TIME_FORMAT=%s`` in their environment scontrol and squeue write epoch seconds; else they write local
+    time without its zone (``2026-11-21T00:17:44``), which `zone` completes. Of an hour that there is twice, at the end
+    of summer time, the first is taken.
+
+    Raises
+    ------
+    BadInput
+        It is no time, or its zone is not known.
+    """
+    text = text.strip()
+    if text in NOTHING or text == "0":
+        return None
+    if text.isdecimal() and text.isascii():
+        return int(text)
+    try:
+        local = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(f"{quoted(text)} is no time") from None
+    if local.tzinfo is None and zone is None:
+        raise BadInput(
+            f"{quoted(text)} has no zone; ask with SLURM_TIME_FORMAT=%s in the environment, or give the zone"
+        )
+    return int((local if local.tzinfo else local.replace(tzinfo=zone)).timestamp())
+
+
+def states_against(states: Iterable[str]) -> tuple[tuple[str, ...], bool]:
+    """Return for which of a node's states no job starts on it, and whether a reservation holds it.
+
+    Parameters
+    ----------
+    states
+        As printed: ``IDLE+DRAIN``, ``MIXED*``, or one by one in any case.
+    """
+    found: set[str] = set()
+    for text in states:
+        for word in text.upper().split("+"):
+            state = word.rstrip("".join(_MARKS))
+            found |= {state, *(_MARKS[mark] for mark in word[len(state) :])}
+    return tuple(sorted(found & AGAINST)), bool(found & {"RESERVED", "MAINTENANCE", "MAINT"})

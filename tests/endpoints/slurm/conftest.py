@@ -1,0 +1,35 @@
+"""The recorded answers, read."""
+
+from dataclasses import replace
+
+import pytest
+from slurm_answers import recorded, renewed
+
+from gas.endpoints.slurm import command_line
+
+
+@pytest.fixture
+def said():
+    """Return what the commands answered."""
+    return recorded("v22.05")
+
+
+@pytest.fixture
+def published():
+    """Return what slurmrestd v0.0.38 answered."""
+    return recorded("v0.0.38")
+
+
+@pytest.fixture
+def cluster(said):
+    """Return the recorded cluster, in detail."""
+    found = command_line.read_cluster(said, name="gastest")
+    jobs = command_line.with_details(found.jobs, said["details"])
+    return replace(found, jobs=jobs)
+
+
+@pytest.fixture
+def renewed_answers(published):
+    """Return the same queue in the forms of v0.0.43, with the nodes that squeue says jobs are planned on."""
+    planned = {5: "n[07-15]", 7: "n[01-06]", 9: "n[01-04,07-15]", 11: "n[13-14]", 15: "n[01-02]"}
+    return renewed(published, planned)

@@ -1,0 +1,332 @@
+"""When nodes are free, by what Slurm publishes; the recorded queue, and what Slurm itself planned on it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gas.endpoints.slurm import json_answers
+from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
+from gas.endpoints.slurm.interpretation import Why, interpret, partition_of
+from gas.errors import Infeasible, NotFound
+from gas.profile import NEVER
+
+NOW = 1_800_000_000  # a multiple of 60
+
+
+def earliest(found, processors, minutes):
+    sizes, walltimes = np.array([processors]), np.array([60 * minutes])
+    return int(found.availability.anchors(sizes, walltimes, found.availability.now)[0])
+
+
+def ends_of(cluster, *ids):
+    """Return when jobs end by the published plan, which is when what waits for them can start."""
+    return max(job.end for job in cluster.jobs if job.id in ids)
+
+
+@pytest.mark.parametrize(
+    ("processors", "minutes", "after"),
+    [
+        (1, 60, (7,)),  # n05 and n06 are free until job 9's plan is over for them; n15 is too, but not for an hour
+        (2, 29, (5,)),  # n15 is free of 5 at 1795294200, and 9 begins there 33 minutes later
+        (16, 12, (1,)),  # two of n01 to n04, before 7 begins 15 minutes after 1 has ended
+        (16, 30, (5,)),  # those 15 minutes are too short; 5 leaves n07 to n12 and n15 for 33
+        (16, 42, (7,)),  # those 33 are, too; n05 and n06 are not in the plan of 9
+        (32, 60, (9,)),
+        (40, 5, (5,)),
+        (50, 25, (5,)),
+        (96, 30, (9,)),
+        (100, 40, (9,)),
+        (20, 60, (9,)),
+        (7, 45, (7,)),
+        (120, 20, (9,)),  # all that is not drained
+        (8, 400, (9,)),  # not n05 and n06, which are reserved before it could end
+    ],
+)
+def test_earliest_starts_are_those_that_slurm_planned_for_probe_jobs(cluster, processors, minutes, after):
+    """Each shape was submitted to the recorded queue, and given this very start by Slurm's backfill scheduler."""
+    assert earliest(interpret(cluster), processors, minutes) == ends_of(cluster, *after)
+
+
+@pytest.mark.parametrize(("processors", "minutes"), [(4, 5), (1, 9), (6, 10)])
+def test_what_fits_now_starts_now(cluster, processors, minutes):
+    """Slurm started these probes at once: 4 CPUs are free of n12 to n15 until 5 begins on them."""
+    assert earliest(interpret(cluster), processors, minutes) == cluster.now
+
+
+def test_a_long_job_waits_for_the_end_of_the_reservation(cluster):
+    """Slurm planned this probe one second after the reservation's end."""
+    assert earliest(interpret(cluster), 64, 300) == cluster.reservations[0].end
+
+
+def test_more_than_there_is_never_starts(cluster):
+    assert earliest(interpret(cluster), 121, 1) == NEVER
+
+
+def test_nodes_that_are_drained_are_left_out_and_partitions_overlap_by_nodes(cluster):
+    main, debug = interpret(cluster), interpret(cluster, "debug")
+    assert "n16" not in main.availability.names
+    assert debug.availability.names == ("n01", "n02")
+    # of the nodes of debug: 1, in main, has them now; then 15 for its quarter of an hour, then 7 and 9, in main
+    assert earliest(debug, 16, 1) == ends_of(cluster, 9)
+
+
+def test_whole_nodes_as_unit_count_a_node_with_one_busy_cpu_as_taken(cluster):
+    found = interpret(cluster, unit="nodes")
+    assert found.availability.processors == 15
+    assert earliest(found, 15, 20) == ends_of(cluster, 9)
+    # no node is quite empty now; n13 is left first, by 8
+    assert earliest(found, 1, 1) == ends_of(cluster, 8)
+
+
+def test_jobs_without_a_plan_are_returned_with_the_reason_in_the_order_of_the_queue(cluster):
+    found = [(one.job.id, one.why, one.to_place) for one in interpret(cluster).unplanned]
+    assert found == [
+        (6, Why.LIMITS, False),  # 128 CPUs of 120
+        (13, Why.DEPENDENCY, False),
+        (14, Why.BEGIN, True),
+        (12, Why.HELD, False),
+    ]
+    deferred = interpret(cluster).unplanned[2]
+    assert deferred.not_before == deferred.job.start == cluster.now + 7096
+
+
+def test_plans_whose_nodes_are_not_published_are_left_to_be_placed(published, renewed_answers):
+    old = interpret(json_answers.read_cluster(published, name="x"))
+    assert [one.job.id for one in old.unplanned if one.why is Why.NODES] == [5, 7, 9, 11, 15]
+    assert all(one.not_before == one.job.start for one in old.unplanned if one.why is Why.NODES)
+    new = interpret(json_answers.read_cluster(renewed_answers, name="x"), "main")
+    assert [one.job.id for one in new.unplanned] == [6, 13, 14, 12]
+    assert earliest(new, 16, 30) == 1795294200
+
+
+def test_a_plan_has_an_age(cluster):
+    assert interpret(replace(cluster, planned=cluster.now - 30)).plan_age == 30
+    assert interpret(replace(cluster, planned=None)).plan_age is None
+    assert interpret(cluster).availability.kind == "estimate"
+
+
+# -- one rule after the other, on machines made for it
+
+
+def job(id, state="PENDING", **fields):
+    standard = {"name": "j", "user": "u", "partitions": ("p",), "cpus": 4, "priority": 1000 - id, "time_limit": 600}
+    return Job(id=id, state=state, **(standard | fields))
+
+
+def machine(*jobs, nodes=2, cpus=4, **fields):
+    names = tuple(f"n{n}" for n in range(nodes))
+    standard = {
+        "nodes": tuple(Node(name, cpus, partitions=("p",)) for name in names),
+        "reservations": (),
+        "partitions": (Partition("p", names),),
+        "others_visible": True,
+    }
+    return Cluster(name="made", now=NOW, version="1", jobs=jobs, **(standard | fields))
+
+
+def running(id, *nodes, end, cpus_on=None, **fields):
+    return job(id, "RUNNING", start=NOW - 60, end=end, nodes=nodes, cpus_on=cpus_on, **fields)
+
+
+def planned(id, *nodes, start, **fields):
+    return job(id, start=start, planned_nodes=nodes, **fields)
+
+
+def test_running_jobs_share_a_node_and_end_to_the_second():
+    found = interpret(machine(running(1, "n0", end=NOW + 77, cpus_on={"n0": 3}), nodes=1))
+    assert earliest(found, 1, 100) == NOW
+    assert earliest(found, 2, 1) == NOW + 77
+
+
+def test_a_job_whose_share_is_not_known_has_all_of_its_nodes():
+    found = interpret(machine(running(1, "n0", end=NOW + 77, cpus=2)))
+    assert earliest(found, 5, 1) == NOW + 77
+
+
+def test_an_exclusive_job_has_all_of_its_nodes():
+    found = interpret(machine(running(1, "n0", end=NOW + 77, cpus_on={"n0": 1}, exclusive=True), nodes=1))
+    assert earliest(found, 1, 1) == NOW + 77
+
+
+def test_a_partition_of_whole_nodes_gives_no_rest_of_a_node():
+    taken = running(1, "n0", end=NOW + 77, cpus_on={"n0": 1})
+    found = interpret(machine(taken, nodes=1, partitions=(Partition("p", ("n0",), whole_nodes=True),)))
+    assert earliest(found, 1, 1) == NOW + 77
+
+
+def test_planned_jobs_take_whole_nodes_even_for_one_cpu():
+    found = interpret(machine(planned(1, "n0", start=NOW, cpus=1), nodes=1))
+    assert earliest(found, 1, 1) == NOW + 600
+
+
+def test_planned_times_are_rounded_down_to_the_resolution():
+    found = interpret(machine(planned(1, "n0", start=NOW + 659), nodes=1))
+    assert earliest(found, 1, 10) == NOW + 1200  # planned to 1259; the 659 s before are 599 to plan with
+    assert earliest(found, 1, 9) == NOW
+
+
+def test_an_exact_fit_before_a_planned_job_is_refused():
+    found = interpret(machine(planned(1, "n0", start=NOW + 1800), nodes=1))
+    assert earliest(found, 1, 30) == NOW + 2400
+    assert earliest(found, 1, 29) == NOW
+
+
+def test_a_start_when_a_running_job_ends_may_overlap_a_plan_within_the_resolution():
+    """Found with a real one: 15 minutes from 2097 s on were planned before a job that began at 2953 s, rounded down."""
+    taken = running(1, "n0", end=NOW + 77, cpus_on={"n0": 4})
+    found = interpret(machine(taken, planned(2, "n0", start=NOW + 660), nodes=1))
+    assert earliest(found, 1, 9) == NOW + 77
+    assert earliest(found, 1, 10) == NOW + 77  # to 677, which is rounded down to 660
+    assert earliest(found, 1, 11) == NOW + 1260
+
+
+def test_other_nodes_that_are_free_for_longer_may_be_part_of_such_a_start():
+    taken = running(1, "n0", end=NOW + 77, cpus_on={"n0": 4})
+    plans = planned(2, "n0", "n1", start=NOW + 660)
+    found = interpret(machine(taken, plans, nodes=2))
+    assert earliest(found, 8, 10) == NOW + 77
+    assert earliest(found, 4, 11) == NOW + 1260
+
+
+def test_starts_are_found_for_many_shapes_and_times_at_once(cluster):
+    found = interpret(cluster).availability
+    sizes, walltimes = np.arange(1, 61), np.full(60, 12 * 60)
+    together = found.anchors(sizes, walltimes, found.now + 700)
+    alone = [int(found.anchors(sizes[[k]], walltimes[[k]], found.now + 700)[0]) for k in range(60)]
+    assert together.tolist() == alone
+    assert sorted(alone) == alone
+    assert alone[0] >= found.now + 700
+
+
+def test_an_exact_fit_before_a_reservation_is_refused_and_its_times_are_rounded_outward():
+    kept = Reservation("r", NOW + 1830, NOW + 1890, ("n0",))
+    found = interpret(machine(nodes=1, reservations=(kept,)))
+    assert earliest(found, 1, 30) == NOW + 1920
+    assert earliest(found, 1, 29) == NOW
+
+
+@pytest.mark.parametrize(("flags", "user", "free"), [
+    ((), "me", False), (("MAGNETIC",), "me", True), (("MAGNETIC",), "you", False), (("MAGNETIC",), None, False),
+])  # fmt: skip
+def test_a_reservation_keeps_out_its_own_users_unless_it_is_magnetic(flags, user, free):
+    kept = Reservation("r", NOW - 60, NOW + 600, ("n0",), flags, ("me",))
+    found = interpret(machine(nodes=1, reservations=(kept,)), user=user)
+    assert earliest(found, 1, 1) == (NOW if free else NOW + 600)
+
+
+def test_a_job_that_names_a_reservation_gets_its_nodes_while_it_lasts():
+    kept = Reservation("r", NOW + 600, NOW + 1200, ("n1",), (), ("me",))
+    found = interpret(machine(nodes=2, reservations=(kept,)), reservation="r")
+    assert found.availability.names == ("n1",)
+    assert earliest(found, 1, 10) == NOW + 600
+    assert earliest(found, 1, 11) == NEVER
+    with pytest.raises(NotFound, match='no reservation "s"'):
+        interpret(machine(reservations=(kept,)), reservation="s")
+
+
+def test_a_node_in_maintenance_is_free_after_a_reservation_that_is_shown_and_else_left_out():
+    nodes = (Node("n0", 4, reserved=True), Node("n1", 4))
+    kept = Reservation("r", NOW - 60, NOW + 600, ("n0",), ("MAINT",))
+    assert interpret(replace(machine(), nodes=nodes)).availability.names == ("n1",)
+    found = interpret(replace(machine(), nodes=nodes, reservations=(kept,)))
+    assert earliest(found, 8, 1) == NOW + 600
+
+
+@pytest.mark.parametrize("state", ["SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED"])
+def test_a_job_that_is_not_quite_running_holds_its_nodes(state):
+    held = replace(running(1, "n0", end=NOW + 77), state=state)
+    assert earliest(interpret(machine(held, nodes=1)), 1, 1) == NOW + 77
+
+
+def test_a_job_past_its_end_holds_its_nodes_a_moment_longer():
+    found = interpret(machine(replace(running(1, "n0", end=NOW - 5), state="COMPLETING"), nodes=1))
+    assert earliest(found, 1, 1) == NOW + 60
+
+
+def test_a_job_that_has_ended_holds_nothing():
+    found = interpret(machine(replace(running(1, "n0", end=NOW + 77), state="COMPLETED"), nodes=1))
+    assert earliest(found, 1, 1) == NOW
+
+
+def test_a_job_without_a_limit_has_its_nodes_for_a_year():
+    found = interpret(machine(running(1, "n0", end=None, time_limit=None), nodes=1))
+    assert earliest(found, 1, 1) == NOW - 60 + 365 * 86400
+
+
+def test_cpus_of_jobs_that_are_not_shown_are_taken_for_as_long_as_a_job_may_run():
+    nodes = (Node("n0", 4, allocated=3),)
+    partitions = (Partition("p", ("n0",), longest=7200),)
+    seen = running(1, "n0", end=NOW + 60, cpus_on={"n0": 1})
+    private = replace(machine(seen), nodes=nodes, partitions=partitions, others_visible=False)
+    found = interpret(private)
+    assert found.unseen == 2
+    assert earliest(found, 1, 1) == NOW
+    assert earliest(found, 3, 1) == NOW + 7200
+    assert interpret(replace(private, others_visible=None)).unseen == 2  # where it is not published, it shows
+    assert interpret(replace(private, others_visible=True)).unseen == 0  # a job came between two answers
+
+
+def test_hidden_tasks_of_an_array_are_returned_and_those_beyond_the_depth_apart():
+    tasks = planned(1, "n0", start=NOW + 600, array=1, tasks=Tasks((range(30),)))
+    found = interpret(machine(tasks)).unplanned
+    assert [(one.copies, one.why) for one in found] == [(19, Why.TASKS), (10, Why.LATER_TASKS)]
+    assert all(one.to_place for one in found)
+
+
+def test_jobs_beyond_the_depth_and_those_beyond_the_window():
+    waiting = [planned(1, "n0", start=NOW + 60), job(2), job(3)]
+    scheduling = Scheduling(depth=2)
+    found = interpret(machine(*waiting, scheduling=scheduling)).unplanned
+    assert [(one.job.id, one.why) for one in found] == [(2, Why.WINDOW), (3, Why.DEPTH)]
+
+
+def test_the_order_is_that_of_tier_priority_and_age():
+    names = ("n0", "n1")
+    partitions = (Partition("p", names), Partition("urgent", names, tier=5))
+    first = job(9, partitions=("p", "urgent"), priority=1)
+    found = interpret(machine(job(3), job(1), job(2, priority=999), first, partitions=partitions), "p").unplanned
+    assert [one.job.id for one in found] == [9, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"priority": 0, "reason": "JobHeldUser"}, Why.HELD),
+        ({"reason": "Dependency"}, Why.DEPENDENCY),
+        ({"reason": "BeginTime", "start": NOW + 99}, Why.BEGIN),
+        ({"reason": "PartitionTimeLimit"}, Why.LIMITS),
+        ({"reason": "ReqNodeNotAvail, UnavailableNodes:n1"}, Why.LIMITS),
+        ({"reason": "QOSMaxCpuPerUserLimit"}, Why.LIMITS),
+        ({"reason": "AssocGrpNodeLimit"}, Why.LIMITS),
+        ({"reason": "Priority", "cpus": 9}, Why.LIMITS),
+        ({"reason": "Priority", "least_nodes": 3}, Why.LIMITS),
+        ({"reason": "Resources"}, Why.WINDOW),
+        ({"reason": "A reason that nobody has heard of"}, Why.WINDOW),
+    ],
+)
+def test_the_reason_of_a_job_without_a_plan(fields, why):
+    (found,) = interpret(machine(job(1, **fields))).unplanned
+    assert found.why is why
+
+
+def test_a_deferred_job_starts_no_earlier_than_it_may():
+    (found,) = interpret(machine(job(1, reason="BeginTime", eligible=NOW + 500))).unplanned
+    assert (found.not_before, found.to_place) == (NOW + 500, True)
+
+
+def test_a_partition_is_the_default_one_the_only_one_or_named(cluster):
+    assert partition_of(cluster).name == "main"
+    assert partition_of(machine()).name == "p"
+    unknown = replace(cluster, partitions=tuple(replace(one, default=None) for one in cluster.partitions))
+    with pytest.raises(NotFound, match="name one of main, debug"):
+        partition_of(unknown)
+    with pytest.raises(NotFound, match='no partition "debgu"; did you mean "debug"'):
+        interpret(cluster, "debgu")
+
+
+def test_a_partition_that_starts_nothing_is_refused():
+    with pytest.raises(Infeasible, match='made, partition "p" is DRAIN'):
+        interpret(machine(partitions=(Partition("p", ("n0",), state="DRAIN"),)))
+    with pytest.raises(Infeasible, match="no node on which a job starts"):
+        interpret(replace(machine(), nodes=(Node("n0", 4, why_not=("DOWN",)),)))

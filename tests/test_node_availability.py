@@ -1,0 +1,150 @@
+"""Availability with node identity, against an oracle that keeps each node second by second."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import instants
+
+from gas import Application, plan
+from gas.compiled import compiled
+from gas.errors import BadInput
+from gas.gaps import FOR_EVER, earliest_in_gaps
+from gas.node_availability import NodeAvailability, Spans
+from gas.profile import NEVER
+from speedup_models import Table
+
+HORIZON = 24
+
+
+@st.composite
+def machines(draw, most_nodes=4, most_units=4):
+    """Return nodes of some units, of which some are taken now and then, more than once over and in the past too."""
+    now = draw(instants)
+    capacity = draw(st.lists(st.integers(1, most_units), min_size=1, max_size=most_nodes))
+    rows = draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, len(capacity) - 1),
+                st.integers(-5, HORIZON // 2),
+                st.integers(0, HORIZON // 2),
+                st.integers(0, most_units + 1),
+            ),
+            max_size=12,
+        )
+    )
+    spans = [(node, now + start, now + start + length, units) for node, start, length, units in rows]
+    return NodeAvailability("nodes", "estimate", now, "1", np.array(capacity), Spans.of(spans))
+
+
+def free_at(machine, node, second):
+    taken = machine.taken
+    here = (taken.node == node) & (taken.start <= second) & (second < taken.end)
+    return max(int(machine.capacity[node]) - int(taken.units[here].sum()), 0)
+
+
+def fits(machine, processors, start, walltime):
+    throughout = (
+        min(free_at(machine, node, second) for second in range(start, start + walltime))
+        for node in range(len(machine.capacity))
+    )
+    return sum(throughout) >= processors
+
+
+def first_second(machine, processors, walltime, first):
+    for start in range(max(first, machine.now), max(first, machine.now) + HORIZON + 10):
+        if fits(machine, processors, start, walltime):
+            return start
+    return NEVER
+
+
+requests = st.lists(st.tuples(st.integers(1, 17), st.integers(1, HORIZON)), min_size=1, max_size=5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(machines(), requests, st.integers(-3, 15))
+def test_the_anchor_is_what_trying_every_second_finds(machine, wanted, later):
+    sizes, walltimes = np.array(wanted, np.int64).T
+    first = machine.now + later
+    found = machine.anchors(sizes, walltimes, first)
+    assert found.tolist() == [first_second(machine, p, w, first) for p, w in wanted]
+
+
+@settings(max_examples=50, deadline=None)
+@given(machines(), requests)
+def test_compiled_and_plain_say_the_same(machine, wanted):
+    sizes, walltimes = np.array(wanted, np.int64).T.copy()
+    both = [np.empty(len(wanted), np.int64) for _ in range(2)]
+    for form, anchors in zip((earliest_in_gaps, compiled(earliest_in_gaps)), both, strict=True):
+        form(machine.gaps, sizes, walltimes, machine.now, anchors)
+    assert both[0].tolist() == both[1].tolist()
+
+
+@settings(max_examples=150, deadline=None)
+@given(machines())
+def test_the_counts_are_what_is_free_at_each_moment(machine):
+    counts = machine.counts
+    frames = counts.frames
+    for frame in frames:
+        for second in range(frame.start, min(frame.end or frame.start + 3, machine.now + HORIZON)):
+            assert frame.free == sum(free_at(machine, node, second) for node in range(len(machine.capacity)))
+    assert type(counts).from_wire(counts.to_wire(), "counts").frames == frames  # nothing that the format refuses
+    assert frames[-1].free == machine.processors
+
+
+@settings(max_examples=100, deadline=None)
+@given(machines(), requests)
+def test_no_request_starts_sooner_on_nodes_than_by_the_counts(machine, wanted):
+    from gas.profile import earliest_fit
+
+    sizes, walltimes = np.array(wanted, np.int64).T
+    for size, walltime, anchor in zip(sizes, walltimes, machine.anchors(sizes, walltimes, machine.now), strict=True):
+        by_counts = earliest_fit(machine.counts.profile, size, walltime, machine.now)
+        assert anchor == by_counts == NEVER or by_counts <= anchor
+
+
+def test_a_job_cannot_move_between_nodes():
+    """One node is free until 10, the other from 10 on: one unit is always free, but no job of 11 s can have it now."""
+    machine = NodeAvailability(
+        "two", "estimate", 0, "1", np.array([1, 1]), Spans.of([(0, 10, 100, 1), (1, 0, 10, 1), (1, 30, 100, 1)])
+    )
+    assert machine.counts.free.tolist() == [1, 0, 2]
+    assert machine.anchors(np.array([1, 1, 1]), np.array([10, 20, 21]), 0).tolist() == [0, 10, 100]
+
+
+@settings(max_examples=100, deadline=None)
+@given(machines(most_units=1), st.dictionaries(st.integers(1, 4), st.integers(1, HORIZON), min_size=1))
+def test_the_planner_reads_it_as_it_reads_a_list(machine, times):
+    application = Application(Table.of(times), safety=1.0)
+    expected = []
+    for processors, time in sorted(times.items()):
+        start = first_second(machine, processors, time, machine.now)
+        if start != NEVER:
+            expected.append((start + time, processors, start))
+    best = plan(application, machine).best
+    assert (best and (best.finish, best.processors, best.start)) == (min(expected) if expected else None)
+    walked = plan(application, machine, algorithm="walk").candidates
+    assert all(
+        walk.start == listed.start
+        for walk, listed in zip(walked, plan(application, machine.counts, algorithm="walk").candidates, strict=True)
+    )
+
+
+def test_gaps_hold_the_levels_that_are_free_together():
+    machine = NodeAvailability("one", "estimate", 0, "1", np.array([8]), Spans.of([(0, 0, 10, 8), (0, 10, 20, 5)]))
+    gaps = sorted(zip(*(row.tolist() for row in machine.gaps[:3]), strict=True))
+    assert gaps == [(10, FOR_EVER, 3), (20, FOR_EVER, 5)]
+
+
+@pytest.mark.parametrize(
+    ("capacity", "rows", "message"),
+    [
+        ([], [], "0 nodes"),
+        ([4, 0], [], "at least 1 unit"),
+        ([4], [(1, 0, 5, 1)], "node 1"),
+        ([4], [(0, 0, 5, -1)], "-1 units"),
+    ],
+)
+def test_what_cannot_be_is_refused(capacity, rows, message):
+    with pytest.raises(BadInput, match=message):
+        NodeAvailability("bad", "estimate", 0, "1", np.array(capacity, np.int64), Spans.of(rows))
