@@ -23,8 +23,9 @@ FOR_EVER = 2**62
 
 
 class Gaps(NamedTuple):
-    """Gaps of all nodes, in no order; their places by opening and by closing."""
+    """Gaps of all nodes, in the order of the nodes; their places by opening and by closing."""
 
+    node: NDArray[np.int64]
     opens: NDArray[np.int64]
     closes: NDArray[np.int64]
     units: NDArray[np.int64]
@@ -56,10 +57,10 @@ def gaps_of(
     changes = np.concatenate([-units, units])
     order = np.lexsort((instants, nodes))
     first = np.searchsorted(nodes[order], np.arange(len(capacity) + 1))
-    found = np.empty((3, 2 * len(nodes) + 2 * len(capacity)), np.int64)
+    found = np.empty((4, 2 * len(nodes) + 2 * len(capacity)), np.int64)
     count = _fill(capacity, first, instants[order], changes[order], now, found)
-    opens, closes, of = (np.ascontiguousarray(row) for row in found[:, :count])
-    return Gaps(opens, closes, of, np.argsort(opens, kind="stable"), np.argsort(closes, kind="stable"))
+    opens, closes, of, at = (np.ascontiguousarray(row) for row in found[:, :count])
+    return Gaps(at, opens, closes, of, np.argsort(opens, kind="stable"), np.argsort(closes, kind="stable"))
 
 
 @kernel
@@ -71,7 +72,7 @@ def _fill(
     now: int,
     found: NDArray[np.int64],
 ) -> int:
-    """Write opening, closing and units of all gaps; return how many there are.
+    """Write opening, closing, units and node of all gaps; return how many there are.
 
     What is free of a node rises and falls; levels that it rises by open together, and are stacked, so that those that
     close when it falls are the last ones to have opened.
@@ -101,6 +102,7 @@ def _fill(
                 gone = min(levels[depth - 1], stacked - height)
                 if instant > opened[depth - 1]:
                     found[0, count], found[1, count], found[2, count] = opened[depth - 1], instant, gone
+                    found[3, count] = one
                     count += 1
                 levels[depth - 1] -= gone
                 stacked -= gone
@@ -108,6 +110,7 @@ def _fill(
                     depth -= 1
         for k in range(depth):
             found[0, count], found[1, count], found[2, count] = opened[k], FOR_EVER, levels[k]
+            found[3, count] = one
             count += 1
     return count
 

@@ -81,6 +81,17 @@ def test_compiled_and_plain_say_the_same(machine, wanted):
 
 
 @settings(max_examples=150, deadline=None)
+@given(machines(), st.integers(0, 15), st.integers(1, HORIZON))
+def test_what_is_free_throughout_is_the_least_of_all_seconds(machine, later, walltime):
+    start = machine.now + later
+    expected = [
+        min(free_at(machine, node, second) for second in range(start, start + walltime))
+        for node in range(len(machine.capacity))
+    ]
+    assert machine.free_throughout(start, walltime).tolist() == expected
+
+
+@settings(max_examples=150, deadline=None)
 @given(machines())
 def test_the_counts_are_what_is_free_at_each_moment(machine):
     counts = machine.counts
@@ -132,7 +143,7 @@ def test_the_planner_reads_it_as_it_reads_a_list(machine, times):
 
 def test_gaps_hold_the_levels_that_are_free_together():
     machine = NodeAvailability("one", "estimate", 0, "1", np.array([8]), Spans.of([(0, 0, 10, 8), (0, 10, 20, 5)]))
-    gaps = sorted(zip(*(row.tolist() for row in machine.gaps[:3]), strict=True))
+    gaps = sorted(zip(*(row.tolist() for row in machine.gaps[1:4]), strict=True))
     assert gaps == [(10, FOR_EVER, 3), (20, FOR_EVER, 5)]
 
 
