@@ -75,5 +75,5 @@ def test_nobody_is_followed_unless_a_job_waits_for_an_answer():
     with pytest.raises(BadInput, match="the machine has 4"):
         simulation.outcomes([1, 5], [5, 5], [5, 5])
     assert simulation.outcomes([1, 4], [5, 5], [3, 3]).tolist() == [[1, 4], [5, 8]]
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(BadInput, match="2, 1, 2 processors, estimates and run times"):
         simulation.outcomes([1, 2], [5], [5, 5])
