@@ -51,6 +51,7 @@ One moldable job, or many of them, in a log (Cirne & Berman's Gas):
 
     month_command   what these commands share
     cost            what a study took in time and memory
+    simulated       what they simulate, in words, for their reports
 
 Several supercomputers (Cirne & Berman's section 6.2):
 

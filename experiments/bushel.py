@@ -22,7 +22,7 @@ from experiments.improvement import classes
 from experiments.ledger import Configuration, Result
 from experiments.logs import load_log
 from experiments.moldability import Moldability, moldable_jobs
-from experiments.substitution import TooFewJobs, substitutes
+from experiments.substitution import TooFewJobs, static_request, substitutes
 from gas.compiled import available, compiled
 from gas.planner import Requests, soonest
 from gas.profile import earliest_fits
@@ -65,8 +65,7 @@ def of_benchmarks(
     places = np.array([one.place for one in placed], np.int64)
     columns = {name: getattr(jobs, name).copy() for name in ("processors", "estimate", "run_time")}
     for one, asked in zip(placed, requests, strict=True):
-        at = int(np.searchsorted(asked.sizes, one.static))
-        for name, value in zip(columns, (one.static, asked.walltimes[at], asked.times[at]), strict=True):
+        for name, value in zip(columns, static_request(one, asked), strict=True):
             columns[name][one.place] = value
     return Bushel(replace(jobs, **columns), places, requests)
 

@@ -6,7 +6,17 @@ import numpy as np
 
 from experiments.bushel_claims import share_lost
 from experiments.bushel_pictures import Lines, Points, draw_lines
-from experiments.bushel_study import DRAWN, KINDS, MIXES, OPPONENTS, Bushels, Drawn, Kind
+from experiments.bushel_study import (
+    DRAWN,
+    KINDS,
+    MIXES,
+    OPPONENTS,
+    OTHER_DRAWN_PERCENTS,
+    OTHER_PERCENTS,
+    Bushels,
+    Drawn,
+    Kind,
+)
 from experiments.ledger import Result
 from experiments.report import Cell, Column, Picture, Section, Table, Text
 from experiments.statistics import Interval, sureness
@@ -50,7 +60,7 @@ def means_caption(study: Bushels) -> str:
 
 def shades(study: Bushels) -> str:
     """Return what is said under a picture of means over seeds."""
-    return "Shaded: 90% intervals over seeds." if study.options.seeds > 1 else "One seed: there are no intervals."
+    return "Shaded: 90% intervals over seeds." if study.options.seeds > 1 else means_caption(study)
 
 
 def points(study: Bushels, trace: str, kind: Kind, *names: str) -> Points:
@@ -171,8 +181,7 @@ def terms_section(study: Bushels) -> Section:
     for kind in study.kinds:
         if kind in KINDS.values() and kind not in [KINDS["thirds", opponent] for opponent in OPPONENTS]:
             continue
-        shown = (50, 100) if isinstance(kind, Drawn) else (20, 50)
-        for percent in shown:
+        for percent in OTHER_DRAWN_PERCENTS if isinstance(kind, Drawn) else OTHER_PERCENTS:
             if not any(study.at(site.trace, kind, percent) for site, _ in study.logs):
                 continue
             row: list[Cell | str] = [kind.name, f"{percent}%"]
@@ -191,8 +200,6 @@ def terms_section(study: Bushels) -> Section:
 
 
 def _first_seed(result: Result) -> list[Cell | str]:
-    if not result["moldable"]:
-        return ["", "", "", ""]
     gas, static = result["gas"]["mean"], result["static"]["mean"]
     others = result["others"]
     times = f"{others['static'] / max(others['gas'], 1):.2f}" if others["gas"] is not None else ""
@@ -205,7 +212,7 @@ def users_section(study: Bushels) -> Section:
     rows = []
     kind = KINDS["thirds", "uniform"]
     for site, _ in study.logs:
-        for percent in (20, 50):
+        for percent in OTHER_PERCENTS:
             jobs = [study.mean(site.trace, kind, percent, who, "mean") for who in ("gas", "static")]
             users = [study.mean(site.trace, kind, percent, "by_user", who) for who in ("gas", "static")]
             if all(one is not None for one in (*jobs, *users)):

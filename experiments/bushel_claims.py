@@ -72,7 +72,7 @@ def _ahead(study: Bushels, text: str, kinds: list[Terms]) -> Claim:
     ]
     won = sum(result["gas"]["mean"] < result["static"]["mean"] for result in results)
     least, trace, percent = min(gains)
-    impossible = 10 * len(study.logs) * len(kinds) - len(gains)
+    impossible = len(PERCENTS) * len(study.logs) * len(kinds) - len(gains)
     here = (
         f"in {sum(gain > 1 for gain, *_ in gains)} of {len(gains)}, seed by seed in {won:,} of {len(results):,}; "
         f"least: {trace} at {percent}%, {least:.2f} times"

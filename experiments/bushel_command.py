@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
-from experiments.month_command import computed, logs_at_hand, origin_of, part_of, write_cost
+from experiments.month_command import computed, logs_at_hand, origin_of, part_of, tell, write_cost
 from gas.cli.tables import note, say
 from gas.errors import BadInput
 
@@ -85,9 +85,7 @@ def _report(study: Bushels, output: Path, command: str) -> None:
         ("beyond the paper", beyond(study)),
     ):
         say(f"{title}:")
-        for claim in found:
-            verdict = "no verdict" if claim.holds is None else "yes" if claim.holds else "no"
-            say(f"{verdict:>10}  {claim.text}: {claim.here}")
+        tell(found)
     for path in written:
         note(f"gas: {path} written")
 

@@ -14,15 +14,14 @@ from typing import Any, TypeAlias
 from experiments import substitution
 from experiments.benchmarks import Mix
 from experiments.ledger import Configuration, Result
-from experiments.logs import Found, load_log
+from experiments.logs import Found, jobs_by_month
 from experiments.moldability import Moldability
 from experiments.power_study import BASE, SITES, TERMS, Site, Terms
 from experiments.statistics import Interval, interval
 from experiments.substitution import Opponent
-from workloads.selection import months_of
 
 __all__ = ["DRAWN", "DRAWN_PERCENTS", "FULL_SEEDS", "KINDS", "MIXES", "OPPONENTS", "PERCENTS", "Bushels", "Drawn"]
-__all__ += ["Kind", "Options", "Run", "bushel_runs"]
+__all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", "bushel_runs"]
 
 
 @dataclass(frozen=True)
@@ -123,8 +122,7 @@ def bushel_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
     every_seed = range(options.seed, options.seed + options.seeds)
     for site in SITES:
         for log in (log for log in logs if log.source.trace == site.trace):
-            content = load_log(log.path, log.sha256)
-            there = set(months_of(content.submit, content.epoch, name=log.name)[0])
+            there = jobs_by_month(log)
             months = tuple(month for month in site.months if month in there)
             if months:
                 found += [

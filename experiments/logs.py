@@ -16,11 +16,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from gas.errors import BadInput
 from workloads import Header, Log
+from workloads.selection import months_of
 from workloads.swf import parse_swf
 
-__all__ = ["SOURCES", "Estimates", "Found", "Source", "find_logs", "load_log"]
+__all__ = ["SOURCES", "Estimates", "Found", "Source", "find_logs", "jobs_by_month", "load_log"]
 
 Estimates = Literal["users", "perfect", "doubled"]
 """The estimates that stand in the log, each job's run time, or twice those that stand in the log."""
@@ -160,6 +163,13 @@ def load_log(path: Path, sha256: str) -> Log:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise BadInput(f"{path}: has changed while the study ran; run it again")
     return parse_swf(data, name=path.name)
+
+
+def jobs_by_month(log: Found) -> dict[str, int]:
+    """Return how many jobs were submitted in each month of a log, as "1996-10"."""
+    content = load_log(log.path, log.sha256)
+    labels, index = months_of(content.submit, content.epoch, name=log.name)
+    return dict(zip(labels, np.bincount(index, minlength=len(labels)).tolist(), strict=True))
 
 
 def _bytes(path: Path) -> bytes:

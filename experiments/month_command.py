@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gas.cli.progress import progress
-from gas.cli.tables import note
+from gas.cli.tables import note, say
 from gas.errors import BadInput
 
 if TYPE_CHECKING:
     from experiments.backfilling_report import Origin
     from experiments.ledger import Configuration, Ledger, Result
     from experiments.logs import Found
+    from experiments.power_claims import Claim
     from experiments.power_study import Options, Study, Terms
 
-__all__ = ["computed", "logs_at_hand", "origin_of", "part_of", "study_of", "write_cost"]
+__all__ = ["computed", "logs_at_hand", "origin_of", "part_of", "study_of", "tell", "write_cost"]
 
 SOURCES = (
     "workloads",
@@ -214,6 +215,13 @@ def study_of(
     if not any(result["outcomes"] for one, result in zip(of_months, results, strict=False) if one.terms == terms[0]):
         raise BadInput(f"--runs {options.runs}: no month has so many jobs that can give way; {too_small[-1]}")
     return Study(options, of_months, results[:count], absent, too_small, list(zip(more, results[count:], strict=True)))
+
+
+def tell(found: Sequence[Claim]) -> None:
+    """Say which statements hold, a line each."""
+    for claim in found:
+        verdict = "no verdict" if claim.holds is None else "yes" if claim.holds else "no"
+        say(f"{verdict:>10}  {claim.text}: {claim.here}")
 
 
 def origin_of(command: str, sources: Sequence[str]) -> Origin:

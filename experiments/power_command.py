@@ -21,7 +21,7 @@ from experiments.command_options import (
     TracesOption,
     WorkersOption,
 )
-from experiments.month_command import origin_of, part_of, study_of, write_cost
+from experiments.month_command import origin_of, part_of, study_of, tell, write_cost
 from gas.cli.tables import note, say
 
 if TYPE_CHECKING:
@@ -112,8 +112,6 @@ def _report(study: Study, output: Path, command: str) -> None:
     written += write_cost("power", power_run, study.done, sources=SOURCES, output=output)
     if words := banner(study):
         say(words)
-    for claim in claims(study):
-        verdict = "no verdict" if claim.holds is None else "yes" if claim.holds else "no"
-        say(f"{verdict:>10}  {claim.text}: {claim.here}")
+    tell(claims(study))
     for path in written:
         note(f"gas: {path} written")

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from experiments.benchmarks import GROUPS, MIXES, Form, Mix
 from experiments.ledger import Configuration, Result
-from experiments.logs import Found, load_log
+from experiments.logs import Found, jobs_by_month
 from experiments.substitution import OPPONENTS, Opponent
 from gas.errors import BadInput
 from gas.simulation.schedule import POLICIES, Policy
 from speedup_models.nas import datasets
-from workloads.selection import months_of
 
 __all__ = [
     "BASE",
@@ -205,9 +204,7 @@ def month_runs(
     found, left_out = [], []
     for site in SITES:
         for log in (log for log in logs if log.source.trace == site.trace):
-            content = load_log(log.path, log.sha256)
-            labels, index = months_of(content.submit, content.epoch, name=log.name)
-            jobs = dict(zip(labels, np.bincount(index, minlength=len(labels)).tolist(), strict=True))
+            jobs = jobs_by_month(log)
             for month in site.months:
                 # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
                 if jobs.get(month, 0) < 1.5 * options.runs:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.benchmarks import Form, Mix, application, choices, requests
+from experiments.benchmarks import Form, Mix, application, choices
 from gas.application import Requests
 from gas.errors import BadInput
 from workloads import RigidJobs
@@ -98,16 +98,15 @@ def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form) -> float:
     before = int(work.sum())
     after = before
     for one in placed:
-        size, _, time = static_request(one, form, jobs.machine)
+        size, _, time = static_request(one, application(one.benchmark, one.problem_class, form).requests(jobs.machine))
         after += size * time - int(work[one.place])
     return after / max(before, 1)
 
 
-def static_request(one: Substitute, form: Form, machine: int) -> tuple[int, int, int]:
-    """Return processors, walltime and execution time of a substitute's static request."""
-    sizes, times, walltimes = requests(application(one.benchmark, one.problem_class, form), machine)
-    at = int(np.searchsorted(sizes, one.static))
-    return one.static, int(walltimes[at]), int(times[at])
+def static_request(one: Substitute, asked: Requests) -> tuple[int, int, int]:
+    """Return processors, walltime and execution time of a substitute's static request, of all that it can ask for."""
+    at = int(np.searchsorted(asked.sizes, one.static))
+    return one.static, int(asked.walltimes[at]), int(asked.times[at])
 
 
 def _static_sizes(sizes: NDArray[np.int64], benchmark: str, opponent: Opponent) -> NDArray[np.int64]:

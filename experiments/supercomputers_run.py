@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from experiments.benchmarks import Form, application
 from experiments.ledger import Configuration, Result
 from experiments.logs import load_log
-from experiments.substitution import substitutes
+from experiments.substitution import static_request, substitutes
 from experiments.supercomputers import Arriving, Machines, Strategy, Submission, World, follow, submissions, world_of
 from gas.application import Requests
 from gas.availability import AvailabilityList
@@ -277,8 +277,8 @@ def world_with_benchmarks(machines: Sequence[RigidJobs], wanted: Mapping[str, An
                 known[key] = tuple(app.requests(there.machine) for there in machines)
             submit, name = int(jobs.submit[one.place]), f"{one.benchmark.lower()}.{one.problem_class}"
             arriving.append(Arriving(submit, home, one.place, name, one.static, known[key]))
-            sizes, times, _ = known[key][home]
-            change += one.static * int(times[np.searchsorted(sizes, one.static)]) - int(work[one.place])
+            size, _, time = static_request(one, known[key][home])
+            change += size * time - int(work[one.place])
         ratios.append(1 + change / max(int(work.sum()), 1))
     return world_of(machines, arriving), tuple(ratios)
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from experiments.benchmarks import Form
 from experiments.ledger import Configuration, Result
-from experiments.logs import Found, load_log
+from experiments.logs import Found, jobs_by_month
 from experiments.power_study import SITES, Site
 from experiments.supercomputers import Strategy
 from gas.errors import BadInput
-from workloads.selection import months_of
 
 __all__ = [
     "FULL_SEEDS",
@@ -158,9 +157,7 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
     left_out = []
     for site in SITES:
         for log in (log for log in logs if log.source.trace == site.trace):
-            content = load_log(log.path, log.sha256)
-            labels, index = months_of(content.submit, content.epoch, name=log.name)
-            jobs = dict(zip(labels, np.bincount(index, minlength=len(labels)).tolist(), strict=True))
+            jobs = jobs_by_month(log)
             for month in site.months[: options.months]:
                 if jobs.get(month, 0) * options.percent < 100 * _FEWEST:
                     left_out.append(

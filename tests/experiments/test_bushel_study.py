@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from study_files import contents
 
 from experiments.bushel_claims import beyond, claims, likeness
 from experiments.bushel_study import DRAWN, DRAWN_PERCENTS, KINDS, OPPONENTS, PERCENTS, Bushels, Options, bushel_runs
@@ -21,13 +22,6 @@ SHORT = ("--seeds", 1, "--no-other-terms")
 def command(logs, output, *options):
     given = ["experiment", "bushel", "--traces", logs, "--output", output, *SHORT, *options]
     return [sys.executable, "-m", "gas", *map(str, given)]
-
-
-def contents(folder):
-    """Return all files but those of what it cost, which is never the same twice."""
-    return {
-        path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.stem.endswith("-cost")
-    }
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from study_files import contents
 
 from experiments.logs import find_logs
 from experiments.power import month_with_substitutes, power_run
@@ -28,13 +29,6 @@ SHORT = ("--runs", 8, "--seeds", 1, "--no-other-terms")
 
 def study(gas, logs, output, *options):
     return gas("experiment", "power", "--traces", logs, "--output", output, *SHORT, *options)
-
-
-def contents(folder):
-    """Return all files but those of what it cost, which is never the same twice."""
-    return {
-        path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.stem.endswith("-cost")
-    }
 
 
 def run_once(folder, logs, *options):

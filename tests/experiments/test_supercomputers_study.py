@@ -6,6 +6,7 @@ import json
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
+from study_files import contents
 
 from experiments.logs import find_logs
 from experiments.supercomputers_study import GAMES, SHARES, Options, break_even, equilibrium, pooled, trial_runs
@@ -13,13 +14,6 @@ from gas.errors import BadInput
 
 SMALL = ("--seeds", 1, "--percent", 20, "--months", 1)
 SHORT = ("--seeds", 1, "--percent", 10, "--months", 1, "--no-other-settings")
-
-
-def contents(folder):
-    """Return the files of a study by name, but for what it cost, which is never the same twice."""
-    return {
-        path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.stem.endswith("-cost")
-    }
 
 
 def run_once(folder, logs, *options):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from made_up import busy_jobs
+from study_files import contents
 
 from experiments.benchmarks import Form, application, requests
 from experiments.substitution import substitutes
@@ -27,13 +28,6 @@ def placed(jobs):
 @pytest.fixture(scope="module")
 def found(jobs, placed):
     return comparisons(jobs, placed, FORM)
-
-
-def contents(folder):
-    """Return all files but those of what it cost, which is never the same twice."""
-    return {
-        path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and not path.stem.endswith("-cost")
-    }
 
 
 def test_the_walk_is_never_promised_more_than_the_exact_planner_and_sometimes_less():
