@@ -53,6 +53,31 @@ One moldable job, or many of them, in a log (Cirne & Berman's Gas):
     cost            what a study took in time and memory
     simulated       what they simulate, in words, for their reports
 
+How wrong users' estimates are, and what that does (Mu'alem & Feitelson's section 4):
+
+    estimates_use        how much of what they were given jobs used
+    estimates_history    estimates from history, in every reading of the paper
+    estimates_run        what is asked of a log
+    estimates_study      which runs there are, and what came out
+    estimates_cells      our figures beside those of its tables, and why they differ
+    estimates_claims     which of the paper's statements hold
+    estimates_pictures   its pictures
+    estimates_tables     its results as rows
+    estimates_beyond     the part of its report that goes beyond the paper
+    estimates_method     how it was done
+    estimates_report     its report
+    estimates_command    ``gas experiment estimates``
+
+Predictions made from how much of their walltimes jobs use:
+
+    prediction_run        predicted and true starts of jobs of a log, and what comes of choosing by predictions
+    prediction_study      which runs there are, and what came out
+    prediction_claims     whether predictions are right and sharp, and whether they help
+    prediction_pictures   its pictures
+    prediction_choice     the part of its report that tells of choosing by predictions
+    prediction_report     its report
+    prediction_command    ``gas experiment prediction``
+
 Several supercomputers (Cirne & Berman's section 6.2):
 
     supercomputers            applications in front of machines that go on in step, and what they can submit
@@ -62,6 +87,21 @@ Several supercomputers (Cirne & Berman's section 6.2):
     supercomputers_charge     the part of its report that tells of charging for submissions
     supercomputers_report     its report
     supercomputers_command    ``gas experiment supercomputers``
+
+Walltimes adjusted by history (Tang et al. 2013):
+
+    walltime_accuracy          how good adjusted walltimes are, by the record alone
+    walltime_run               what is asked of a log
+    walltime_study             which runs there are, and what came out
+    walltime_cells             the paper's figures beside ours, and why they differ
+    walltime_claims            which of the paper's statements hold
+    walltime_pictures          its pictures
+    walltime_tables            its results as rows
+    walltime_account           the part of its report that accounts for selective against regular adjustment
+    walltime_accuracy_report   the part that needs no simulation
+    walltime_method            how it was done, and what stands in for the paper's log
+    walltime_report            its report
+    walltime_command           ``gas experiment walltime``
 
     cluster           Dask workers in place of processes
     compiling         the simulator is compiled once, before worker processes start

@@ -11,9 +11,12 @@ import typer
 
 from experiments.bushel_command import bushel_command
 from experiments.command_options import OutputOption, TracesOption, WorkersOption
+from experiments.estimates_command import estimates_command
 from experiments.power_command import power_command
+from experiments.prediction_command import prediction_command
 from experiments.supercomputers_command import supercomputers_command
 from experiments.walk_command import walk_command
+from experiments.walltime_command import walltime_command
 from gas.cli.progress import progress
 from gas.cli.tables import note, say
 
@@ -55,6 +58,9 @@ experiment_app.command("power")(power_command)
 experiment_app.command("bushel")(bushel_command)
 experiment_app.command("walk")(walk_command)
 experiment_app.command("supercomputers")(supercomputers_command)
+experiment_app.command("estimates")(estimates_command)
+experiment_app.command("walltime")(walltime_command)
+experiment_app.command("prediction")(prediction_command)
 
 
 @experiment_app.command("backfilling")

@@ -117,6 +117,7 @@ def _by_size(entries: Sequence[Entry]) -> Table:
             f"{moldable:,}",
             f"{len(alike):,}",
             f"{np.median([one.seconds for one in alike]):,.3f}",
+            f"{1e6 * np.median([one.seconds for one in alike]) / max(jobs, 1):,.1f}",
             f"{max(one.peak_bytes for one in alike) / 2**20:,.0f}",
         )
         for (log, jobs, moldable), alike in sorted(groups.items())
@@ -127,6 +128,7 @@ def _by_size(entries: Sequence[Entry]) -> Table:
         Column("moldable"),
         Column("computations"),
         Column("median seconds"),
+        Column("microseconds a job"),
         Column("peak (MiB)"),
     )
     return Table(columns, rows)

@@ -11,7 +11,8 @@ import gzip
 import hashlib
 import re
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -23,7 +24,7 @@ from workloads import Header, Log
 from workloads.selection import months_of
 from workloads.swf import parse_swf
 
-__all__ = ["SOURCES", "Estimates", "Found", "Source", "find_logs", "jobs_by_month", "load_log"]
+__all__ = ["SOURCES", "Estimates", "Found", "Source", "find_logs", "jobs_by_month", "load_log", "log_in"]
 
 Estimates = Literal["users", "perfect", "doubled"]
 """The estimates that stand in the log, each job's run time, or twice those that stand in the log."""
@@ -109,8 +110,8 @@ class Found:
         return self.name.endswith("-cln")
 
 
-def find_logs(folder: Path | None) -> tuple[list[Found], list[Source], list[str]]:
-    """Return the logs in a folder, and those that are not there, each in the order of `SOURCES`.
+def find_logs(folder: Path | None, sources: Sequence[Source] = SOURCES) -> tuple[list[Found], list[Source], list[str]]:
+    """Return the logs in a folder, and those that are not there, each in the order of `sources`.
 
     The third item says which files look like one of the logs and are left out, and why.
 
@@ -120,13 +121,13 @@ def find_logs(folder: Path | None) -> tuple[list[Found], list[Source], list[str]
         The folder, or a log in it, cannot be read.
     """
     if folder is None:
-        return [], list(SOURCES), []
+        return [], list(sources), []
     try:
         paths = sorted(path for path in folder.iterdir() if re.fullmatch(r".+\.swf(\.gz)?", path.name))
     except OSError as error:
         raise BadInput(f"{folder}: cannot be read: {error.strerror}; name the folder of the logs") from None
     found, missing, left_out = [], [], []
-    for source in SOURCES:
+    for source in sources:
         alike = [path for path in paths if re.match(rf"{re.escape(source.stem)}(?!\d)", path.name)]
         versions = sorted((path for path in alike if _is_of_archive(path.name, source)), key=_preference)
         left_out += [
@@ -136,16 +137,28 @@ def find_logs(folder: Path | None) -> tuple[list[Found], list[Source], list[str]
         ]
         while versions:
             first = versions.pop(0)
-            data = _bytes(first)
-            header = Header(tuple(line for line in data.decode("latin-1").splitlines() if line.startswith(";")))
-            if not any(text.startswith(_SIMULATED) for text in header.notes):
+            log = log_in(first, source)
+            if not any(text.startswith(_SIMULATED) for text in log.header.notes):
                 others = tuple(dict.fromkeys(_stem(path) for path in versions if _stem(path) != _stem(first)))
-                found.append(Found(source, _stem(first), first, hashlib.sha256(data).hexdigest(), header, others))
+                found.append(replace(log, others=others))
                 break
             left_out.append(f"{first.name}: its header says that it is a simulated schedule, no record of the machine")
         else:
             missing.append(source)
     return found, missing, left_out
+
+
+def log_in(path: Path, source: Source) -> Found:
+    """Return the log in a file of whatever name, which is taken to be of this source.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read.
+    """
+    data = _bytes(path)
+    header = Header(tuple(line for line in data.decode("latin-1").splitlines() if line.startswith(";")))
+    return Found(source, _stem(path), path, hashlib.sha256(data).hexdigest(), header)
 
 
 _SIMULATED = "Simulated schedule"

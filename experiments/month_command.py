@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gas.cli.progress import progress
 from gas.cli.tables import note, say
@@ -17,11 +17,13 @@ from gas.errors import BadInput
 if TYPE_CHECKING:
     from experiments.backfilling_report import Origin
     from experiments.ledger import Configuration, Ledger, Result
-    from experiments.logs import Found
+    from experiments.logs import Found, Source
     from experiments.power_claims import Claim
     from experiments.power_study import Options, Study, Terms
+    from experiments.report import Report
 
 __all__ = ["computed", "logs_at_hand", "origin_of", "part_of", "study_of", "tell", "write_cost"]
+__all__ += ["write_study"]
 
 SOURCES = (
     "workloads",
@@ -56,19 +58,32 @@ def part_of(shard: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def logs_at_hand(traces: Path | None, wanted: Collection[str]) -> tuple[list[Found], list[str]]:
+def logs_at_hand(
+    traces: Path | None, wanted: Collection[str], more: Sequence[Source] = (), named: Sequence[Found] = ()
+) -> tuple[list[Found], list[str]]:
     """Return those of the wanted logs that are in a folder, and in words those that are not; say so, and whom to thank.
+
+    Parameters
+    ----------
+    wanted
+        What the papers call them.
+    more
+        Logs that one study alone wants; they come first.
+    named
+        Those of them whose files were named one by one.
 
     Raises
     ------
     BadInput
         There is none of them, or one cannot be read.
     """
-    from experiments.logs import find_logs
+    from experiments.logs import SOURCES, find_logs
 
-    logs, missing, left_out = find_logs(traces)
-    absent = [f"no log {source.stem}-*.swf.gz" for source in missing if source.trace in wanted]
-    logs = [log for log in logs if log.source.trace in wanted]
+    sources = [*more, *(source for source in SOURCES if source.trace in wanted)]
+    given = [log.source for log in named]
+    logs, missing, left_out = find_logs(traces, [source for source in sources if source not in given])
+    absent = [f"no log {source.stem}-*.swf.gz" for source in missing]
+    logs = [*named, *logs]
     for words in left_out:
         note(f"gas: left out: {words}")
     for words in absent:
@@ -77,7 +92,8 @@ def logs_at_hand(traces: Path | None, wanted: Collection[str]) -> tuple[list[Fou
         for line in log.header.acknowledgements:
             note(f"log: {log.name}: {' '.join(line.split())}")
     if not logs:
-        raise BadInput("there is no log to study; name a folder with logs of CTC-SP2, KTH-SP2 or SDSC-SP2 by --traces")
+        stems = ", ".join(source.stem for source in sources)
+        raise BadInput(f"there is no log to study; name a folder with one of these by --traces: {stems}")
     return logs, absent
 
 
@@ -215,6 +231,42 @@ def study_of(
     if not any(result["outcomes"] for one, result in zip(of_months, results, strict=False) if one.terms == terms[0]):
         raise BadInput(f"--runs {options.runs}: no month has so many jobs that can give way; {too_small[-1]}")
     return Study(options, of_months, results[:count], absent, too_small, list(zip(more, results[count:], strict=True)))
+
+
+def write_study(
+    name: str,
+    report: Report,
+    tables: Mapping[str, Sequence[dict[str, Any]]],
+    claims: Sequence[Claim],
+    *,
+    of_configuration: Callable[..., Result],
+    done: Sequence[tuple[str, Configuration, Result]],
+    sources: Sequence[str],
+    output: Path,
+) -> None:
+    """Write a study's report, its tables and what it cost, and say which statements hold.
+
+    Parameters
+    ----------
+    name
+        Of the study on the command line; files are named after it.
+    tables
+        Rows by the second part of the name of their files.
+    of_configuration, done
+        See `write_cost`.
+    """
+    from experiments.records import table_files
+    from experiments.report import write, write_files
+
+    written = write(report, output, name)
+    for part, rows in tables.items():
+        written += write_files(output, table_files(f"{name}-{part}", rows))
+    written += write_cost(name, of_configuration, done, sources=sources, output=output)
+    if report.banner:
+        say(report.banner)
+    tell(claims)
+    for path in written:
+        note(f"gas: {path} written")
 
 
 def tell(found: Sequence[Claim]) -> None:

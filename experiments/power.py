@@ -7,11 +7,13 @@ ended there. So every run knows what Gas got, what the static request got, and w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.benchmarks import Form, application, requests
 from experiments.ledger import Configuration, Result
@@ -24,7 +26,10 @@ from gas.simulation.simulate import Simulation, simulate
 from workloads import RigidJobs, apply_overrun, rigid_jobs
 from workloads.selection import in_months
 
-__all__ = ["Outcome", "month_with_substitutes", "outcomes", "power_run"]
+__all__ = ["Outcome", "month_with_substitutes", "outcomes", "power_run", "rows_of"]
+
+
+Predicted: TypeAlias = Callable[[Simulation, tuple[NDArray[np.int64], ...], int], int]
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ class Outcome:
         Who had submitted the job that gave way, -1 if the log does not say.
     still_loses
         Where Gas lost: the worlds of `experiments.losses` in which it still does.
+    predicting, predicting_size
+        Turn-around time and processors of the request of a Gas that predicts, if there was one.
     """
 
     benchmark: str
@@ -60,6 +67,8 @@ class Outcome:
     load_ratio: float
     user: int
     still_loses: tuple[str, ...] = ()
+    predicting: int | None = None
+    predicting_size: int | None = None
 
     @property
     def regret(self) -> int:
@@ -67,8 +76,21 @@ class Outcome:
         return self.gas - self.best
 
 
-def outcomes(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Policy = "s3") -> list[Outcome]:
-    """Return what comes of each substitute alone in the jobs, in order of submission."""
+def outcomes(
+    jobs: RigidJobs,
+    placed: list[Substitute],
+    form: Form,
+    policy: Policy = "s3",
+    predicted: Predicted | None = None,
+) -> list[Outcome]:
+    """Return what comes of each substitute alone in the jobs, in order of submission.
+
+    Parameters
+    ----------
+    predicted
+        How a Gas that predicts chooses a size, from where the simulation stands, the requests that are possible, and
+        the size that is planned without.
+    """
     at = {one.place: one for one in placed}
     schedule = simulate(jobs, policy)
     simulation = Simulation(jobs, policy, ask=np.array(sorted(at), np.int64))
@@ -91,6 +113,7 @@ def outcomes(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Poli
         if by_size[gas] > by_size[static]:
             why = still_loses(jobs, schedule, place, asked[gas], asked[static], policy)
         hindsight = int(np.argmin(turnaround))
+        other = None if predicted is None else predicted(simulation, (sizes, times, walltimes), gas)
         found.append(
             Outcome(
                 one.benchmark,
@@ -106,6 +129,8 @@ def outcomes(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Poli
                 load_ratio(jobs, [one], form),
                 int(jobs.user[place]),
                 tuple(why),
+                None if other is None else by_size[other],
+                other,
             )
         )
         simulation.answer()
@@ -134,8 +159,13 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
     except TooFewJobs as error:
         return {"jobs": 0, "outcomes": [], "too_few": str(error)}
     found = outcomes(jobs, placed, form, configuration["policy"])
+    return {"jobs": len(jobs), "outcomes": rows_of(found)}
+
+
+def rows_of(found: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Return outcomes as the ledger keeps them."""
     rows = [asdict(outcome) | {"still_loses": list(outcome.still_loses)} for outcome in found]
-    return {"jobs": len(jobs), "outcomes": rows}
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
 def month_with_substitutes(

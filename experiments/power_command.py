@@ -21,8 +21,7 @@ from experiments.command_options import (
     TracesOption,
     WorkersOption,
 )
-from experiments.month_command import origin_of, part_of, study_of, tell, write_cost
-from gas.cli.tables import note, say
+from experiments.month_command import origin_of, part_of, study_of, write_study
 
 if TYPE_CHECKING:
     from experiments.power_study import Study
@@ -97,21 +96,21 @@ def power_command(
 def _report(study: Study, output: Path, command: str) -> None:
     from experiments.power import power_run
     from experiments.power_claims import claims
-    from experiments.power_report import banner, power_report
-    from experiments.records import table_files
-    from experiments.report import write, write_files
+    from experiments.power_report import power_report
 
-    written = write(power_report(study, origin_of(command, SOURCES)), output, "power")
     rows = [
         {"log": run.site.trace, "month": run.month, "terms": run.terms.name, "seed": run.seed, **outcome}
         | {"still_loses": ", ".join(outcome["still_loses"])}
         for run, result in zip(study.runs, study.results, strict=True)
         for outcome in result["outcomes"]
     ]
-    written += write_files(output, table_files("power-outcomes", rows))
-    written += write_cost("power", power_run, study.done, sources=SOURCES, output=output)
-    if words := banner(study):
-        say(words)
-    tell(claims(study))
-    for path in written:
-        note(f"gas: {path} written")
+    write_study(
+        "power",
+        power_report(study, origin_of(command, SOURCES)),
+        {"outcomes": rows},
+        claims(study),
+        of_configuration=power_run,
+        done=study.done,
+        sources=SOURCES,
+        output=output,
+    )

@@ -8,8 +8,9 @@ The main path, from top to bottom::
 
 and under it, from the bottom: `times`, `errors`, `compiled` (kernels as machine code), `profile` (the step function
 "free processors over time" and its few operations), `node_availability` with its `gaps` (where a job cannot move
-between nodes, which nodes are free and not only how many), `s3` (the scheduler, pure), `endpoints` (schedulers that can
-be asked), `workflows`, `service` (S³ over HTTP), `pictures`, `cli`. Imports point down that list only.
+between nodes, which nodes are free and not only how many), `s3` (the scheduler, pure), `simulation` (any log through
+any policy), `prediction` (what is likely, by how jobs have used their walltimes), `endpoints` (schedulers that can be
+asked), `workflows`, `service` (S³ over HTTP), `pictures`, `cli`. Imports point down that list only.
 """
 
 TYPE_CHECKING = False  # as type checkers know it; typing itself takes a while to import

@@ -131,17 +131,32 @@ class Application:
         kinds = {self.constraint.kind, getattr(self.model.constraint, "kind", None)}
         return bool(kinds & {"power-of-two", "perfect-square"})
 
-    def requests(self, machine: int) -> Requests:
-        """Return what it can ask of a machine of so many processors, whose walltime a request may have."""
+    def requests(self, machine: int, speed: float = 1.0) -> Requests:
+        """Return what it can ask of a machine of so many processors, whose walltime a request may have.
+
+        Parameters
+        ----------
+        speed
+            How many times as fast it runs there as its model says.
+        """
         sizes = self.sizes(machine)
-        times = self.execution_times(sizes)
+        times = self.execution_times(sizes, speed)
         walltimes = self.walltimes(times)
         possible = (times > 0) & (walltimes <= LONGEST)
         return Requests(sizes[possible], times[possible], walltimes[possible])
 
-    def execution_times(self, processors: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return t(p) in whole seconds, at least 1; 0 where the model has no answer."""
-        return execution_times(self.model, processors)
+    def execution_times(self, processors: NDArray[np.int64], speed: float = 1.0) -> NDArray[np.int64]:
+        """Return t(p) in whole seconds, at least 1; 0 where the model has no answer.
+
+        On a machine of another speed, max(1, ⌈round(t(p) / speed, 6)⌉).
+        """
+        times = execution_times(self.model, processors)
+        if speed == 1:
+            return times
+        divided = times / speed
+        exact = np.where(divided < 2.0**33, np.round(divided, 6), divided)  # beyond, rounding itself makes noise
+        whole = np.minimum(np.ceil(exact), 2.0**53).astype(np.int64)  # so that a walltime does not overflow
+        return np.where(times > 0, np.maximum(whole, 1), 0)
 
     def walltimes(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return w(p) = max(t, ⌈round(t · safety, 6)⌉) for execution times in whole seconds."""

@@ -97,6 +97,11 @@ class AvailabilityList:
         )
 
     @property
+    def counts(self) -> AvailabilityList:
+        """The list itself: how much is free at each moment, as `gas.node_availability.NodeAvailability.counts`."""
+        return self
+
+    @property
     def profile(self) -> Profile:
         """The same steps as a `Profile` (a copy)."""
         return profile_of(self.starts, self.free)

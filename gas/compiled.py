@@ -10,10 +10,17 @@ Two traps are closed here:
 * numba's file cache looks at one function's own file only and would go on serving machine code that holds an older
   version of a callee from another file. The name of the cache directory therefore holds a hash of every source file
   (and every constant) that the kernel reaches.
+
+Machine code lets other threads run beside it: whoever calls a kernel sees to it that nobody else changes its arrays.
+
+Processes that need the same machine code at the same time (workers of a study, two services) take turns: the first
+compiles, the others load what it made.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -38,6 +45,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 _compiled: dict[types.FunctionType, Any] = {}
+_turn: list[Path] = []  # whose lock this process holds
 
 
 def kernel(function: F) -> F:
@@ -165,16 +173,34 @@ def _compile(function: types.FunctionType, directory: Path) -> Any:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         config.CACHE_DIR = str(directory)  # read when the function is decorated, so only this one sees it
-        machine_code = numba.njit(cache=True, **lean)(clone)
+        machine_code = numba.njit(cache=True, nogil=True, **lean)(clone)
         # Where it cannot write, numba goes on to __pycache__, whose files do not notice that a callee has changed.
         if not Path(str(machine_code.stats.cache_path)).is_relative_to(directory):
             raise OSError(f"{directory} cannot be written to")
+        machine_code.compile = _in_turn(machine_code.compile, directory)
         _compiled[function] = machine_code
     except (OSError, RuntimeError):  # nowhere to write: compile in every process
-        _compiled[function] = numba.njit(**lean)(clone)
+        _compiled[function] = numba.njit(nogil=True, **lean)(clone)
     finally:
         config.CACHE_DIR = before
     return _compiled[function]
+
+
+def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable[[Any], Any]:
+    """Return what compiles a signature, or loads it, while no other process does so in this directory."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    def in_turn(signature: Any) -> Any:
+        with global_compiler_lock, contextlib.ExitStack() as held:
+            if not _turn:  # who holds a lock waits for no other one, so nobody waits in a circle
+                with contextlib.suppress(OSError):  # a file system without locks: everybody compiles
+                    lock = held.enter_context((directory / "lock").open("w"))
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                _turn.append(directory)
+                held.callback(_turn.pop)
+            return compile_or_load(signature)
+
+    return in_turn
 
 
 WORTH_COMPILING = 400_000

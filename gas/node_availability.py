@@ -102,14 +102,6 @@ class NodeAvailability:
         fastest(earliest_in_gaps, steps)(self.gaps, processors, walltimes, max(first, self.now), found)
         return found
 
-    def free_throughout(self, start: int, walltime: int) -> NDArray[np.int64]:
-        """Return how many units of each node are free for so many seconds from an instant on, which is not past."""
-        gaps = self.gaps
-        there = (gaps.opens <= start) & (gaps.closes >= start + walltime)
-        free = np.zeros(len(self.capacity), np.int64)
-        np.add.at(free, gaps.node[there], gaps.units[there])
-        return free
-
     @cached_property
     def counts(self) -> AvailabilityList:
         """How much is free at each moment, on whichever nodes: an upper bound of what a job can get for a while."""

@@ -24,10 +24,26 @@ from gas.node_availability import Availability, NodeAvailability
 from gas.profile import NEVER
 from gas.times import LATEST, LONGEST, duration_text, iso_time
 from gas.walk import walk
+from speedup_models.fields import finite_number
 
-__all__ = ["SCHEMA", "Algorithm", "Candidate", "Limits", "Plan", "Rejected", "Requests", "plan", "soonest"]
+__all__ = [
+    "FASTEST",
+    "SCHEMA",
+    "SLOWEST",
+    "Algorithm",
+    "Candidate",
+    "Limits",
+    "Plan",
+    "Rejected",
+    "Requests",
+    "plan",
+    "soonest",
+]
 
 SCHEMA = "gas.plan/1"
+
+SLOWEST, FASTEST = 0.001, 1000.0
+"""The range of `Limits.speed`: no two machines lie further apart, but mistaken units do."""
 
 Algorithm = Literal["exact", "walk"]
 
@@ -36,7 +52,7 @@ RejectionKind = Literal["constraint", "machine", "no time", "limit", "no hole", 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One request that could be made; times in epoch seconds, durations in seconds."""
+    """One request that could be made; times in epoch seconds, durations in seconds on that scheduler's machine."""
 
     scheduler: str
     processors: int
@@ -83,10 +99,21 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a scheduler accepts from one request, beyond the size of its machine."""
+    """What a scheduler accepts from one request, beyond the size of its machine, and how fast that is.
+
+    Attributes
+    ----------
+    speed
+        How many times as fast an application runs there as its file says, from `SLOWEST` to `FASTEST`: its execution
+        times are divided by this, and walltimes follow from them.
+    """
 
     max_processors: int | None = None
     max_walltime: int | None = None
+    speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        finite_number(self.speed, "speed", minimum=SLOWEST, maximum=FASTEST)
 
 
 @dataclass(frozen=True)
@@ -168,7 +195,7 @@ def plan(
     algorithm
         "exact", or "walk" for the paper's Fig. 4.3.
     limits
-        By scheduler, what it accepts from one request.
+        By scheduler, what it accepts from one request, and how fast it is.
 
     Raises
     ------
@@ -222,7 +249,7 @@ def soonest(requests: Requests, availability: Availability, first: int | None = 
     Parameters
     ----------
     requests
-        See `Application.requests`.
+        See `Application.requests`; for a machine of another speed, with that.
     first
         Epoch second before which nothing starts; the list's own instant if None.
     """
@@ -244,7 +271,7 @@ def _plan_one(
     name = availability.scheduler
     rejected = _not_allowed(application, name, availability.processors)
     sizes = application.sizes(availability.processors)
-    times = application.execution_times(sizes)
+    times = application.execution_times(sizes, limits.speed)
     keep = times > 0
     unknown = f"{application.model.name} has no time for it"
     rejected += [Rejected(name, p, unknown, "no time") for p in sizes[~keep].tolist()]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import groupby
 
 FOREVER = float("inf")
@@ -48,6 +49,9 @@ class Job:
     def end(self) -> float:
         """When it gives them back."""
         return min(self.start + self.run_time, max(self.cancelled, self.start))
+
+
+Adjust = Callable[[int, int, list[Job]], int]
 
 
 @dataclass
@@ -100,6 +104,33 @@ def simulate_by_force(
         [job.promise for job in jobs],
         [job.start for job in booked],
         simulation.seen,
+    )
+
+
+def simulate_adjusted_by_force(
+    machine: int,
+    rows: Sequence[Row],
+    adjust: Adjust,
+    *,
+    adjustment: str | None = None,
+    queue: str = "fcfs",
+    cancellations: Sequence[float] | None = None,
+) -> Outcome:
+    """Return what becomes of the rows under EASY, with a queue of that order and walltimes of the scheduler's own.
+
+    `adjust` is asked for them as jobs arrive: given number and instant, and those that have ended, in that order.
+    """
+    withdrawn = [FOREVER] * len(rows) if cancellations is None else cancellations
+    jobs = [
+        Job(number, submit, processors, estimate, min(run_time, estimate), withdrawn[number])
+        for number, (submit, processors, estimate, run_time) in enumerate(rows)
+    ]
+    AdjustedRounds(machine, adjust, adjustment, queue).run(list(jobs))
+    return Outcome(
+        [job.start if job.begun else None for job in jobs],
+        [job.end if job.begun else job.cancelled for job in jobs],
+        [None] * len(jobs),
+        [],
     )
 
 
@@ -339,6 +370,46 @@ class Rounds(Scheduler):
         else:
             self.queue.append(job)
             self.one_look(now)
+
+
+class AdjustedRounds(Rounds):
+    """EASY by rounds, where `estimate` is what the scheduler believes of a job now (Tang et al. 2013, sections 5, 6.1).
+
+    While it waits, that is the adjusted walltime; while it runs too, under "regular" adjustment, until it has outlived
+    that, and from then on, as under "selective" from its start, what its user asked for.
+    """
+
+    def __init__(self, machine: int, adjust: Adjust, adjustment: str | None, queue: str) -> None:
+        super().__init__(machine, "easy", by_profile=False, seeing=False)
+        self.adjust, self.adjustment, self.queue_order = adjust, adjustment, queue
+        self.asked_for: dict[Job, int] = {}
+        self.ended: list[Job] = []
+
+    def arrive(self, job: Job, now: int) -> None:
+        self.asked_for[job] = job.estimate
+        if self.adjustment is not None:
+            job.estimate = self.adjust(job.number, now, list(self.ended))
+        super().arrive(job, now)
+
+    def completions_and_step(self, now: int, early: bool) -> None:
+        self.ended += sorted((job for job in self.running if job.end <= now), key=lambda job: job.number)
+        super().completions_and_step(now, early)
+
+    def begin(self, job: Job, now: int) -> None:
+        super().begin(job, now)
+        if self.adjustment == "selective":
+            job.estimate = self.asked_for[job]
+
+    def one_look(self, now: int) -> list[Job]:
+        for job in self.running:
+            if job.booked_until <= now:
+                job.estimate = self.asked_for[job]
+        if self.queue_order == "wfp":
+            self.queue.sort(key=lambda job: (-self.priority(job, now), job.number))
+        return super().one_look(now)
+
+    def priority(self, job: Job, now: int) -> Fraction:
+        return Fraction(now - job.submit, job.estimate) ** 3 * job.processors
 
 
 class Events(Scheduler):

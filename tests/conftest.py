@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 import requests
+from hypothesis import settings
+
+settings.register_profile("no deadline", settings(), deadline=None)  # times say nothing on a busy machine
+settings.load_profile("no deadline")
 
 LU = """
 name = "lu.C"
@@ -18,6 +22,14 @@ model = "nas"
 benchmark = "LU"
 class = "C"
 """
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Take half as many workers again as there are cores: much of the time, a test waits for a service or a clock."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    return (3 * len(os.sched_getaffinity(0)) + 1) // 2
 
 
 @pytest.fixture(scope="session")

@@ -97,6 +97,8 @@ class Proxy:
         What the next POSTs meet, in their order; those after them meet none, or `for_ever`.
     posts
         The bodies of the POSTs that arrived here whole.
+    answered
+        Set once an answer was passed on.
     """
 
     def __init__(self, upstream: str) -> None:
@@ -107,6 +109,7 @@ class Proxy:
         self._kept: list[bytes] = []
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
+        self.answered = threading.Event()
         self._closing = threading.Event()
         self._cut = 0
         self._relays = 0
@@ -196,6 +199,7 @@ class Proxy:
                 self._relays += 1
                 try:
                     self._relay(service, client, self._cut)
+                    self.answered.set()
                 finally:
                     self._relays -= 1
                 return

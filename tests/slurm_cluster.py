@@ -1,7 +1,8 @@
 """A private Slurm in a temporary directory: munged, slurmctld and a slurmd for each virtual node, on the loopback only.
 
-It needs Debian's packages munge, slurmctld, slurmd, slurm-client and slurm-wlm-basic-plugins, and nobody's rights but
-one's own. All daemons are children of the test and stay in the foreground, so that none is left over or unreaped.
+It needs Debian's packages munge, slurmctld, slurmd, slurm-client and slurm-wlm-basic-plugins, for REST slurmrestd and
+slurm-wlm-jwt-plugin too, and nobody's rights but one's own. All daemons are children of the test and stay in the
+foreground, so that none is left over or unreaped.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import random
+import re
 import shutil
 import signal
 import socket
@@ -17,12 +20,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo", "sdiag")
 SCHEDULING = "bf_interval=1,bf_resolution=60,bf_window=1440,bf_max_job_test=1000,bf_continue"
 PATIENCE = 60
+PLUGINS = ("/usr/lib/*/slurm-wlm", "/usr/lib/*/slurm", "/usr/lib64/slurm", "/usr/lib/slurm", "/usr/local/lib/slurm")
 
 CONFIGURATION = """\
 ClusterName=private
@@ -60,6 +65,8 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=NO DefaultTime=60 MaxTime
 """
 # config_overrides: as many CPUs as are configured, whatever the machine has
 
+TOKENS = "AuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key={folder}/jwt.key\n"
+
 
 def own_name() -> str:
     """Return the name of who runs this, whatever the environment says."""
@@ -67,8 +74,10 @@ def own_name() -> str:
 
 
 def free_ports(count: int) -> int:
-    """Return the first of so many ports one after the other on which nobody listens."""
-    for first in range(17000, 32000, count):
+    """Return the first of so many ports one after the other on which nobody listens, not the same for everybody."""
+    places = list(range(17000, 32000 - count, count))
+    random.shuffle(places)
+    for first in places:
         with contextlib.ExitStack() as stack:
             try:
                 for port in range(first, first + count):
@@ -89,12 +98,22 @@ class SlurmCluster:
         How many nodes of how many CPUs.
     lines
         More lines of slurm.conf.
+    rest
+        With slurmrestd: by tokens (`token`) at `rest_url`, and without at `rest_socket`, where it acts as the user that
+        runs it: root's as nobody, whom alone it is let run as, everybody else's as themselves.
     """
 
-    def __init__(self, nodes: int = 8, cpus: int = 4, *lines: str, scheduling: str = SCHEDULING) -> None:
+    def __init__(
+        self, nodes: int = 8, cpus: int = 4, *lines: str, scheduling: str = SCHEDULING, rest: bool = False
+    ) -> None:
         missing = [program for program in PROGRAMS if find(program) is None]
         if missing:
             pytest.skip(f"no Slurm here: {', '.join(missing)} not found (Debian: munge slurmctld slurmd slurm-client)")
+        if rest and find("slurmrestd") is None:
+            pytest.skip("no slurmrestd here (Debian: slurmrestd)")
+        if rest and not any(next(Path("/").glob(f"{one[1:]}/auth_jwt.so"), None) for one in PLUGINS):
+            pytest.skip("Slurm has no tokens here: auth_jwt.so not found (Debian: slurm-wlm-jwt-plugin)")
+        self.rest = rest
         self.nodes = [f"n{n:02}" for n in range(1, nodes + 1)]
         self.cpus, self.lines, self.scheduling = cpus, lines, scheduling
         self.children: list[subprocess.Popen[bytes]] = []
@@ -122,7 +141,12 @@ class SlurmCluster:
             "names": ",".join(self.nodes), "scheduling": self.scheduling,
         }  # fmt: skip
         configuration = self.folder / "slurm.conf"
-        configuration.write_text(CONFIGURATION.format(**values) + "".join(f"{line}\n" for line in self.lines))
+        text = CONFIGURATION + (TOKENS if self.rest else "")
+        configuration.write_text(text.format(**values) + "".join(f"{line}\n" for line in self.lines))
+        if self.rest:
+            secret = self.folder / "jwt.key"
+            secret.touch(0o600)
+            secret.write_bytes(os.urandom(32))
         self.environment = {
             key: value for key, value in os.environ.items() if not key.startswith(("SLURM_", "SQUEUE_"))
         }
@@ -137,17 +161,47 @@ class SlurmCluster:
         for name in self.nodes:
             self._child("slurmd", "-D", "-N", name)
         self._until(self._all_idle, "nodes are idle")
+        if self.rest:
+            self._start_rest()
+
+    def _start_rest(self) -> None:
+        """Start slurmrestd twice; it takes either tokens or its own user's word."""
+        folder = self.folder / "rest"
+        folder.mkdir()
+        as_user: dict[str, Any] = {}
+        environment = self.environment
+        if os.getuid() == 0:  # it runs neither as root nor, unless it is told, as SlurmUser
+            as_user = {"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []}
+            os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
+        else:
+            environment = environment | {"SLURMRESTD_SECURITY": "disable_user_check"}
+        command = [str(find("slurmrestd")), "-s", "list"]
+        listed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, **as_user)
+        # those of slurmdbd end it where there is none, so the others are named
+        plugins = re.findall(r"openapi/(?:v[\d.]+|slurmctld)$", listed.stdout + listed.stderr, re.MULTILINE)
+        port = free_ports(1)
+        self.rest_url, self.rest_socket = f"http://127.0.0.1:{port}", f"{folder}/slurmrestd.socket"
+        named = ("-s", ",".join(plugins), "-a")
+        where = {"env": environment | {"SLURM_JWT": "daemon"}, **as_user}
+        self._child("slurmrestd", *named, "rest_auth/jwt", f"127.0.0.1:{port}", **where)
+        self._child("slurmrestd", *named, "rest_auth/local", f"unix:{self.rest_socket}", env=environment, **as_user)
+        self._until(lambda: answers(socket.AF_INET, ("127.0.0.1", port)), "slurmrestd opens its port")
+        self._until(lambda: answers(socket.AF_UNIX, self.rest_socket), "slurmrestd opens its socket")
+
+    def token(self, seconds: int = 3000) -> str:
+        """Return a token of who runs this."""
+        said = self.run("scontrol", "token", f"lifespan={seconds}")
+        return said.strip().removeprefix("SLURM_JWT=")
 
     def _all_idle(self) -> bool:
         return set(self.tried("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()) == set(self.nodes)
 
-    def _child(self, program: str, *arguments: str) -> None:
+    def _child(self, program: str, *arguments: str, **options: Any) -> None:
         command = [str(find(program)), *arguments]
         log = self.folder / f"{program}.log"
         with log.open("ab") as output:
-            child = subprocess.Popen(
-                command, env=self.environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-            )
+            options = {"env": self.environment, **options}
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **options)
         self.children.append(child)
 
     def _until(self, happens: Callable[[], bool], what: str) -> None:
@@ -230,6 +284,12 @@ class SlurmCluster:
                     continue
                 if mark in (entry / "environ").read_bytes().split(b"\0"):
                     yield int(entry.name)
+
+
+def answers(family: int, address: Any) -> bool:
+    """Return whether somebody listens at an address."""
+    with socket.socket(family) as tried:
+        return tried.connect_ex(address) == 0
 
 
 def find(program: str) -> str | None:

@@ -361,6 +361,24 @@ def test_execution_times_are_whole_seconds_of_at_least_one_and_0_where_there_is_
     assert application.execution_times(np.array([1, 2, 4, 8])).tolist() == [0, 1, 4, 5]
 
 
+@given(st.integers(1, 2**30), st.sampled_from([0.5, 1, 1.2, 3, 7.3, 1000]))
+def test_on_a_machine_k_times_as_fast_k_times_as_much_takes_as_long(seconds, speed):
+    application = Application(Table.of({1: seconds * speed, 2: 0.5}))
+    plain = application.execution_times(np.array([1, 2, 3]))
+    assert plain.tolist() == application.execution_times(np.array([1, 2, 3]), 1.0).tolist()
+    exact = max(1, math.ceil(round(int(plain[0]) / Fraction(str(speed)), 6)))
+    fast = application.execution_times(np.array([1, 2, 3]), speed).tolist()
+    assert fast == [exact, 1 if speed >= 1 else 2, 0]
+    assert seconds <= fast[0] <= seconds + math.ceil(1 / speed)  # a second of the file is 1 / speed s there
+
+
+def test_the_longest_times_on_the_slowest_machine_do_not_overflow():
+    application = Application(Table.of({1: 2.0**53 - 1}), safety=1000)
+    times = application.execution_times(np.array([1]), 0.001)
+    assert application.walltimes(times)[0] >= times[0] >= 2**53 - 1
+    assert len(application.requests(1, 0.001).sizes) == 0
+
+
 def test_configuration_is_read_by_the_same_reader(tmp_path):
     (tmp_path / "gas.toml").write_text("[a]\nb = 1\n")
     assert read_toml(tmp_path / "gas.toml") == {"a": {"b": 1}}

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,12 @@ def test_the_cache_serves_unchanged_sources_and_notices_changes_anywhere_below(s
     (sources / "inner.py").write_text(INNER)
     assert run(sources, cache) == (30, 1)  # as it was, and still there
     assert not list(sources.rglob("*.nbi"))  # nor did numba write beside the sources
+
+
+def test_processes_that_need_it_at_the_same_time_compile_it_once(sources, tmp_path):
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(lambda _: run(sources, tmp_path / "cache"), range(3)))
+    assert sorted(answers) == [(30, 0), (30, 1), (30, 1)]
 
 
 def load(sources, name, monkeypatch):

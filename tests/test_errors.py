@@ -15,6 +15,7 @@ from experiments.substitution import TooFewJobs
 from gas.cli.states import JobFailed
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.endpoint import InDoubt
+from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.errors import (
     ERRORS,
     BadInput,
@@ -100,11 +101,13 @@ SAMPLES = [
     TooMany("too many requests; wait 1.5 s", 1.5),
     InDoubt("kth gave no answer", "key-17"),
     NoAnswer("kth is not there", sent=False),
+    RefusedAs("error 2015: more than there is", 17),
     FieldError("lu.toml [speedup] A", "-1.0 is below 1"),
     *(
         kind("what is wrong")
         for kind in (
             *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError),
+            *(NotSent, Unclear),
             *(BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, JobFailed, Missing, NotFound, OverLimit),
             *(StalePlan, StoreFailed, TooFewJobs, TooLarge, Unauthorized, Unknown, Unreachable),
         )

@@ -1,6 +1,5 @@
 """The main job on real input: S³ as a process of its own, loaded with a log, planned with and submitted to."""
 
-import json
 import re
 import signal
 import subprocess
@@ -17,11 +16,16 @@ from workloads import estimates, lublin, write_swf
 GAS = [sys.executable, "-m", "gas"]
 
 
-def gas(*arguments, check=True):
-    done = subprocess.run([*GAS, *arguments], capture_output=True, text=True, timeout=60)
-    if check:
-        assert done.returncode == 0, done.stderr
-    return done
+@pytest.fixture
+def asked(gas):
+    """What a command prints as JSON, when all goes well."""
+
+    def asked(*arguments):
+        done = gas(*arguments[:1], "--json", *arguments[1:])
+        assert done.code == 0, done.err
+        return done.json
+
+    return asked
 
 
 @contextmanager
@@ -53,26 +57,25 @@ def log(request, tmp_path):
     return path, "100"
 
 
-def test_a_job_is_planned_submitted_and_run_no_later_than_promised(log, lu, tmp_path):
+def test_a_job_is_planned_submitted_and_run_no_later_than_promised(log, lu, tmp_path, asked):
     path, size = log
     with serving(tmp_path / "state", "--trace", str(path), "--at", "crowded", "--processors", size) as url:
-        health = json.loads(gas("endpoints", "-e", url, "--json").stdout)["endpoints"][0]
+        health = asked("endpoints", "-e", url)["endpoints"][0]
         assert (health["processors"], health["kind"]) == (100, "promise")
-        queued = [j for j in json.loads(gas("status", "-e", url, "--json").stdout)["jobs"] if j["state"] == "queued"]
+        queued = [j for j in asked("status", "-e", url)["jobs"] if j["state"] == "queued"]
         assert len(queued) >= 5, "the machine is meant to be crowded"
 
-        plan = json.loads(gas("plan", lu, "-e", url, "--json").stdout)
+        plan = asked("plan", lu, "-e", url)
         assert [c["finish"] for c in plan["candidates"]] == sorted(c["finish"] for c in plan["candidates"])
         proof = tmp_path / "proof"
         script = f"echo {{processors}} $GAS_PROCESSORS > {proof}; date +%s >> {proof}"
-        done = gas("submit", lu, "-e", url, "--json", "--", "sh", "-c", script)
-        submission = json.loads(done.stdout)
+        submission = asked("submit", lu, "-e", url, "--", "sh", "-c", script)
         job, best = submission["job"], submission["plan"]["best"]
         assert job["promise"] <= best["start"] + 2, "the promise is what was planned with"
         # What runs under the log's load must come soon, or this test would wait for hours.
         assert job["promise"] - job["submitted"] < 20
 
-        ended = json.loads(gas("wait", str(job["id"]), "-e", url, "--timeout", "60s", "--json").stdout)
+        ended = asked("wait", str(job["id"]), "-e", url, "--timeout", "60s")
         assert ended["state"] == "completed"
         assert ended["start"] <= ended["first_promise"]
         sizes, began = proof.read_text().splitlines()
@@ -80,17 +83,17 @@ def test_a_job_is_planned_submitted_and_run_no_later_than_promised(log, lu, tmp_
         assert int(began) <= ended["first_promise"] + 1
 
 
-def test_nobody_in_the_log_is_started_later_than_promised(log, lu, tmp_path):
+def test_nobody_in_the_log_is_started_later_than_promised(log, lu, tmp_path, asked):
     path, size = log
     options = ("--trace", str(path), "--at", "crowded", "--processors", size, "--clock-speed", "20000")
     with serving(tmp_path / "state", *options) as url:
-        promised = {j["id"]: j["first_promise"] for j in json.loads(gas("status", "-e", url, "--json").stdout)["jobs"]}
-        mine = json.loads(gas("submit", lu, "-e", url, "--simulate", "--json").stdout)["job"]
+        promised = {j["id"]: j["first_promise"] for j in asked("status", "-e", url)["jobs"]}
+        mine = asked("submit", lu, "-e", url, "--simulate")["job"]
         promised[mine["id"]] = mine["first_promise"]
         deadline = time.monotonic() + 40
-        while json.loads(gas("status", "-e", url, "--json").stdout)["jobs"] and time.monotonic() < deadline:
+        while asked("status", "-e", url)["jobs"] and time.monotonic() < deadline:
             time.sleep(0.5)
-        ended = json.loads(gas("status", "-e", url, "--ended", "9999", "--json").stdout)["jobs"]
+        ended = asked("status", "-e", url, "--ended", "9999")["jobs"]
         started = {j["id"]: j["start"] for j in ended if j["start"] is not None}
         assert len(set(started) & set(promised)) > len(promised) // 2
         late = [id for id, start in started.items() if id in promised and start > promised[id]]

@@ -81,17 +81,6 @@ def test_compiled_and_plain_say_the_same(machine, wanted):
 
 
 @settings(max_examples=150, deadline=None)
-@given(machines(), st.integers(0, 15), st.integers(1, HORIZON))
-def test_what_is_free_throughout_is_the_least_of_all_seconds(machine, later, walltime):
-    start = machine.now + later
-    expected = [
-        min(free_at(machine, node, second) for second in range(start, start + walltime))
-        for node in range(len(machine.capacity))
-    ]
-    assert machine.free_throughout(start, walltime).tolist() == expected
-
-
-@settings(max_examples=150, deadline=None)
 @given(machines())
 def test_the_counts_are_what_is_free_at_each_moment(machine):
     counts = machine.counts

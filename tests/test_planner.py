@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import TODAY, availability_lists, constraints, models
+from strategies import TODAY, availability_lists, constraints, examples, models
 
 from gas import Application, AvailabilityList, BadInput, Limits, plan
 from gas.planner import soonest
 from gas.times import LATEST
-from speedup_models import Amdahl, Constraint, Downey, Table
+from speedup_models import Amdahl, Constraint, Downey, FieldError, Table
 
 # ------------------------------------------------------------------------------------------------ the brute force
 
@@ -78,7 +78,7 @@ def allowed_sizes(question, machine):
     ]
 
 
-def times_of(question, n):
+def times_of(question, n, speed=1):
     """Return (t, w) in exact arithmetic, None where the model has no answer."""
     import numpy as np
 
@@ -86,6 +86,7 @@ def times_of(question, n):
     if math.isnan(seconds):
         return None
     t = max(1, math.ceil(round(Fraction(seconds), 6)))
+    t = max(1, math.ceil(round(t / Fraction(str(speed)), 6)))
     return t, max(t, math.ceil(t * Fraction(question.safety)))
 
 
@@ -105,7 +106,7 @@ def possible(question):
         limits = question.limits.get(one.scheduler, Limits())
         last = max(question.first, int(one.starts[-1]))  # in the last frame every second is like its first
         for n in allowed_sizes(question, one.processors):
-            known = times_of(question, n)
+            known = times_of(question, n, limits.speed)
             if known is None:
                 continue
             t, w = known
@@ -168,6 +169,9 @@ def as_tuples(result):
 # ----------------------------------------------------------------------------------------------------- properties
 
 
+speeds = st.sampled_from([1, 1, 0.5, 0.7, 1.2, 3.0, 1000.0])
+
+
 @st.composite
 def questions(draw, with_options):
     count = draw(st.sampled_from([1, 1, 2, 3] if with_options else [1]))
@@ -180,7 +184,9 @@ def questions(draw, with_options):
         question.budget = draw(st.none() | st.integers(1, 60))
         question.tolerance = draw(st.sampled_from(["0", "0.05", "0.15", "0.5", "1"]))
         size, time = st.none() | st.integers(1, 8), st.none() | st.integers(1, 12)
-        question.limits = {one.scheduler: Limits(draw(size), draw(time)) for one in lists if draw(st.booleans())}
+        question.limits = {
+            one.scheduler: Limits(draw(size), draw(time), draw(speeds)) for one in lists if draw(st.booleans())
+        }
     return question
 
 
@@ -209,13 +215,13 @@ def verify(question):
     return result
 
 
-@settings(max_examples=1500, deadline=None)
+@examples(1500)
 @given(questions(with_options=False))
 def test_the_plan_is_what_trying_every_second_and_size_finds(question):
     verify(question)
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(questions(with_options=False))
 def test_who_plans_ten_thousand_times_gets_the_same_choice_without_the_reasons(question):
     for one in question.lists:
@@ -225,13 +231,35 @@ def test_who_plans_ten_thousand_times_gets_the_same_choice_without_the_reasons(q
         assert soonest(requests, one, later) == plan(question.application, one, not_before=later).best
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(400)
+@given(questions(with_options=False), speeds)
+def test_so_they_do_on_a_machine_of_another_speed(question, speed):
+    for one in question.lists:
+        limits = {one.scheduler: Limits(speed=speed)}
+        requests = question.application.requests(one.processors, speed)
+        assert soonest(requests, one) == plan(question.application, one, limits=limits).best
+
+
+@examples(400)
+@given(questions(with_options=False), st.floats(0.01, 100), st.floats(1, 10))
+def test_a_faster_machine_never_finishes_later_on_the_same_list(question, speed, more):
+    one = question.lists[0]
+    slow, fast = (
+        plan(question.application, one, limits={one.scheduler: Limits(speed=given)}) for given in (speed, speed * more)
+    )
+    sooner = {c.processors: c for c in fast.candidates}
+    for c in slow.candidates:
+        assert sooner[c.processors].finish <= c.finish
+        assert sooner[c.processors].start <= c.start
+
+
+@examples(1000)
 @given(questions(with_options=True))
 def test_so_it_is_with_several_schedulers_and_every_option(question):
     verify(question)
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(questions(with_options=True))
 def test_the_walk_is_the_papers_figure_and_never_better(question):
     question.deadline, question.budget, question.tolerance, question.limits = None, None, "0", {}
@@ -380,6 +408,30 @@ def test_limits_are_those_of_their_scheduler_only():
         2: "its walltime of 10 s is above the scheduler's limit of 9 s",
         8: "above the scheduler's limit of 4 processors",
     }
+
+
+def test_a_speed_divides_execution_times_and_walltimes_and_what_is_used_up_follow():
+    application = Application(Table.of({4: 100}), safety=1.1)
+    lists = [AvailabilityList.of([0], [4], scheduler=name) for name in ("fast", "slow", "plain")]
+    limits = {"fast": Limits(speed=1.2), "slow": Limits(speed=0.5)}
+    found = {c.scheduler: c for c in plan(application, lists, limits=limits).candidates}
+    # 100 / 1.2 is 83.3, rounded up before the safety is put on
+    assert {name: (c.execution_time, c.walltime) for name, c in found.items()} == {
+        "fast": (84, 93), "slow": (200, 220), "plain": (100, 110),
+    }  # fmt: skip
+    assert found["fast"].processor_seconds == 336
+
+
+def test_a_speed_brings_a_walltime_below_the_limit():
+    application = exactly({4: 100})
+    limits = {"m": Limits(max_walltime=50, speed=2)}
+    assert plan(application, AvailabilityList.of([0], [4], scheduler="m"), limits=limits).best.walltime == 50
+
+
+@pytest.mark.parametrize("speed", [0, -1, 0.0001, 1001, math.nan, math.inf])
+def test_a_speed_that_no_machine_has_is_refused(speed):
+    with pytest.raises(FieldError, match="speed"):
+        Limits(speed=speed)
 
 
 # ------------------------------------------------------------------------------------------------------- reasons

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gas.compiled import cache_directory
+from gas.s3.placing import place
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
@@ -28,6 +31,7 @@ def checkout(tmp_path):
 def shell(command, folder, **environment):
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     surroundings = {"PATH": path, "HOME": str(folder), "LANG": "C.UTF-8", "PYTHONUTF8": "1", **environment}
+    surroundings["GAS_CACHE"] = str(cache_directory(place).parent)  # what was compiled once is not in the new HOME
     return subprocess.run(
         ["bash", "-c", command], cwd=folder, env=surroundings, capture_output=True, text=True, timeout=60
     )

@@ -23,8 +23,10 @@ FLOORS = [
     {"gas.availability", "gas.application", "gas.walk", "gas.gaps"},
     {"gas.node_availability"},
     {"gas.planner"},
+    {"gas.reshaping"},
     {"gas.s3"},
     {"gas.simulation"},
+    {"gas.prediction"},
     {"gas.endpoints", "gas.pictures"},
     {"gas.workflows"},
     {"gas.service"},
@@ -39,14 +41,25 @@ PURE = [
     "gas.gaps",
     "gas.node_availability",
     "gas.planner",
+    "gas.reshaping",
     "gas.s3",
     "gas.simulation",
+    "gas.prediction",
     "gas.errors",
 ]
+OF_SLURM = (
+    "cluster", "notation", "command_line", "json_answers", "json_requests", "refusals", "rest_refusals",
+    "interpretation", "placing", "backfill", "selection", "availability", "submission", "records", "transport",
+    "generation", "queue",
+)  # fmt: skip
+PURE += [f"gas.endpoints.slurm.{name}" for name in OF_SLURM]
 PURE += [
-    f"gas.endpoints.slurm.{name}" for name in ("cluster", "notation", "command_line", "json_answers", "interpretation")
+    f"gas.endpoints.oar.{name}"
+    for name in ("machine", "answers", "interpretation", "records", "submission", "transport")
 ]
-EDGES = ["gas.simulation.files", "gas.simulation.simulate"]  # they move bytes, and say how long the event loop took
+PURE += ["gas.endpoints.wording", "gas.endpoints.records", "gas.endpoints.s3_queue"]
+# They move bytes, say how long the event loop took, and share work among threads.
+EDGES = ["gas.simulation.files", "gas.simulation.simulate", "gas.prediction.parts"]
 ACTING = {
     "asyncio", "http", "logging", "os", "pathlib", "requests", "rich", "select", "shutil", "signal", "socket",
     "sqlite3", "subprocess", "sys", "tempfile", "threading", "time", "typer", "urllib",
@@ -120,6 +133,7 @@ def test_each_package_docstring_maps_its_modules():
     for package in (
         "gas.cli",
         "gas.endpoints",
+        "gas.endpoints.oar",
         "gas.endpoints.slurm",
         "gas.pictures",
         "gas.s3",

@@ -3,6 +3,7 @@
     log         a log in memory: a column per field of the Standard Workload Format; what can be wrong with one
     header      its header comments, as lines and as keys; when second 0 was
     swf         reading and writing log files
+    sacct       reading what Slurm's accounting prints
     pages       the text of a log file: unpacked, decoded, in pieces
     whole_file  a file that is written whole or not at all
     selection   parts of a log: months, dates, sizes, jobs that ran
@@ -16,7 +17,12 @@
     arrivals    laws of interarrival times
     hyper_erlang  the distribution of Jann's model, fitted to three moments
     generated   what the logs of all generators have in common: header, constants, load
-    estimates   models of the run-time estimates that users give
+    estimates   models of the run-time estimates that users give, and how good estimates are
+    tsafrir     the model of Tsafrir, Etsion and Feitelson: a few round values, used over and over
+    history     estimates that a system makes of the jobs that have ended
+    estimate_models  all of these by name: a log with other estimates
+    adjustment  walltimes corrected by how much of theirs similar jobs used
+    replay      the order in which a scheduler learns of submissions and ends
 
 Everything meets in `Log`: files are read to it and written from it, a generator is a module with a function
 ``generate(jobs, processors, *, generator, …) -> Log``, and `rigid_jobs` turns it into what a scheduler takes. Random

@@ -1,4 +1,4 @@
-"""Models of the run-time estimates that users give, for logs and generators that have none."""
+"""Models of the run-time estimates that users give, and how good estimates are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["exact", "mualem_feitelson", "uniform_factor"]
+__all__ = ["accuracy", "doubled", "exact", "mualem_feitelson", "uniform_factor"]
 
 _LONGEST = 2**53
 
@@ -77,6 +77,32 @@ def mualem_feitelson(
     drawn = np.ceil(np.maximum(np.minimum(drawn, longest), seconds))
     drawn[too_small] = np.floor(0.99 * seconds[too_small])
     return np.maximum(drawn, 1).astype(np.int64)
+
+
+def doubled(estimates: ArrayLike, factor: float = 2) -> NDArray[np.int64]:
+    """Return users' own estimates multiplied by a factor: in whole seconds, rounded up, at least 1.
+
+    Looser estimates give a scheduler more holes to fill (Mu'alem & Feitelson 2001, section 4.5, with factor 2).
+    """
+    seconds = np.asarray(estimates, dtype=np.float64)
+    if not (seconds > 0).all():
+        raise ValueError(f"an estimate of {seconds[~(seconds > 0)][0]} s cannot be multiplied; leave such jobs out")
+    if not (math.isfinite(factor) and factor > 0):
+        raise ValueError(f"estimates cannot be multiplied by {factor}; name a number above 0")
+    if seconds.size and seconds.max() * factor > _LONGEST:
+        raise ValueError(f"factor {factor} makes estimates beyond 2**53 s; name a smaller one")
+    # Rounding first keeps 100 · 1.1 at 110; in floating point it is 110.00000000000001.
+    return np.maximum(np.ceil(np.round(seconds * factor, 6)), 1).astype(np.int64)
+
+
+def accuracy(run_times: ArrayLike, estimates: ArrayLike) -> NDArray[np.float64]:
+    """Return the smaller of run time and estimate over the larger, job by job: 1 where they agree, 0 at worst.
+
+    Tang et al. 2013, section 4.2.1, equation 3; two zeros agree.
+    """
+    seconds, expected = _checked(run_times), _checked(estimates)
+    larger = np.maximum(seconds, expected)
+    return np.divide(np.minimum(seconds, expected), larger, out=np.ones(larger.shape), where=larger > 0)
 
 
 def _checked(run_times: ArrayLike) -> NDArray[np.float64]:

@@ -4,10 +4,17 @@
                                   runtime estimates in scheduling the IBM SP2 with backfilling", IEEE Transactions on
                                   Parallel and Distributed Systems 12(6), 2001, Table 1: EASY against conservative
                                   backfilling by month; the columns `seq` and `inferred_year` are not the paper's
+    mualem-feitelson-table2.csv   the same paper, Table 2: how much of what they asked for jobs used
+    mualem-feitelson-table3.csv   the same paper, Table 3: means under estimates drawn from [r, f r], over ten seeds
     mualem-feitelson-table4.csv   the same paper, Table 4: users' estimates as they are, and doubled
     cirne-berman-table5-N.csv     W. Cirne and F. Berman, "Application Scheduling over Supercomputers: A Proposal",
                                   technical report, UC San Diego, 1999, Tables 5.1 to 5.17: turn-around times of Gas and
                                   of static requests, with one Gas in the system and with many
+    tang-table2.csv               W. Tang, N. Desai, D. Buettner and Z. Lan, "Job scheduling with adjusted runtime
+                                  estimates on production supercomputers", Journal of Parallel and Distributed Computing
+                                  73(7), 2013, Table 2: how much the share of the request that jobs use varies
+    tang-text.csv                 figures that stand in its text (shares, not per cents); a range, or twice the same
+    tang-gains.csv                by how many per cent walltime adjustment improves means; its sections 6.2.1 and 6.2.2
 
 Seconds, and percentages as printed. A bounded slowdown (`bsld`) is the paper's own, not clamped to 1.
 """
@@ -21,7 +28,9 @@ from importlib.resources import files
 from typing import Literal, get_args
 
 __all__ = ["MEASURES", "POLICIES", "TRACES", "Difference", "Measure", "Month", "Overall", "Turnaround", "overall"]
-__all__ += ["Share", "bushel", "bushel_details", "load_ratios", "one_apples", "table1"]
+__all__ += ["FACTORS", "HISTORY", "Count", "Share", "UnderEstimates", "bushel", "bushel_details", "load_ratios"]
+__all__ += ["one_apples", "table1", "table2", "table3"]
+__all__ += ["Gain", "Printed", "Spread", "walltime_gains", "walltime_spread", "walltime_text"]
 
 Measure = Literal["response", "slowdown"]
 """Mean response time in seconds, and mean unclamped bounded slowdown."""
@@ -33,11 +42,15 @@ POLICIES = ("easy", "conservative")
 TRACES = ("CTC", "KTH", "SDSC", "Par", "CM5")
 """In the order of Table 1."""
 
+FACTORS = (1, 2, 4, 11, 31, 101, 301)
+"""Of Table 3: estimates are uniform between the run time and so many times that."""
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _COLUMNS: dict[Measure, tuple[str, str, str]] = {
     "response": ("easy_resp_s", "cons_resp_s", "resp_diff_pct"),
     "slowdown": ("easy_bsld", "cons_bsld", "bsld_diff_pct"),
 }
+_MEASURE_NAMES: dict[str, Measure] = {"resp_s": "response", "bsld": "slowdown"}
 
 
 @dataclass(frozen=True)
@@ -105,17 +118,77 @@ def table1() -> tuple[Month, ...]:
 @cache
 def overall() -> tuple[Overall, ...]:
     """Return the means of Table 4."""
-    measures: dict[str, Measure] = {"resp_s": "response", "bsld": "slowdown"}
     return tuple(
         Overall(
             row["trace"],
-            measures[row["metric"]],
+            _MEASURE_NAMES[row["metric"]],
             policy,
             *(float(row[f"{column}_{what}"]) for what in ("orig", "x2", "diff_pct")),
         )
         for row in _rows("mualem-feitelson-table4.csv")
         for policy, column in (("easy", "easy"), ("conservative", "cons"))
     )
+
+
+@dataclass(frozen=True)
+class Count:
+    """A number of jobs of a trace (Table 2)."""
+
+    trace: str
+    parameter: str
+    jobs: int
+    percent: float | None
+    """As printed; None of all jobs."""
+    of: str
+    """Of what jobs these are per cents: "total" or another parameter."""
+
+
+@cache
+def table2() -> tuple[Count, ...]:
+    """Return the numbers of Table 2, parameter by parameter."""
+    return tuple(
+        Count(
+            trace.upper(),
+            row["parameter"],
+            int(row[f"{trace}_n"]),
+            float(row[f"{trace}_pct"]) if row[f"{trace}_pct"] else None,
+            row["pct_of"],
+        )
+        for row in _rows("mualem-feitelson-table2.csv")
+        for trace in ("ctc", "kth", "sdsc")
+        if row[f"{trace}_n"]
+    )
+
+
+@dataclass(frozen=True)
+class UnderEstimates:
+    """A mean over all jobs of a log under some estimates (Table 3)."""
+
+    trace: str
+    measure: Measure
+    policy: str
+    factor: int | None
+    """One of `FACTORS`; None under the users' own estimates ("original")."""
+    mean: float
+
+
+@cache
+def table3() -> tuple[UnderEstimates, ...]:
+    """Return the means of Table 3."""
+    return tuple(
+        UnderEstimates(
+            row["trace"],
+            _MEASURE_NAMES[row["metric"]],
+            row["scheduler"],
+            None if row["estimate"] == "original" else int(row["estimate"].removeprefix("f=")),
+            float(row["value"]),
+        )
+        for row in _rows("mualem-feitelson-table3.csv")
+    )
+
+
+HISTORY = {"not killed": 62630, "with data": 45159, "underestimated": 12001, "underestimated with data": 6240}
+"""Jobs of CTC in section 4.4: estimates are the mean of earlier runs and one and a half of their deviations."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +263,76 @@ def bushel_details() -> tuple[tuple[Turnaround, int], ...]:
         gas, static = ({row["statistic"]: float(row[f"{who}_s"]) for row in rows} for who in ("gas", "static"))
         found.append((Turnaround(f"5.{number}", trace, gas, static), percent))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A row of Table 2 of the paper on walltime adjustment."""
+
+    key: str
+    """What similar jobs share, see `workloads.adjustment.Key`."""
+    groups: int
+    """Of ten jobs and more."""
+    deviation: float
+    """The mean over groups of the standard deviation of run time over request."""
+
+
+@cache
+def walltime_spread() -> tuple[Spread, ...]:
+    """Return the rows of Table 2 of the paper on walltime adjustment."""
+    return tuple(Spread(row["key"], int(row["groups"]), float(row["mean_std_R"])) for row in _rows("tang-table2.csv"))
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A figure that stands in a text."""
+
+    low: float
+    high: float
+    words: str
+    """As printed."""
+    where: str
+    """The section."""
+
+
+@cache
+def walltime_text() -> dict[str, Printed]:
+    """Return the figures in the text of the paper on walltime adjustment, by what they are of."""
+    return {
+        row["name"]: Printed(float(row["low"]), float(row["high"]), row["printed"], row["where"])
+        for row in _rows("tang-text.csv")
+    }
+
+
+@dataclass(frozen=True)
+class Gain:
+    """By how much walltime adjustment improves a mean, averaged over months."""
+
+    queue: str
+    adjustment: str
+    percentile: int
+    measure: str
+    """ "wait", "slowdown" or "weighted", the weighted wait."""
+    percent: float
+    """Above 0 where it is better than without."""
+    words: str
+    """As printed."""
+
+
+@cache
+def walltime_gains() -> tuple[Gain, ...]:
+    """Return the improvements that the text of the paper on walltime adjustment names."""
+    return tuple(
+        Gain(
+            row["queue"],
+            row["adjustment"],
+            int(row["percentile"]),
+            row["measure"],
+            float(row["percent"]),
+            row["printed"],
+        )
+        for row in _rows("tang-gains.csv")
+    )
 
 
 def _rows(name: str) -> list[dict[str, str]]:

@@ -5,12 +5,16 @@ Its modules:
     main            the program `gas`: how it begins, and how errors end it
     commands        its commands, and plug-ins
     options         what several commands share: endpoints, planning options, job references
+    predicting      --predict: what is likely to become of the candidates of a plan
     planning        the options of a plan; asking and planning with whoever answers
     plan            plan
     submit          submit
     jobs            status, wait, logs, cancel, reserve
     follow          status --follow
+    polling         asking again and again, also one that does not answer for a while
     states          jobs in words, and how the end of one becomes an exit code
+    probing         asking a scheduler by real jobs when it would start them
+    reshape         reshape, watch
     schedulers      availability, endpoints
     serve           serve
     token           token add, list, revoke
@@ -18,6 +22,7 @@ Its modules:
     demo            demo
     fit             fit
     workload        workload
+    workload_estimates  workload estimates
     generators      the models that workload knows, and what each can be told
     simulate        simulate
     simulation_table  its tables, and what their policies and columns mean

@@ -17,6 +17,7 @@ from gas.cli.fit import fit
 from gas.cli.jobs import cancel_command, logs_command, reserve_command, status_command, wait_command
 from gas.cli.machine import machine_command
 from gas.cli.plan import plan_command
+from gas.cli.reshape import reshape_command, watch_command
 from gas.cli.schedulers import availability_command, endpoints_command
 from gas.cli.serve import serve_command
 from gas.cli.simulate import simulate_command
@@ -25,6 +26,7 @@ from gas.cli.submit import submit_command
 from gas.cli.token import token_app
 from gas.cli.traces import traces_app
 from gas.cli.workload import workload_command
+from gas.cli.workload_estimates import WorkloadCommand
 from gas.errors import Missing
 from speedup_models.fields import nearest
 
@@ -103,6 +105,8 @@ app.command("wait")(wait_command)
 app.command("logs")(logs_command)
 app.command("cancel")(cancel_command)
 app.command("reserve")(reserve_command)
+app.command("reshape")(reshape_command)
+app.command("watch")(watch_command)
 app.command("availability")(availability_command)
 app.command("endpoints")(endpoints_command)
 app.command("serve")(serve_command)
@@ -111,5 +115,5 @@ app.add_typer(token_app, name="token")
 app.command("fit")(fit)
 app.command("simulate", epilog=EXPLANATION)(simulate_command)
 app.command("audit")(audit_command)
-app.command("workload")(workload_command)
+app.command("workload", cls=WorkloadCommand)(workload_command)
 app.add_typer(traces_app, name="traces")

@@ -1,17 +1,32 @@
-"""``gas status --follow``: what changes in a schedule, or becomes of a job, as it happens."""
+"""``gas status --follow``: what changes in a schedule, or becomes of a job, as it happens.
+
+An S³ tells; others are asked every few seconds.
+"""
 
 from __future__ import annotations
 
 import json as json_text
+import time
+from collections.abc import Iterator
 from typing import Any
 
+from gas.cli.polling import Poll
 from gas.cli.states import ENDED, describe, report_end
 from gas.cli.tables import note, say
 from gas.endpoints import JobEndpoint, S3Endpoint
 from gas.endpoints.events import ServiceEvent
-from gas.errors import BadInput
+from gas.errors import NotFound
 
 __all__ = ["follow"]
+
+PAUSES = (1.0, 5.0)
+"""Seconds between two questions to a scheduler that does not tell: after a change, and after a long time without."""
+
+PATIENCE_SECONDS = 300.0
+"""For how long such a scheduler is asked on that does not answer any more."""
+
+REMEMBERED = 100
+"""How many jobs that have ended are asked for, to learn how they did."""
 
 
 def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
@@ -21,13 +36,14 @@ def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
     ------
     JobFailed
         The job has ended and did not complete.
-    BadInput
-        The scheduler tells nobody of changes.
+    Unreachable
+        The scheduler does not answer.
     """
-    if not isinstance(where, S3Endpoint):
-        raise BadInput(f"{where.name}: cannot be followed; use gas wait")
-    where.tell = lambda text: note(f"gas: {text}")
     view = _View(where.name, json)
+    if not isinstance(where, S3Endpoint):
+        _poll(where, number, view)
+        return
+    where.tell = lambda text: note(f"gas: {text}")
     current = True  # whether everything that was missed has been read
     for event in where.events():
         if event.kind == "reset":
@@ -45,6 +61,66 @@ def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
         if number is not None and (last := view.shown_jobs.get(number)) is not None and last["state"] in ENDED:
             report_end(last, quiet=True)
             return
+
+
+def _poll(where: JobEndpoint, number: int | None, view: _View) -> None:
+    """Follow a scheduler that does not tell, by asking it.
+
+    Of a whole schedule, changes of nothing but an expected start are left out: there, all of them change all the time.
+    """
+    known: dict[int, str] = {}
+    for round_, jobs in enumerate(_asked(where, number, known)):
+        if number is None and round_ == 0:
+            view.machine(ServiceEvent("machine", _standing(jobs), None))
+        for job in jobs:
+            told = describe(job if number is not None else {**job, "expected": None})
+            if known.get(job["id"]) != told and (number is not None or round_ > 0):
+                view.job(ServiceEvent("job", job, None))
+            known[job["id"]] = told
+        if number is not None and jobs[0]["state"] in ENDED:
+            report_end(jobs[0], quiet=True)
+            return
+
+
+def _asked(where: JobEndpoint, number: int | None, known: dict[int, str]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the job, or all jobs of the schedule, now and again; `known` is what is known of each when this goes on."""
+    poll = Poll(PATIENCE_SECONDS)
+    active: set[int] = set()
+    while True:
+        before = dict(known)
+        jobs: list[dict[str, Any]] | None = None
+        with poll.asking():
+            if number is not None:
+                jobs = [where.job(number)]
+            else:
+                listed = where.jobs(REMEMBERED)
+                jobs = [*listed, *_vanished(where, active - {job["id"] for job in listed})]
+                active = {job["id"] for job in jobs if job["state"] not in ENDED}
+        if jobs is not None:
+            yield jobs
+        poll.lengthen(PAUSES, changed=known != before)
+        time.sleep(poll.pause)
+
+
+def _vanished(where: JobEndpoint, ids: set[int]) -> list[dict[str, Any]]:
+    """Return what has become of jobs that are not listed any more; nothing of those that are forgotten."""
+    found = []
+    for id in sorted(ids):
+        try:
+            found.append(where.job(id))
+        except NotFound:
+            note(f"gas: job {id} is not in the schedule any more; {where.name} does not remember how it ended")
+    return found
+
+
+def _standing(jobs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how a machine stands, in the words of S³, as far as its jobs tell."""
+    running = [job for job in jobs if job["state"] == "running"]
+    return {
+        "running": len(running),
+        "in_use": sum(job["processors"] or 0 for job in running),
+        "queued": sum(job["state"] == "queued" for job in jobs),
+    }
 
 
 class _View:
@@ -75,8 +151,9 @@ class _View:
         facts = machine.get("processors"), machine.get("accepting")
         if facts != self._machine:
             stands = f"{machine.get('running')} jobs run on {machine.get('in_use')}, {machine.get('queued')} wait"
-            closed = "" if machine.get("accepting") else "; it accepts nothing new"
-            say(f"{self._scheduler}: {machine.get('processors')} processors, {stands}{closed}")
+            closed = "" if machine.get("accepting", True) else "; it accepts nothing new"
+            size = f"{machine['processors']} processors, " if "processors" in machine else ""
+            say(f"{self._scheduler}: {size}{stands}{closed}")
         self._machine = facts
 
     def _print(self, event: ServiceEvent) -> None:

@@ -23,11 +23,12 @@ from gas.cli.options import (
     job_endpoints,
     job_of,
 )
-from gas.cli.states import ENDED, JobFailed, describe, report_end
+from gas.cli.polling import Poll
+from gas.cli.states import ENDED, JobFailed, describe, ends_text, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, say
 from gas.endpoints import InDoubt, JobEndpoint, S3Endpoint
 from gas.errors import BadInput, GasError, NotFound, Unreachable, outcome_of
-from gas.times import duration_text, parse_duration, parse_instant, relative_text
+from gas.times import parse_duration, parse_instant
 
 __all__ = ["cancel_command", "logs_command", "reserve_command", "status_command", "wait_command", "wait_for_end"]
 
@@ -35,6 +36,9 @@ JobReference = Annotated[str, typer.Argument(metavar="JOB", help="A job's number
 
 PATIENCE_SECONDS = 30.0
 """How long `gas wait` asks on when nobody answers: a service that is restarted takes seconds."""
+
+PAUSES = (0.1, 2.0)
+"""Seconds between two of its questions: after a change, and after a long time without."""
 
 
 def status_command(
@@ -54,6 +58,8 @@ def status_command(
     json: Json = False,
 ) -> None:
     """Show a job, or all in the schedule of every scheduler.
+
+    A start with a question mark is an estimate, others are promises.
 
     With --key, show the job that gas submit or gas reserve made with that key. With --follow and a job, the exit code
     is that of gas wait; with --json, each line is an object.
@@ -102,7 +108,7 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
         try:
             if isinstance(endpoint, tuple):
                 raise endpoint[1]
-            jobs, now = endpoint.jobs(ended), 0 if json else endpoint.availability().now
+            jobs, now = endpoint.jobs(ended), 0 if json else _clock(endpoint)
         except Exception as error:
             if len(endpoints) == 1 or outcome_of(error) is None:
                 raise
@@ -122,14 +128,13 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
         raise Unreachable("no scheduler answered")
 
 
-def _starts(job: dict[str, Any], now: int) -> str:
-    if job["start"] is not None:
-        return relative_text(job["start"], now)
-    return "never" if job["state"] in ENDED else relative_text(job["promise"], now)
+def _clock(endpoint: JobEndpoint) -> int:
+    """Return what time it is there: an S³ may keep a time of its own, and is asked quickly; others keep everybody's."""
+    return endpoint.availability().now if isinstance(endpoint, S3Endpoint) else int(time.time())
 
 
 def _print_jobs(jobs: Sequence[dict[str, Any]], now: int) -> None:
-    """Print jobs as a table; of several users', the caller's own are marked."""
+    """Print jobs as a table; of several users', the caller's own are marked, and starts with ? are estimates."""
     if not jobs:
         note("the schedule is empty")
         return
@@ -143,9 +148,9 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int) -> None:
                 f"{j.get('user', '')}{' (you)' if marked and j['mine'] else ''}",
                 j["state"],
                 str(j["processors"]),
-                duration_text(j["walltime"]),
-                _starts(j, now),
-                relative_text(j["finished"] if j["due"] is None else j["due"], now),
+                walltime_text(j),
+                starts_text(j, now),
+                ends_text(j, now),
             )
             for j in jobs
         ],
@@ -182,28 +187,22 @@ def wait_for_end(where: JobEndpoint, number: int, timeout: str | None = None, *,
         Nobody answers for `PATIENCE_SECONDS`.
     """
     limit = None if timeout is None else time.monotonic() + parse_duration(timeout, "--timeout")
-    shown, pause, heard, silent = "", 0.1, -1.0, False
+    poll, shown = Poll(PATIENCE_SECONDS), ""
     while True:
-        try:
+        before = shown
+        found: dict[str, Any] | None = None
+        with poll.asking():
             found = where.job(number)
-        except Unreachable as error:
-            if heard < 0 or time.monotonic() > heard + PATIENCE_SECONDS:
-                raise
-            if not silent:
-                note(f"gas: {error}; asking again")
-            silent = True
-        else:
-            heard, silent = time.monotonic(), False
-            if found["state"] in ENDED:
+        if found is not None:
+            shown = str(found["state"])
+            if shown in ENDED:
                 return found
-            if found["state"] != shown:
-                shown, pause = str(found["state"]), 0.1
-                if not quiet:
-                    note(describe(found))
-        if limit is not None and time.monotonic() + pause > limit:
+            if shown != before and not quiet:
+                note(describe(found))
+        poll.lengthen(PAUSES, changed=shown != before)
+        if limit is not None and time.monotonic() + poll.pause > limit:
             raise JobFailed(f"job {number}: is still {shown or 'unknown'} after {timeout}; it goes on")
-        time.sleep(pause)
-        pause = min(2.0, pause * 1.3)
+        time.sleep(poll.pause)
 
 
 def logs_command(
@@ -270,8 +269,8 @@ def reserve_command(
             note("gas: reserved already")
         _show_job(earlier, json=json)
         return
-    begin = parse_instant(start, where.availability().now if start.strip().startswith("+") else 0, "--start")
-    if isinstance(where, S3Endpoint):
+    begin = parse_instant(start, _clock(where) if start.strip().startswith("+") else 0, "--start")
+    if hasattr(where, "tell"):
         where.tell = lambda text: note(f"gas: {text}")
     used = key or uuid.uuid4().hex
     way_out = (

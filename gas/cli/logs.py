@@ -19,7 +19,7 @@ from gas.cli.tables import many, note
 from gas.errors import BadInput
 from workloads import Log, LogError, machine_size, parse_swf, read_swf
 
-__all__ = ["LARGEST_MACHINE", "check_readable", "machine_of", "read_log", "read_log_and_digest"]
+__all__ = ["LARGEST_MACHINE", "check_readable", "machine_of", "piped", "read_log", "read_log_and_digest"]
 
 LARGEST_MACHINE = 2**31 - 1
 """Processors; more are a mistake of whoever wrote the header."""
@@ -70,7 +70,7 @@ def _archived(path: str) -> str:
     return f"; the Parallel Workloads Archive has a log of this name; fetch it with: gas traces get {name}"
 
 
-def read_log(path: str, *, lenient: bool | None = None) -> Log:
+def read_log(path: str, *, lenient: bool | None = None, data: bytes | None = None) -> Log:
     """Return the log in a file; its warnings, and the acknowledgement that its archive asks for, go to stderr.
 
     Parameters
@@ -78,24 +78,34 @@ def read_log(path: str, *, lenient: bool | None = None) -> Log:
     lenient
         Leave malformed lines out, counted by reason, instead of refusing the log. None: the command has no option for
         it, so an error does not name it.
+    data
+        What came through the pipe that the path names; see `piped`.
     """
+    if data is not None:
+        name = "standard input" if path == "-" else Path(path).name
+        return _read(path, lambda: parse_swf(data, name=name, lenient=bool(lenient)), lenient)
     return _read(path, lambda: read_swf(path, lenient=bool(lenient)), lenient)
 
 
 def read_log_and_digest(path: str, *, lenient: bool | None = None) -> tuple[Log, str]:
     """Return the log in a file, see `read_log`, and the SHA-256 of its bytes, those inside if it is packed by gzip."""
-    if path == "-" and sys.stdin is None:
-        raise BadInput("standard input: is closed; name a file")
-    if path == "-" or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
-        try:  # what comes through a pipe comes once
-            data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        except OSError as error:
-            raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-        name = "standard input" if path == "-" else Path(path).name
-        return _read(path, lambda: parse_swf(data, name=name, lenient=bool(lenient)), lenient), _digest(BytesIO(data))
+    if (data := piped(path)) is not None:
+        return read_log(path, lenient=lenient, data=data), _digest(BytesIO(data))
     log = read_log(path, lenient=lenient)
     with Path(path).open("rb") as file:
         return log, _digest(file)
+
+
+def piped(path: str) -> bytes | None:
+    """Return what comes through standard input (``-``) or a pipe, which comes once; None for a file."""
+    if path == "-" and sys.stdin is None:
+        raise BadInput("standard input: is closed; name a file")
+    if path != "-" and (not Path(path).exists() or Path(path).is_file() or Path(path).is_dir()):
+        return None
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _digest(stream: BinaryIO) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,18 +17,22 @@ from gas.cli.planning import (
     MaxProcessorHours,
     NotBefore,
     Plot,
+    Probes,
     Tolerance,
     Wishes,
     make_plan,
     why_nothing,
 )
-from gas.cli.tables import note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
-from gas.endpoints import Answer
+from gas.cli.predicting import Predict, Risk, Samples, Seed, predicting, refuse_both_from_standard_input
+from gas.cli.printable import printable
+from gas.cli.tables import many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
+from gas.endpoints import Answer, Request
 from gas.errors import Infeasible
 from gas.planner import Candidate, Plan
+from gas.prediction.choice import INTERVAL, PredictedPlan
 from gas.times import duration_text, iso_time, relative_text
 
-__all__ = ["draw", "plan_command", "sentence", "show_plan"]
+__all__ = ["draw", "plan_command", "sentence", "show_plan", "without_predictions"]
 
 MOST_SHOWN, MOST_EXPLAINED = 12, 100
 """How many candidates are printed without and with --explain; --json prints all."""
@@ -43,6 +47,11 @@ def plan_command(
     max_processor_hours: MaxProcessorHours = None,
     tolerance: Tolerance = "0%",
     algorithm: AlgorithmName = "exact",
+    probe: Probes = 0,
+    predict: Predict = None,
+    risk: Risk = None,
+    samples: Samples = None,
+    seed: Seed = None,
     explain: Explain = False,
     plot: Plot = None,
     form: Annotated[
@@ -56,15 +65,22 @@ def plan_command(
 
     Which scheduler, how many processors, which walltime: every possible request is looked at.
     """
+    refuse_both_from_standard_input(application, predict)
     app = Application.read(application)
-    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm)
+    predictor = predicting(predict, risk, samples, seed, not_before)
+    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor)
     answers, found = make_plan(app, chosen_endpoints(endpoint, availability, config), wishes)
     if plot is not None:
         draw(found, answers, plot)
     if form is not None and found.best is not None:
         from gas.workflows.conversions import converted
 
-        words = converted(found, form)
+        best = found.best
+        where: Any = next(a.endpoint for a in answers if a.name == best.scheduler and a.availability is not None)
+        if form == "sbatch" and hasattr(where, "line"):  # which knows its partition, account and unit
+            words: Any = where.line(Request(best.processors, best.walltime), app.name)
+        else:
+            words = converted(found, form)
         if isinstance(words, str):
             say(words)
         else:
@@ -81,16 +97,62 @@ def sentence(candidate: Candidate, found: Plan) -> str:
     """Return a candidate in words."""
     start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
     verb = "starts" if candidate.kind == "promise" else "may start"
+    what = f"{candidate.processors} processors on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
+    if isinstance(found, PredictedPlan) and (likely := found.predictions.get(candidate)) is not None:
+        bound = "no later than" if candidate.kind == "promise" else "planned"
+        _, between, *_ = _when(candidate, found)
+        decides = found.score(candidate)
+        by = "to finish" if found.risk is None else f"to have finished in {100 * found.risk:g}% of samples"
+        return (
+            f"{what}expected to start {relative_text(likely.start, found.now)} ({INTERVAL:.0%}: {between}; "
+            f"{bound} {start}), {by} {relative_text(decides, found.now)} ({iso_time(decides)})"
+        )
+    return f"{what}{verb} {start}, finishes {finish} ({iso_time(candidate.finish)})"
+
+
+def without_predictions(found: PredictedPlan) -> str:
+    """Return in words how the planner's own choice differs from that by predictions."""
+    best, planned = found.best, found.planned.best
+    if best is not None and planned is None:
+        return "Without predictions it would be none: nothing is planned to finish by the deadline."
+    if best is None or planned is None or best == planned:
+        return "Without predictions it would be the same request."
+    apart = found.score(planned) - found.score(best)
+    likely = f"{found.likely} {_apart(apart)} than the above"
+    promised = planned.finish - best.finish
+    certain = "promised to finish" if {best.kind, planned.kind} == {"promise"} else "planned to finish"
     return (
-        f"{candidate.processors} processors on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
-        f"{verb} {start}, finishes {finish} ({iso_time(candidate.finish)})"
+        f"Without predictions it would be {planned.processors} processors on {planned.scheduler}: "
+        f"{likely}, {certain} {_apart(promised)}."
     )
 
 
+def learnt(found: PredictedPlan) -> list[str]:
+    """Return in words what the predictions were learnt from, a line for each scheduler that is predicted."""
+    lines = []
+    for one in found.details.get("schedulers", ()):
+        queue = one["running"] + one["waiting"]
+        known = f"; jobs in the queue of users it knows: {queue - one['unknown_users']} of {queue}" if queue else ""
+        jobs = many(one["history_jobs"], "job")
+        lines.append(f"{one['name']}: learnt from {jobs} of {found.details['history']} that ended before now{known}.")
+    return lines
+
+
+def _apart(seconds: int) -> str:
+    return f"{duration_text(abs(seconds))} {'later' if seconds >= 0 else 'sooner'}"
+
+
 def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
-    """Print the best request, the picture and the candidates."""
+    """Print the best request, the picture and the candidates.
+
+    What should be known of an answer is part of an explanation; without one, of the best request's scheduler only.
+    """
     if found.best is not None:
         say(f"{found.application}: {sentence(found.best, found)}")
+        if isinstance(found, PredictedPlan):
+            say(without_predictions(found))
+            for line in learnt(found):
+                say(printable(line))
         say()
         show_picture(found, answers)
     shown = _worth_showing(found, MOST_EXPLAINED if explain else MOST_SHOWN)
@@ -101,14 +163,18 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
             str(c.processors),
             duration_text(c.walltime),
             duration_text(c.execution_time),
-            relative_text(c.start, found.now),
-            relative_text(c.finish, found.now),
+            *_when(c, found),
             f"{c.processor_seconds / 3600:.2f}",
             *((found.why_lost(c),) if explain else ()),
         )
         for c in shown
     ]
-    columns = ["", "scheduler", "processors", "walltime", "runs", "starts", "finishes", "proc-hours"]
+    when = ["starts", "finishes"]
+    if isinstance(found, PredictedPlan):
+        promises = all(c.kind == "promise" for c in shown)
+        finishes = "finishes" if found.risk is None else f"{100 * found.risk:g}% finish by"
+        when = ["starts", f"{INTERVAL:.0%} of starts", "no later than" if promises else "planned", finishes]
+    columns = ["", "scheduler", "processors", "walltime", "runs", *when, "proc-hours"]
     if explain:
         columns.append("why not")
     if rows:
@@ -116,6 +182,13 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         print_table(columns, rows, best=best, left=("", "scheduler", "why not"))
     if len(shown) < len(found.candidates):
         say(f"({len(found.candidates) - len(shown)} more candidates: {'--json' if explain else '--explain'})")
+    for answer in answers:
+        if explain:
+            for line in _to_know(answer):
+                say(printable(f"{answer.name}: {line}"))
+        elif found.best is not None and answer.name == found.best.scheduler:
+            for remark in answer.remarks:
+                note(f"{answer.name}: {remark}")
     if explain and found.rejected:
         say()
         more = len(found.rejected) - MOST_EXPLAINED
@@ -125,6 +198,28 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
             [(r.scheduler, str(r.processors), r.reason) for r in found.rejected[:MOST_EXPLAINED]],
             left=("scheduler", "because"),
         )
+
+
+def _when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
+    """Return when a candidate starts and finishes; of a prediction also between which instants, and by when at last.
+
+    The finish is the one that decides.
+    """
+    start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
+    if not isinstance(found, PredictedPlan):
+        return start, finish
+    likely = found.predictions.get(candidate)
+    if likely is None:
+        return start, "not predicted", start, finish
+    low, high = relative_text(likely.start_low, found.now), relative_text(likely.start_high, found.now)
+    between = low if low == high else f"{low} to {high.removeprefix('in ')}"
+    return relative_text(likely.start, found.now), between, start, relative_text(found.score(candidate), found.now)
+
+
+def _to_know(answer: Answer) -> list[str]:
+    """Return what bears on the plan and is not in its table."""
+    speed = answer.limits.speed
+    return [*([] if speed == 1 else [f"runs it {speed:g} times as fast as its file says"]), *answer.remarks]
 
 
 def _worth_showing(found: Plan, most: int) -> list[Candidate]:
@@ -139,12 +234,19 @@ def show_picture(found: Plan, answers: Sequence[Answer]) -> None:
     """Print the availability of the best candidate's scheduler, with the candidate in it."""
     from gas.pictures.terminal import availability_picture
 
-    best = found.best
+    best, called = found.best, "best"
+    if isinstance(found, PredictedPlan) and best is not None and best in found.predictions:
+        called = "best, at the latest" if best.kind == "promise" else "best, as planned"
     for answer in answers:
         if best is not None and answer.availability is not None and answer.name == best.scheduler:
             say(
                 availability_picture(
-                    answer.availability, width=picture_width(), colour=wants_colour(), best=best, ascii=wants_ascii()
+                    answer.availability,
+                    width=picture_width(),
+                    colour=wants_colour(),
+                    best=best,
+                    called=called,
+                    ascii=wants_ascii(),
                 )
             )
             say()
@@ -154,5 +256,8 @@ def draw(found: Plan, answers: Sequence[Answer], path: str) -> None:
     """Draw the plan into a file."""
     from gas.pictures.plan import draw_plan
 
-    draw_plan(found, [a.availability for a in answers if a.availability is not None], path)
+    starts = None
+    if isinstance(found, PredictedPlan):
+        starts = {c: (p.start_low, p.start, p.start_high) for c, p in found.predictions.items()}
+    draw_plan(found, [a.availability for a in answers if a.availability is not None], path, starts=starts)
     note(f"drawn: {path}")

@@ -10,6 +10,8 @@ import typer
 
 from gas.application import Application
 from gas.cli.options import percentage
+from gas.cli.predicting import Predicting
+from gas.cli.probing import Probing
 from gas.cli.tables import note
 from gas.endpoints import Answer, Endpoint, JobEndpoint, ask
 from gas.errors import BadInput, Unreachable, outcome_of
@@ -24,6 +26,7 @@ __all__ = [
     "MaxProcessorHours",
     "NotBefore",
     "Plot",
+    "Probes",
     "Tolerance",
     "Wishes",
     "make_plan",
@@ -57,6 +60,18 @@ Explain = Annotated[bool, typer.Option("--explain", help="Say why every other si
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")]
 
 
+Probes = Annotated[
+    int,
+    typer.Option(
+        "--probe",
+        min=0,
+        max=100,
+        metavar="N",
+        help="Ask a Slurm by up to N real jobs, cancelled at once: slow, sure.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What the user asks of a plan, as written."""
@@ -66,12 +81,14 @@ class Wishes:
     max_processor_hours: float | None = None
     tolerance: str = "0%"
     algorithm: Algorithm = "exact"
+    probes: int = 0
+    predicting: Predicting | None = None
 
 
 def make_plan(
     application: Application, endpoints: Sequence[Endpoint | tuple[str, Exception]], wishes: Wishes
 ) -> tuple[list[Answer], Plan]:
-    """Ask the schedulers and plan with those that answer.
+    """Ask the schedulers and plan with those that answer; with predictions, if they are wished for.
 
     Raises
     ------
@@ -90,16 +107,32 @@ def make_plan(
     if not lists:
         raise Unreachable("no scheduler answered")
     now = max(one.now for one in lists)
-    return answers, plan(
-        application,
-        lists,
-        not_before=None if wishes.not_before is None else parse_instant(wishes.not_before, now, "--not-before"),
-        deadline=None if wishes.deadline is None else parse_instant(wishes.deadline, now, "--deadline"),
-        max_processor_hours=wishes.max_processor_hours,
-        tolerance=percentage(wishes.tolerance, "--tolerance"),
-        algorithm=wishes.algorithm,
-        limits={a.name: a.endpoint.limits for a in answers if a.availability is not None},
-    )
+
+    predictor = wishes.predicting
+    deadline = None if wishes.deadline is None else parse_instant(wishes.deadline, now, "--deadline")
+
+    def planned(deadline: int | None) -> Plan:
+        return plan(
+            application,
+            [a.availability for a in answers if a.availability is not None],
+            not_before=None if wishes.not_before is None else parse_instant(wishes.not_before, now, "--not-before"),
+            deadline=deadline,
+            max_processor_hours=wishes.max_processor_hours,
+            tolerance=percentage(wishes.tolerance, "--tolerance"),
+            algorithm=wishes.algorithm,
+            limits={a.name: a.limits for a in answers if a.availability is not None},
+        )
+
+    first = deadline if predictor is None else None  # what is promised for after it may be expected before it
+    found = planned(first)
+    probings = [Probing(answer, wishes.probes) for answer in answers]
+    while sum(probing.ask(found) for probing in probings):  # every one of them asks
+        answers = [probing.answer for probing in probings]
+        found = planned(first)
+    if predictor is not None:
+        promised = planned(deadline).best
+        found = predictor.plan(found, answers, percentage(wishes.tolerance, "--tolerance"), deadline, promised)
+    return answers, found
 
 
 def without_other_times(answers: Sequence[Answer]) -> list[Answer]:

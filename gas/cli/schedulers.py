@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
-from gas.availability import AvailabilityList
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
+from gas.cli.printable import printable
 from gas.cli.tables import note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import JobEndpoint, ask
 from gas.errors import Unreachable
+from gas.node_availability import Availability, NodeAvailability
 from gas.times import duration_text, iso_time, relative_text
 
 __all__ = ["availability_command", "endpoints_command"]
@@ -26,7 +29,8 @@ def availability_command(
 ) -> None:
     """Show what is free, and until when.
 
-    With --json and one scheduler, the output is an availability list that `gas plan --availability` reads.
+    With --json and one scheduler, the output is an availability list that `gas plan --availability` reads. It counts
+    processors, also where jobs get nodes, as those of Slurm do; `gas plan -e` also knows which nodes are free.
     """
     chosen = chosen_endpoints(endpoint, availability, config)
     broken = [e for e in chosen if isinstance(e, tuple)]
@@ -46,7 +50,7 @@ def availability_command(
         draw_availability(lists[0], plot)
         note(f"drawn: {plot}")
     if json:
-        wires = [one.to_wire() for one in lists]
+        wires = [one.counts.to_wire() for one in lists]
         print_json(wires[0] if len(wires) == 1 else {"schema": "gas.availabilities/1", "lists": wires})
         return
     for i, one in enumerate(lists):
@@ -55,11 +59,13 @@ def availability_command(
         show_availability(one, frames)
 
 
-def show_availability(one: AvailabilityList, most: int) -> None:
-    """Print a list as a picture and a table."""
+def show_availability(availability: Availability, most: int) -> None:
+    """Print what is free as a picture and a table."""
     from gas.pictures.terminal import availability_picture
 
-    say(f"{one.scheduler}: {one.processors} processors, {one.kind}s, as of {iso_time(one.now)}")
+    one = availability.counts
+    counted = ", counted over all nodes" if isinstance(availability, NodeAvailability) else ""
+    say(f"{one.scheduler}: {one.processors} processors, {one.kind}s, as of {iso_time(one.now)}{counted}")
     say()
     say(availability_picture(one, width=picture_width(), colour=wants_colour(), ascii=wants_ascii()))
     say()
@@ -83,12 +89,17 @@ def show_availability(one: AvailabilityList, most: int) -> None:
 def endpoints_command(
     endpoint: Endpoints = None,
     availability: AvailabilityFiles = None,
+    generate: Annotated[
+        Literal["slurm"] | None,
+        typer.Option("--generate", help="Print a configuration of the Slurm that is here instead (or at $SLURM_CONF)."),
+    ] = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
     """Show the schedulers, and how they are.
 
-    Do they answer, how fast, with what kind of list, with which limits?
+    Do they answer, how fast, with what kind of list, with which limits? What should be known of an answer is said
+    below.
 
     A configuration (./gas.toml, ~/.config/gas/config.toml, $GAS_CONFIG or --config) names them:
 
@@ -97,7 +108,11 @@ def endpoints_command(
     url = "http://127.0.0.1:8642"
     max_processors = 64
     max_walltime = "12h"
+    speed = 1.2
     """
+    if generate is not None:
+        say(_generated().rstrip())
+        return
     chosen = chosen_endpoints(endpoint, availability, config)
     asked = {id(a.endpoint): a for a in ask([e for e in chosen if not isinstance(e, tuple)])}
     entries: list[dict[str, Any]] = []
@@ -114,12 +129,19 @@ def endpoints_command(
             "error": None if answer.error is None else str(answer.error),
             "takes_jobs": isinstance(e, JobEndpoint),
             "round_trip_ms": round(answer.seconds * 1000, 1),
-            "max_processors": e.limits.max_processors,
-            "max_walltime": e.limits.max_walltime,
+            "max_processors": answer.limits.max_processors,
+            "max_walltime": answer.limits.max_walltime,
+            "speed": answer.limits.speed,
+            "remarks": list(answer.remarks),
         }
         if one is not None:
-            at_once = int(one.free[0])
-            entry |= {"kind": one.kind, "processors": one.processors, "free_now": at_once, "frames": len(one.starts)}
+            counts = one.counts
+            entry |= {
+                "kind": one.kind,
+                "processors": one.processors,
+                "free_now": int(counts.free[0]),
+                "frames": len(counts.starts),
+            }
         entries.append(entry)
     if json:
         print_json({"schema": "gas.endpoints/1", "endpoints": entries})
@@ -130,10 +152,24 @@ def endpoints_command(
             left=("name", "address", "answers", "kind", "jobs", "limits"),
         )
         for entry in entries:
+            for remark in entry.get("remarks", ()):
+                say(printable(f"{entry['name']}: {remark}"))
+        for entry in entries:
             if entry["error"]:
                 note(f"gas: {entry['error']}")
     if not any(entry["ok"] for entry in entries):
         raise Unreachable("no scheduler answered")
+
+
+def _generated() -> str:
+    """Return the configuration of the Slurm whose commands are here."""
+    from gas.endpoints.slurm.commands import CommandTransport
+    from gas.endpoints.slurm.generation import configuration_of
+
+    transport = CommandTransport("slurm")
+    where = os.environ.get("SLURM_CONF")
+    keys = {} if where is None else {"slurm_conf": str(Path(where).absolute())}
+    return configuration_of(transport.cluster(transport.cluster_name()), keys)
 
 
 def _row(entry: dict[str, Any]) -> tuple[str, ...]:
@@ -142,6 +178,8 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
         limits.append(f"{entry['max_processors']} processors")
     if entry.get("max_walltime"):
         limits.append(duration_text(entry["max_walltime"]))
+    if entry.get("speed", 1.0) != 1:
+        limits.append(f"speed {entry['speed']:g}")
     return (
         entry["name"],
         entry["address"] or "",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gas.cli.logs import read_log
-from gas.cli.tables import note, say
+from gas.cli.tables import many, note, say
 from gas.errors import BadInput, Missing
 from gas.times import parse_duration
 
@@ -202,7 +202,7 @@ def _with_log(
         machine, jobs, rigid = stood(log, processors=size, at=instant, now=scheduler.clock.now(), progress=report)
     scheduler.preload(jobs, machine)
     for reason, count in rigid.skipped.items():
-        note(f"gas: {count} jobs of the log left out: {reason}")
+        note(f"gas: {many(count, 'job')} of the log left out: {reason}")
     note(f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait")
     return scheduler
 

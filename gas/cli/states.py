@@ -6,9 +6,9 @@ from typing import Any
 
 from gas.cli.tables import say
 from gas.errors import GasError
-from gas.times import duration_text, iso_time
+from gas.times import duration_text, iso_time, relative_text
 
-__all__ = ["ENDED", "JobFailed", "describe", "report_end"]
+__all__ = ["ENDED", "JobFailed", "describe", "ends_text", "report_end", "starts_text", "walltime_text"]
 
 ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
 
@@ -20,23 +20,65 @@ class JobFailed(GasError):
 def describe(job: dict[str, Any]) -> str:
     """Return a job in one line; what somebody else's does not show is left out."""
     called = f" ({job['name']})" if job["name"] is not None else f" of {job.get('user', 'somebody else')}"
-    head = f"job {job['id']}{called}, {job['processors']} processors, walltime {job['walltime']} s: {job['state']}"
+    limit = "walltime unlimited" if job["walltime"] is None else f"walltime {job['walltime']} s"
+    head = f"job {job['id']}{called}, {job['processors']} processors, {limit}: {job['state']}"
+    promise, start, due, finished = (job[key] for key in ("promise", "start", "due", "finished"))
+    expected = job.get("expected")
     if job["state"] == "reserved":
-        text = f"{head} from {job['promise_iso']} to {job['due_iso']}"
+        begin = expected if promise is None else promise
+        text = f"{head}{_instant(' from', begin)}{_instant(' to', due)}"
+    elif job["state"] == "queued" and promise is not None:
+        text = f"{head}; starts {iso_time(promise)} at the latest{_predicted(job)}"
     elif job["state"] == "queued":
-        text = f"{head}; starts {iso_time(job['promise'])} at the latest"
+        text = f"{head}; {'no start is planned' if expected is None else f'may start {iso_time(expected)}'}"
     elif job["state"] == "running":
-        text = f"{head} since {job['start_iso']}, ends {job['due_iso']} at the latest"
+        ends = "" if due is None else f", ends {iso_time(due)} at the latest"
+        text = f"{head}{_instant(' since', start)}{ends}"
     else:
         status = "" if job["exit_status"] is None else f" with exit status {job['exit_status']}"
         by = f" by {job['signal']}" if job["signal"] else ""
-        lasted = "" if job["start"] is None else f" after {duration_text(job['finished'] - job['start'])}"
-        text = f"{head}{status}{by}{lasted}, at {job['finished_iso']}"
+        lasted = "" if start is None or finished is None else f" after {duration_text(finished - start)}"
+        text = f"{head}{status}{by}{lasted}{_instant(', at', finished)}"
     said = [job["message"]] if job["message"] else []
-    broken, start = job.get("broken_promise"), job["promise"] if job["start"] is None else job["start"]
-    if broken is not None and start > broken:
+    broken, start = job.get("broken_promise"), promise if start is None else start
+    if broken is not None and start is not None and start > broken:
         said.append(f"promised for {job['broken_promise_iso']}, {duration_text(start - broken)} later than that")
     return f"{text} ({'; '.join(said)})" if said else text
+
+
+def starts_text(job: dict[str, Any], now: int) -> str:
+    """Return when a job starts, or has: ``in 2h05m``, ``in 2h05m?`` where that is an estimate, ``not planned``."""
+    if job["start"] is not None:
+        return relative_text(job["start"], now)
+    if job["state"] in ENDED:
+        return "never"
+    if job["promise"] is not None:
+        return relative_text(job["promise"], now)
+    expected = job.get("expected")
+    return "not planned" if expected is None else f"{relative_text(max(expected, now), now)}?"
+
+
+def ends_text(job: dict[str, Any], now: int) -> str:
+    """Return when a job ends at the latest, or has; nothing where that is not known."""
+    end = job["finished"] if job["due"] is None else job["due"]
+    return "" if end is None else relative_text(end, now)
+
+
+def walltime_text(job: dict[str, Any]) -> str:
+    """Return for how long a job may run."""
+    return "unlimited" if job["walltime"] is None else duration_text(job["walltime"])
+
+
+def _predicted(job: dict[str, Any]) -> str:
+    """Return when a job is likely to start, where its scheduler says so."""
+    start, low, high = (job.get(f"predicted_{name}") for name in ("start", "low", "high"))
+    if start is None or low is None or high is None:
+        return ""
+    return f"; predicted: {iso_time(start)} (9 of 10 times from {iso_time(low)} to {iso_time(high)})"
+
+
+def _instant(word: str, instant: int | None) -> str:
+    return "" if instant is None else f"{word} {iso_time(instant)}"
 
 
 def report_end(job: dict[str, Any], *, quiet: bool) -> None:

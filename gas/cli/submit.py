@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import typer
 
@@ -40,17 +40,20 @@ from gas.cli.planning import (
     MaxProcessorHours,
     NotBefore,
     Plot,
+    Probes,
     Tolerance,
     Wishes,
     make_plan,
     why_nothing,
 )
+from gas.cli.predicting import Predict, Risk, Samples, Seed, predicting, refuse_both_from_standard_input
 from gas.cli.states import report_end
 from gas.cli.tables import note, print_json, say
 from gas.endpoints import Answer, Endpoint, InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
 from gas.endpoints.journal import Page, open_page
 from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, OverLimit, StalePlan
 from gas.planner import Candidate, Plan
+from gas.prediction.choice import PredictedPlan
 from gas.times import iso_time, parse_instant, relative_text
 
 __all__ = ["submit_command"]
@@ -68,6 +71,11 @@ def submit_command(
     max_processor_hours: MaxProcessorHours = None,
     tolerance: Tolerance = "0%",
     algorithm: AlgorithmName = "exact",
+    probe: Probes = 0,
+    predict: Predict = None,
+    risk: Risk = None,
+    samples: Samples = None,
+    seed: Seed = None,
     name: Annotated[
         str | None, typer.Option("--name", help="What the job is called (default: the application).")
     ] = None,
@@ -79,6 +87,12 @@ def submit_command(
     simulate: Annotated[
         bool, typer.Option("--simulate", help="No command: hold the processors for the expected execution time.")
     ] = False,
+    native: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--native", metavar="OPTION", help="In the scheduler's own words, long and in one: --native=--account=abc."
+        ),
+    ] = None,
     key: KeyOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Then wait until the job has ended, as gas wait does.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan and show the request; send nothing.")] = False,
@@ -106,23 +120,33 @@ def submit_command(
         )
     if key is not None:
         checked_key(key)
+    refuse_both_from_standard_input(application, predict)
     app = Application.read(application)
-    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm)
+    predictor = predicting(predict, risk, samples, seed, not_before)
+    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor)
     environment = _environment(env or [])
     endpoints = chosen_endpoints(endpoint, None, config)
 
     def sized(found: Plan, best: Candidate, chosen: Endpoint) -> tuple[Request, JobDescription]:
-        here = directory or (str(Path.cwd()) if isinstance(chosen, S3Endpoint) and chosen.is_local else None)
+        here = directory or (str(Path.cwd()) if getattr(chosen, "is_local", False) else None)
         job = JobDescription(
-            name or app.name, command, environment, here, best.execution_time if simulate else None
+            name or app.name,
+            command,
+            environment,
+            here,
+            best.execution_time if simulate else None,
+            tuple(native or ()),
         ).sized(best.processors, best.walltime)
         wanted = None if not_before is None else parse_instant(not_before, found.now, "--not-before")
-        return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted), job
+        others = ((c.processors, c.walltime) for c in found.candidates if c.scheduler == best.scheduler and c != best)
+        alternatives = tuple(others) if getattr(chosen, "moldable", False) else ()
+        return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted, alternatives), job
 
     if dry_run:
         answers, found, best, chosen = _planned(app, endpoints, wishes)
         request, job = sized(found, best, chosen)
-        _show_request(found, answers, request, job, explain=explain, json=json)
+        preview = chosen.preview(request, job) if isinstance(chosen, Previewing) else None
+        _show_request(found, answers, request, job, preview, explain=explain, json=json)
         if plot is not None:
             draw(found, answers, plot)
         return
@@ -156,6 +180,22 @@ def submit_command(
         draw(made.plan, made.answers, plot)
     if finished is not None:
         report_end(finished, quiet=json)
+
+
+@runtime_checkable
+class Forgetful(JobEndpoint, Protocol):
+    """A scheduler that forgets jobs which have ended."""
+
+    def memory(self) -> int | None:
+        """Return for how many seconds it remembers them at least, None if that is not known."""
+
+
+@runtime_checkable
+class Previewing(Protocol):
+    """A scheduler whose submissions can be shown."""
+
+    def preview(self, request: Request, job: JobDescription) -> str:
+        """Return what would be submitted, as a person would write it."""
 
 
 def _planned(
@@ -219,7 +259,31 @@ class _Submission:
                 return _Made(endpoint, endpoint.name, job)
             if sent_to is not None:
                 self._endpoints = [e for e in self._endpoints if not isinstance(e, tuple) and e.address == sent_to]
+                if (ended := self._forgotten(page)) is not None:
+                    return ended
             return self.make(page, stays=sent_to is not None)
+
+    def _forgotten(self, page: Page) -> _Made | None:
+        """Return the job of the key that its scheduler, which forgets what has ended, has forgotten.
+
+        Raises
+        ------
+        InDoubt
+            It may be that there was one.
+        """
+        chosen = self._endpoints[0]
+        if isinstance(chosen, tuple) or not isinstance(chosen, Forgetful):
+            return None
+        if page.job is not None:
+            return _Made(chosen, chosen.name, {"id": page.job, "name": self._app.name, "state": "forgotten"})
+        memory = chosen.memory()
+        if page.sent is not None and memory is not None and time.time() < page.sent + memory:
+            return None
+        raise InDoubt(
+            f"--key {self.key}: was sent to {chosen.name}, which did not say whether it took it, and forgets jobs some "
+            "time after they have ended: a job of it may have run; if you know that none has, use another key",
+            self.key,
+        )
 
     def make(self, page: Page | None = None, *, stays: bool = False) -> _Made:
         """Plan and submit, again if the plan went stale.
@@ -252,7 +316,9 @@ class _Submission:
                 except (Draining, OverLimit, Forbidden) as refusal:
                     self._leave_out(chosen, refusal)
                     continue
-                if (accepted["processors"], accepted["walltime"]) != (request.processors, request.walltime):
+                in_minutes = -(-request.walltime // 60) * 60
+                others = accepted["walltime"] not in (request.walltime, in_minutes)
+                if others or (isinstance(chosen, S3Endpoint) and accepted["processors"] != request.processors):
                     note("gas: an earlier request got through after all; the job is as that one asked for it")
                 return _Made(chosen, best.scheduler, accepted, found, answers, stale + 1)
             raise StalePlan(
@@ -264,16 +330,25 @@ class _Submission:
         self, chosen: JobEndpoint, request: Request, job: JobDescription, page: Page | None, stays: bool
     ) -> dict[str, Any]:
         """Submit to a scheduler; it is on the page unless nothing of this key can be there."""
-        if isinstance(chosen, S3Endpoint):
+        if hasattr(chosen, "tell"):
             chosen.tell = lambda text: note(f"gas: {text}")
         if page is not None:
-            page.sent_to(chosen.address)
+            page.sent_to(chosen.address, int(time.time()))
+            if hasattr(chosen, "noted"):
+                chosen.noted = lambda id: _noted(page, id)
+        if stays and hasattr(chosen, "suspect"):
+            chosen.suspect(self.key)
+        elif hasattr(chosen, "unused"):  # the key is new, or has been looked for
+            chosen.unused(self.key)
         try:
-            return chosen.submit(request, job, self.key)
+            made = chosen.submit(request, job, self.key)
         except BaseException:
             if page is not None and not stays and not chosen.in_doubt(self.key):
                 page.refused()
             raise
+        if page is not None:
+            _noted(page, int(made["id"]))
+        return made
 
     def _leave_out(self, endpoint: JobEndpoint, refusal: GasError) -> None:
         """Go on without a scheduler that takes nothing from this user now."""
@@ -301,11 +376,19 @@ class _Submission:
             )
             if page is None and endpoint is not None:
                 with open_page(self.key) as new:
-                    new.sent_to(endpoint.address)
+                    new.sent_to(endpoint.address, int(time.time()))
             if isinstance(problem, GasError):
                 raise InDoubt(f"{problem}; {way_out}", self.key) from None
             note(f"gas: {way_out}")
             raise
+
+
+def _noted(page: Page, id: int) -> None:
+    """Note a job; a note that cannot be made does not undo it."""
+    try:
+        page.made(id)
+    except GasError as error:
+        note(f"gas: job {id} was submitted, but {error}")
 
 
 def _tell(app: Application, made: _Made, *, explain: bool) -> None:
@@ -318,7 +401,7 @@ def _tell(app: Application, made: _Made, *, explain: bool) -> None:
         say()
     elif made.plan.best is not None:
         say(f"{app.name}: {sentence(made.plan.best, made.plan)}")
-    say(f"job {made.job['id']} on {made.scheduler}, promised to start {_promise(made.job, made.plan)}")
+    say(f"job {made.job['id']} on {made.scheduler}, {_start(made.job, made.plan)}{_likely(made.plan)}")
 
 
 def _slack(found: Plan, best: Candidate) -> int:
@@ -329,8 +412,18 @@ def _slack(found: Plan, best: Candidate) -> int:
     return max(1, math.ceil(found.turnaround(best) * 0.01))
 
 
-def _promise(job: dict[str, Any], found: Plan) -> str:
-    return f"{relative_text(int(job['promise']), found.now)} at the latest ({iso_time(int(job['promise']))})"
+def _start(job: dict[str, Any], found: Plan) -> str:
+    """Return in words when a job starts: by promise, or by what is expected of it."""
+    if (promise := job.get("promise")) is not None:
+        return f"promised to start {relative_text(int(promise), found.now)} at the latest ({iso_time(int(promise))})"
+    expected = job.get("expected") or (None if found.best is None else found.best.start)
+    return "queued" if expected is None else f"expected to start {relative_text(expected, found.now)}, not promised"
+
+
+def _likely(found: Plan) -> str:
+    """Return in words when the best request is predicted to start; nothing if it is not."""
+    likely = found.predictions.get(found.best) if isinstance(found, PredictedPlan) and found.best is not None else None
+    return "" if likely is None else f"; predicted to start {relative_text(likely.start, found.now)}"
 
 
 def _reference(endpoint: Endpoint, id: int) -> str:
@@ -349,7 +442,14 @@ def _environment(pairs: list[str]) -> dict[str, str]:
 
 
 def _show_request(
-    found: Plan, answers: Sequence[Answer], request: Request, job: JobDescription, *, explain: bool, json: bool
+    found: Plan,
+    answers: Sequence[Answer],
+    request: Request,
+    job: JobDescription,
+    preview: str | None,
+    *,
+    explain: bool,
+    json: bool,
 ) -> None:
     if json:
         print_json(
@@ -365,11 +465,15 @@ def _show_request(
                 "command": list(job.command),
                 "environment": dict(job.environment),
                 "directory": job.directory,
+                "submission": preview,
                 "plan": found.to_wire([a.to_wire() for a in answers]),
             }
         )
         return
     show_plan(found, answers, explain=explain)
     say()
+    if preview is not None:
+        say(f"would submit (nothing was):\n{preview.rstrip()}")
+        return
     what = f"run {' '.join(job.command)}" if job.command else f"simulate {job.run_time} s"
     say(f"would {what} (nothing was submitted); start by {iso_time(request.start_by or 0)}")

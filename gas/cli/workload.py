@@ -16,7 +16,7 @@ from gas.times import duration_text
 if TYPE_CHECKING:
     from workloads import Log
 
-__all__ = ["workload_command"]
+__all__ = ["not_over", "workload_command", "write_log"]
 
 
 def workload_command(
@@ -80,6 +80,8 @@ def workload_command(
     """Make a log by a model: lublin, jann, downey or feitelson.
 
     Without -o, the log goes to standard output, unless --json, --plot or --save-model asks for something else.
+
+    gas workload estimates MODEL LOG gives the jobs of a log other run-time estimates; it has its own --help.
     """
     given = {
         "types": types,
@@ -100,13 +102,13 @@ def workload_command(
         raise BadInput("-o - and --json: would mix on standard output; write the log to a file")
     if plot is not None:
         _drawable(plot)
-    _not_over({"-o": output, "--plot": plot, "--save-model": save_model}, [fit, model_file, *(compare or [])])
+    not_over({"-o": output, "--plot": plot, "--save-model": save_model}, [fit, model_file, *(compare or [])])
     logs = [read_log(path) for path in compare or []]  # before the work, so that a mistake is told at once
     log = generated(request)
     if output is None and not (as_json or plot or save_model):
         output = "-"
     if output is not None:
-        _write(log, output)
+        write_log(log, output)
     if plot is not None:
         from gas.pictures.run_times import draw_run_times
 
@@ -125,7 +127,7 @@ def _drawable(plot: str) -> None:
         raise BadInput(f"{plot}: a picture's name ends with .png, .svg or .pdf")
 
 
-def _not_over(outputs: dict[str, str | None], inputs: list[str | None]) -> None:
+def not_over(outputs: dict[str, str | None], inputs: list[str | None]) -> None:
     """Refuse to write over a file that is read."""
     for option, output in outputs.items():
         for path in inputs:
@@ -133,7 +135,8 @@ def _not_over(outputs: dict[str, str | None], inputs: list[str | None]) -> None:
                 raise BadInput(f"{option} {output}: is a file that is read; give another name")
 
 
-def _write(log: Log, output: str) -> None:
+def write_log(log: Log, output: str) -> None:
+    """Write a log to a file, packed if its name says so, or to standard output (``-``)."""
     import gzip
 
     from workloads import write_swf

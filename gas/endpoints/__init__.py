@@ -4,19 +4,36 @@ Its modules:
 
     endpoint        what every endpoint answers, and what those that take jobs answer besides
     s3              S³ over HTTP, and why nothing is submitted twice
+    s3_queue        who runs and who waits on an S³
     connection      one exchange over HTTP: an answer, a refusal, or neither
     access          tokens, certificates and addresses
     events          the reader of server-sent events
+    programs        the programs of a scheduler, run one at a time
+    sending         what is sent to a scheduler that knows no keys goes through, and what may become of it
+    tagging         endpoints of such schedulers: jobs bear tags, and why none is submitted twice
+    wording         how jobs are worded for them: names with tags, options, commands
+    records         their jobs in the form in which Gas speaks of jobs
     journal         where each key was sent
     file            an availability list on disk or standard input
     slurm           what Slurm publishes, and what that says about when which nodes are free
+    oar             what OAR publishes, and jobs that it may shape by itself
     configuration   gas.toml: named endpoints and their limits
     asking          several endpoints at once; one that does not answer is reported, not fatal
 """
 
 from gas.endpoints.asking import Answer, ask
 from gas.endpoints.configuration import Configuration, load_configuration
-from gas.endpoints.endpoint import Endpoint, InDoubt, JobDescription, JobEndpoint, Request
+from gas.endpoints.endpoint import (
+    Endpoint,
+    InDoubt,
+    JobDescription,
+    JobEndpoint,
+    ProbingEndpoint,
+    QueueEndpoint,
+    Request,
+    ReshapingEndpoint,
+    Standing,
+)
 from gas.endpoints.file import FileEndpoint
 from gas.endpoints.s3 import S3Endpoint
 
@@ -28,8 +45,12 @@ __all__ = [
     "InDoubt",
     "JobDescription",
     "JobEndpoint",
+    "ProbingEndpoint",
+    "QueueEndpoint",
     "Request",
+    "ReshapingEndpoint",
     "S3Endpoint",
+    "Standing",
     "ask",
     "load_configuration",
 ]

@@ -1,29 +1,50 @@
-"""Asking several endpoints at once for their lists; one that does not answer is reported, not fatal."""
+"""Asking several endpoints at once for what they have free; one that does not answer is reported, not fatal.
+
+Each is asked in a thread that nobody waits for longer than its patience lasts, nor at the end of the program: a
+scheduler that hangs neither holds up the others nor Ctrl-C.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gas.availability import AvailabilityList
 from gas.endpoints.endpoint import Endpoint
-from gas.errors import outcome_of
+from gas.endpoints.file import FileEndpoint
+from gas.errors import Unreachable, outcome_of
+from gas.node_availability import Availability, NodeAvailability
+from gas.planner import Limits
 
-__all__ = ["Answer", "ask"]
+__all__ = ["PATIENCE_SECONDS", "Answer", "ask"]
+
+PATIENCE_SECONDS = 60.0
+"""For how long an endpoint is waited for that does not say how long it takes."""
+
+MOST_MARGIN_SECONDS = 60.0
+"""An endpoint that says so is waited for twice as long, as it may ask more than once, but no more than this longer."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one endpoint answered: a list, or the error in its place, and how long it took."""
+    """What one endpoint answered: what it has free, or the error in its place, and how long it took.
+
+    Attributes
+    ----------
+    limits, remarks
+        Of the endpoint, after it was asked.
+    """
 
     endpoint: Endpoint
-    availability: AvailabilityList | None
+    availability: Availability | None
     error: Exception | None
     seconds: float
+    limits: Limits = Limits()  # noqa: RUF009  # frozen
+    remarks: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -32,20 +53,30 @@ class Answer:
 
     def to_wire(self) -> dict[str, Any]:
         """Return the entry of ``endpoints`` in a plan."""
-        error = None if self.error is None else str(self.error)
-        return {"name": self.name, "ok": self.error is None, "error": error}
+        return {
+            "name": self.name,
+            "ok": self.error is None,
+            "error": None if self.error is None else str(self.error),
+            "speed": self.limits.speed,
+            "remarks": list(self.remarks),
+        }
 
 
 def ask(endpoints: Sequence[Endpoint]) -> list[Answer]:
     """Ask all endpoints at the same time, and return their answers in the given order.
 
-    A list bears its endpoint's name. An endpoint that was named by its address alone bears the name that the
+    What they answer bears its endpoint's name. An endpoint that was named by its address alone bears the name that the
     scheduler gives itself, unless another one has that name too.
     """
-    if not endpoints:
-        return []
-    with ThreadPoolExecutor(len(endpoints)) as pool:
-        answers = list(pool.map(_ask_one, endpoints))
+    questions = [_Question(endpoint) for endpoint in endpoints]
+    for question in questions:
+        if not isinstance(question.endpoint, FileEndpoint):
+            question.start()
+    for question in questions:
+        # A thread left reading standard input would have Python abort at exit; and who types takes their time.
+        if isinstance(question.endpoint, FileEndpoint):
+            question.ask()
+    answers = [question.answer() for question in questions]
     own = Counter(a.availability.scheduler for a in answers if a.availability is not None)
     given = {e.name for e in endpoints if e.name != e.address}
     named = []
@@ -55,20 +86,70 @@ def ask(endpoints: Sequence[Endpoint]) -> list[Answer]:
             itself = answer.availability.scheduler
             if name == answer.endpoint.address and own[itself] == 1 and itself not in given:
                 name = itself
-            answer = replace(answer, availability=replace(answer.availability, scheduler=name))
+            if name != itself:
+                answer = replace(answer, availability=replace(answer.availability, scheduler=name))
         named.append(answer)
     return named
 
 
-def _ask_one(endpoint: Endpoint) -> Answer:
-    began = time.perf_counter()
-    try:
-        availability, problem = endpoint.availability(), None
-    except Exception as error:
-        if outcome_of(error) is None and not _from_plug_in(endpoint):
-            raise
-        availability, problem = None, error
-    return Answer(endpoint, availability, problem, time.perf_counter() - began)
+class _Question(threading.Thread):
+    """An endpoint that is being asked."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(name=f"asking {endpoint.name}", daemon=True)
+        self.endpoint = endpoint
+        self._patience = _patience(endpoint)
+        self._began = time.monotonic()
+        self._answer: Answer | None = None
+        self._unforeseen: BaseException | None = None
+
+    def run(self) -> None:
+        """Ask in a thread, where not even somebody's sys.exit() is more than their own error."""
+        try:
+            self.ask()
+        except BaseException as problem:
+            error = Unreachable(f"{self.endpoint.name}: {problem!r}")
+            self._answer = Answer(self.endpoint, None, error, time.monotonic() - self._began)
+
+    def ask(self) -> None:
+        """Ask."""
+        availability: Availability | None = None
+        error: Exception | None = None
+        limits, remarks = Limits(), tuple[str, ...]()
+        try:
+            limits = self.endpoint.limits
+            availability = _checked(self.endpoint, self.endpoint.availability())
+            limits, remarks = self.endpoint.limits, tuple(map(str, getattr(self.endpoint, "remarks", ())))
+        except Exception as problem:
+            if outcome_of(problem) is None and not _from_plug_in(self.endpoint):
+                self._unforeseen = problem
+            availability, error = None, problem
+        self._answer = Answer(self.endpoint, availability, error, time.monotonic() - self._began, limits, remarks)
+
+    def answer(self) -> Answer:
+        """Wait for the answer, as long as the patience lasts."""
+        if self.ident is not None:
+            self.join(max(0.0, self._began + self._patience - time.monotonic()))
+        if self._unforeseen is not None:
+            raise self._unforeseen
+        if self._answer is not None:
+            return self._answer
+        problem = Unreachable(f"{self.endpoint.name}: has not answered within {self._patience:.3g} s; given up")
+        return Answer(self.endpoint, None, problem, time.monotonic() - self._began)
+
+
+def _patience(endpoint: Endpoint) -> float:
+    """Return for how many seconds an endpoint is waited for."""
+    timeout = getattr(endpoint, "timeout", None)
+    if not isinstance(timeout, int | float) or not 0 < timeout < threading.TIMEOUT_MAX - MOST_MARGIN_SECONDS:
+        return PATIENCE_SECONDS
+    return timeout + min(timeout, MOST_MARGIN_SECONDS)
+
+
+def _checked(endpoint: Endpoint, answered: object) -> Availability:
+    if not isinstance(answered, AvailabilityList | NodeAvailability):
+        raise Unreachable(f"{endpoint.name}: answered {type(answered).__name__} in place of an availability list")
+    return answered
 
 
 def _from_plug_in(endpoint: Endpoint) -> bool:

@@ -7,6 +7,7 @@
     url = "http://127.0.0.1:8642"
     max_processors = 64              # limits are optional
     max_walltime = "12h"
+    speed = 1.2                      # how many times as fast applications run there as their files say
     token_file = "~/.config/gas/kth.token"   # of mode 0600, with the token alone; else $GAS_TOKEN
     ca_file = "~/.config/gas/kth.pem"        # certificates to trust; else $GAS_CA_FILE
     insecure = false                 # true: the token may go over plain HTTP to another machine

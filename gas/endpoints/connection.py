@@ -32,7 +32,7 @@ from gas.errors import (
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
     import requests
 
-__all__ = ["Connection", "NoAnswer"]
+__all__ = ["Connection", "NoAnswer", "never_made", "words_of"]
 
 SILENCE_SECONDS = 45.0
 """A stream that is silent for so long is dead: the service sends a comment every 15 s."""
@@ -148,12 +148,9 @@ class Connection:
         """Return what a broken connection means: whether anything was sent over it."""
         import ssl
 
-        from urllib3.exceptions import NewConnectionError
-
-        cause = _innermost(error)
-        untrusted = isinstance(cause, ssl.SSLCertVerificationError)
-        unmade = untrusted or any(isinstance(one, NewConnectionError) for one in _reasons(error))
-        text = f"{self.called} cannot be reached ({_words(cause)})"
+        untrusted = isinstance(_innermost(error), ssl.SSLCertVerificationError)
+        unmade = untrusted or never_made(error)
+        text = f"{self.called} cannot be reached ({words_of(error)})"
         if untrusted:
             text += "; name the certificates to trust in ca_file of the endpoint's table, or in GAS_CA_FILE"
         return NoAnswer(text, sent=not unmade, again=not untrusted)
@@ -211,6 +208,15 @@ def _seconds(text: str | None) -> float:
     return min(86400.0, max(0.1, seconds)) if math.isfinite(seconds) else 1.0
 
 
+def never_made(error: BaseException) -> bool:
+    """Return whether a request failed because there was no connection, or none to be trusted: nothing was sent."""
+    import ssl
+
+    from urllib3.exceptions import NewConnectionError
+
+    return any(isinstance(one, NewConnectionError | ssl.SSLCertVerificationError) for one in _reasons(error))
+
+
 def _reasons(error: BaseException) -> Iterator[BaseException]:
     """Yield what a failed request says it failed of, from the outside in: reasons, not what happened to precede."""
     inner: object = error
@@ -228,9 +234,11 @@ def _innermost(error: BaseException) -> BaseException:
         error = inner
 
 
-def _words(error: BaseException) -> str:
-    if type(error) is ValueError:  # of the reader of chunks, for one that is cut off
+def words_of(error: BaseException) -> str:
+    """Return what a failed request failed of, in words."""
+    cause = _innermost(error)
+    if type(cause) is ValueError:  # of the reader of chunks, for one that is cut off
         return "the answer was cut off"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__
+    if isinstance(cause, OSError) and cause.strerror:
+        return cause.strerror
+    return str(cause) or type(cause).__name__

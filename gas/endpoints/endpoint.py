@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from gas.availability import AvailabilityList
 from gas.errors import Unreachable
-from gas.planner import Limits
+from gas.node_availability import Availability
+from gas.planner import FASTEST, SLOWEST, Limits
 from gas.times import LONGEST, parse_duration
 from speedup_models.fields import Fields
 
-__all__ = ["Endpoint", "InDoubt", "JobDescription", "JobEndpoint", "Request", "limits_from"]
+if TYPE_CHECKING:  # a simulator hangs on it, which planning does not need
+    from gas.prediction.snapshot import Snapshot
+    from gas.simulation.schedule import Policy
+
+__all__ = [
+    "Endpoint",
+    "InDoubt",
+    "JobDescription",
+    "JobEndpoint",
+    "ProbingEndpoint",
+    "QueueEndpoint",
+    "Request",
+    "ReshapingEndpoint",
+    "Standing",
+    "limits_from",
+]
 
 
 class InDoubt(Unreachable):
@@ -31,12 +46,19 @@ class InDoubt(Unreachable):
 
 @dataclass(frozen=True)
 class Request:
-    """What a scheduler is asked for: so many processors for so many seconds, started between two epoch seconds."""
+    """What a scheduler is asked for: so many processors for so many seconds, started between two epoch seconds.
+
+    Attributes
+    ----------
+    alternatives
+        Other numbers of processors, each with its walltime, that would do as well; for schedulers that choose.
+    """
 
     processors: int
     walltime: int
     start_by: int | None = None
     not_before: int | None = None
+    alternatives: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,6 +66,13 @@ class JobDescription:
     """What is to run: a command, or nothing for `run_time` seconds on a scheduler that can simulate a job.
 
     In the command ``{processors}`` and ``{walltime}`` stand for what the plan chose.
+
+    Attributes
+    ----------
+    native
+        Options in the words of the scheduler itself, where it has any.
+    template
+        The command as it was before `sized` filled it in; for schedulers that settle the size only at the start.
     """
 
     name: str
@@ -51,6 +80,8 @@ class JobDescription:
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: str | None = None
     run_time: int | None = None
+    native: tuple[str, ...] = ()
+    template: tuple[str, ...] = ()
 
     def sized(self, processors: int, walltime: int) -> JobDescription:
         """Return the job as it is run on so many processors: filled in, and told its size."""
@@ -68,11 +99,18 @@ class JobDescription:
             {**self.environment, **size},
             self.directory,
             self.run_time,
+            self.native,
+            self.template or self.command,
         )
 
 
 class Endpoint(Protocol):
-    """A scheduler that says what it has free."""
+    """A scheduler that says what it has free.
+
+    It may have two attributes more. ``remarks``, a tuple of sentences, is what a person should know of the latest
+    answer of `availability`: how old it is, what could not be seen. ``timeout`` is after how many seconds without an
+    answer `availability` fails by itself; who asks several endpoints gives it up at twice that (see `asking`).
+    """
 
     @property
     def name(self) -> str:
@@ -84,15 +122,17 @@ class Endpoint(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """Return what it accepts from one request."""
+        """Return what it accepts from one request; that may be known better after `availability`."""
 
-    def availability(self) -> AvailabilityList:
-        """Return its list, or raise `Unreachable`."""
+    def availability(self) -> Availability:
+        """Return what is free, or raise `Unreachable`."""
 
 
 @runtime_checkable
 class JobEndpoint(Endpoint, Protocol):
     """A scheduler that takes jobs; a job is described by the JSON object of ``GET /v1/jobs/{id}``.
+
+    Where starts are estimates, ``promise`` is null, and ``expected`` says for when a start is planned, if it is.
 
     Of all requests with one key, at most one makes a job.
     """
@@ -122,10 +162,73 @@ class JobEndpoint(Endpoint, Protocol):
         """Cancel a job or a reservation."""
 
 
+@runtime_checkable
+class ProbingEndpoint(JobEndpoint, Protocol):
+    """A scheduler that can be asked by real jobs when it would start them."""
+
+    def probe(self, requests: Sequence[Request]) -> list[int | None]:
+        """Return when each of the requests would start, as epoch seconds, by jobs that are cancelled at once."""
+
+
+@runtime_checkable
+class QueueEndpoint(Endpoint, Protocol):
+    """A scheduler that shows who runs and who waits, so that its queue can be simulated forward.
+
+    It may have an attribute more: ``queue_remarks``, a tuple of sentences, is what a person should know of the latest
+    `snapshot`.
+    """
+
+    @property
+    def policy(self) -> Policy:
+        """Return by which of the simulator's policies it plans its queue, or which of them comes nearest."""
+
+    def snapshot(self, users: Mapping[str, int], groups: Mapping[str, int]) -> Snapshot:
+        """Return who runs and who waits, with the numbers of users and groups that these names have; -1 for others."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a job stands, and what it could get.
+
+    Attributes
+    ----------
+    job
+        The object of ``GET /v1/jobs/{id}``.
+    availability
+        What it could get where it stands in the queue: without itself, and without those behind it; None if it waits
+        no more.
+    version
+        What changes when the queue or the machine does, and not with the clock alone.
+    """
+
+    job: dict[str, Any]
+    availability: Availability | None
+    version: str
+
+
+@runtime_checkable
+class ReshapingEndpoint(JobEndpoint, Protocol):
+    """A scheduler that lets a waiting job be changed without losing its place."""
+
+    def standing(self, id: int) -> Standing:
+        """Return how a job stands, or raise `NotFound`."""
+
+    def reshape(self, id: int, processors: int, walltime: int) -> dict[str, Any]:
+        """Have a waiting job ask for so many processors for so many seconds, and return it.
+
+        Raises
+        ------
+        Conflict
+            It does not wait any more.
+        Unreachable
+            It may or may not have been changed.
+        """
+
+
 def limits_from(fields: Fields) -> Limits:
-    """Read ``max_processors`` and ``max_walltime`` ("12h") of an endpoint's table."""
+    """Read ``max_processors``, ``max_walltime`` ("12h") and ``speed`` of an endpoint's table."""
     most = fields.integer("max_processors", None, minimum=1)
     longest = fields.text("max_walltime", None)
     if longest is not None:
         longest = min(parse_duration(longest, fields.where("max_walltime")), LONGEST)
-    return Limits(most, longest)
+    return Limits(most, longest, fields.number("speed", 1.0, minimum=SLOWEST, maximum=FASTEST))

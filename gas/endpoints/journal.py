@@ -23,7 +23,10 @@ __all__ = ["Page", "journal_directory", "open_page"]
 
 def journal_directory() -> Path:
     """Return where the files are: under ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    try:
+        home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    except RuntimeError:
+        raise BadInput("you have no home directory here; name a place for Gas's notes in XDG_STATE_HOME") from None
     return home / "gas" / "submissions"
 
 
@@ -34,34 +37,54 @@ class Page:
     ----------
     address
         The scheduler that a request with this key was sent to, None if it is certain that none has it.
+    sent
+        Epoch second at which it was last about to be sent; None if that is not known.
+    job
+        The number of the job that it made; None if that is not known.
     """
 
     def __init__(self, key: str, file: IO[str]) -> None:
         self.key = key
         self._file = file
         try:
-            found = json.loads(file.read() or "{}")
-            address = found.get("endpoint") if isinstance(found, dict) else None
+            found = json.loads(file.readline() or "{}")  # what is after it is of a longer one before
         except ValueError:  # torn by a crash before anything was sent
-            address = None
+            found = {}
+        found = found if isinstance(found, dict) else {}
+        address, sent, job = (found.get(name) for name in ("endpoint", "sent", "job"))
         self.address: str | None = address if isinstance(address, str) else None
+        self.sent: int | None = sent if isinstance(sent, int) else None
+        self.job: int | None = job if isinstance(job, int) else None
 
-    def sent_to(self, address: str) -> None:
-        """Note that a request is about to go to this scheduler."""
-        if self.address != address:
-            self._write({"key": self.key, "endpoint": address})
-            self.address = address
+    def sent_to(self, address: str, sent: int) -> None:
+        """Note that a request is about to go to this scheduler, at an epoch second."""
+        self._write({"key": self.key, "endpoint": address, "sent": sent})
+        self.address, self.sent = address, sent
+
+    def made(self, job: int) -> None:
+        """Note the job that the scheduler has made of it."""
+        self._write({"key": self.key, "endpoint": self.address, "sent": self.sent, "job": job})
+        self.job = job
 
     def refused(self) -> None:
         """Note that the scheduler has refused it, and that nothing is on its way any more."""
         self._write({})
-        self.address = None
+        self.address = self.sent = self.job = None
 
-    def _write(self, content: dict[str, str]) -> None:
+    def _write(self, content: dict[str, str | int | None]) -> None:
+        try:
+            self._write_through(content)
+        except OSError as error:
+            raise BadInput(
+                f"{self._file.name}: cannot be written ({error.strerror}); make room, or name another place in "
+                "XDG_STATE_HOME"
+            ) from None
+
+    def _write_through(self, content: dict[str, str | int | None]) -> None:
         self._file.seek(0)
-        self._file.truncate()
-        json.dump(content, self._file)
+        self._file.write(json.dumps(content) + "\n")  # over the one before: a crash leaves one of the two
         self._file.flush()
+        self._file.truncate()
         os.fsync(self._file.fileno())
 
 

@@ -28,8 +28,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 from gas.availability import AvailabilityList
@@ -43,6 +43,8 @@ from speedup_models.fields import FieldError, Fields
 
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
     import requests
+
+    from gas.prediction.snapshot import Snapshot
 
 __all__ = ["S3Endpoint"]
 
@@ -77,7 +79,11 @@ class S3Endpoint:
         Whether the service runs on this machine, so that paths mean the same there.
     tell
         Is called with a line for the user when the service has to be waited for.
+    queue_remarks
+        What should be known of the latest `snapshot`.
     """
+
+    policy: Final = "s3"
 
     def __init__(
         self,
@@ -97,7 +103,9 @@ class S3Endpoint:
         self.limits = limits or Limits()
         self.patience = patience
         self.tell: Callable[[str], None] = lambda text: None
+        self.queue_remarks: tuple[str, ...] = ()
         self._retries = retries
+        self._timeout = timeout
         self._doubtful: set[str] = set()
 
     @classmethod
@@ -119,6 +127,11 @@ class S3Endpoint:
             raise fields.fail("url", str(error)) from None
         fields.done()
         return cls(name, url, timeout=timeout, retries=retries, patience=patience, limits=limits, access=access)
+
+    @property
+    def timeout(self) -> float:
+        """For how many seconds a question is asked at most, with all repetitions."""
+        return (self._retries + 1) * self._timeout + self.patience
 
     def availability(self) -> AvailabilityList:
         """Return the list, or raise `Unreachable`."""
@@ -194,6 +207,14 @@ class S3Endpoint:
     def cancel(self, id: int) -> dict[str, Any]:
         """Cancel a job or a reservation and return it."""
         return self._job_of(self._call("DELETE", f"/v1/jobs/{id}"))
+
+    def snapshot(self, users: Mapping[str, int], groups: Mapping[str, int]) -> Snapshot:
+        """Return who runs and who waits; sets `queue_remarks`. An S³ knows no groups."""
+        from gas.endpoints.s3_queue import snapshot_of
+
+        machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be
+        found, self.queue_remarks = snapshot_of(self.name, machine, self.jobs(), users)
+        return found
 
     def machine(self) -> dict[str, Any]:
         """Return how the machine stands, and as whom the caller is known."""

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.availability import AvailabilityList
 from gas.errors import BadInput, Missing
+from gas.node_availability import Availability, NodeAvailability
 from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
 from gas.planner import Candidate, Plan
-from gas.times import duration_text, iso_time
+from gas.times import duration_text, iso_time, relative_text
 from workloads.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -49,8 +50,11 @@ _HEADROOM = 1.2  # of the machine's height; the label of the best candidate stan
 
 # Okabe and Ito's palette, which keeps apart for every kind of colour vision.
 _BLUE, _SKY, _ORANGE, _SAND = "#0072B2", "#CFE6F5", "#E69F00", "#FBE8C2"
-_BROWN = "#8A5A00"
+_BROWN, _GREEN, _RED = "#8A5A00", "#007558", "#B8420A"
 _INK, _GREY = "#222222", "#5A5A5A"
+
+_LIKELY: dict[str, Any] = {"color": _GREEN, "lw": 2.0, "marker": "o", "ms": 5}
+_LIKELY_BEST: dict[str, Any] = {"color": _RED, "lw": 3.2, "marker": "D", "ms": 6.5}
 
 _STYLE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib
@@ -74,6 +78,10 @@ class _Panel(NamedTuple):
     availability: AvailabilityList
     candidates: Sequence[Candidate]
     best: Candidate | None
+    by_nodes: bool
+    """Whether more was planned with than the counts that are shown, so that a start may be later than they suggest."""
+    starts: Mapping[Candidate, tuple[int, int, int]]
+    """Of candidates that are predicted: between which instants their starts lie, and the mean between them."""
 
 
 class _Curve(NamedTuple):
@@ -85,7 +93,12 @@ class _Curve(NamedTuple):
 
 
 def draw_plan(
-    plan: Plan, availabilities: Sequence[AvailabilityList], path: str | Path, *, title: str | None = None
+    plan: Plan,
+    availabilities: Sequence[Availability],
+    path: str | Path,
+    *,
+    title: str | None = None,
+    starts: Mapping[Candidate, tuple[int, int, int]] | None = None,
 ) -> None:
     """Draw a plan into a PNG, SVG or PDF file.
 
@@ -98,9 +111,13 @@ def draw_plan(
     Parameters
     ----------
     availabilities
-        The lists that the plan was made of.
+        What the plan was made of; of those with node identity, the counts are drawn.
     title
         None for the application's name.
+    starts
+        Of candidates that are predicted: earliest, mean and latest likely start, drawn as a bar with a point at the
+        height of their processors, that of the best one in another colour and with the label. The rectangles stay
+        where they are planned.
 
     Raises
     ------
@@ -110,7 +127,8 @@ def draw_plan(
     Missing
         matplotlib is not installed.
     """
-    lists = list(availabilities)
+    given = list(availabilities)
+    lists = [one.counts for one in given]
     if not lists:
         raise BadInput("no availability list to draw the plan into; give those that it was made of")
     names = {one.scheduler for one in lists}
@@ -122,8 +140,10 @@ def draw_plan(
             one,
             [c for c in plan.candidates if c.scheduler == one.scheduler],
             plan.best if plan.best is not None and plan.best.scheduler == one.scheduler else None,
+            isinstance(whole, NodeAvailability),
+            starts or {},
         )
-        for one in lists
+        for one, whole in zip(lists, given, strict=True)
     ]
     heading = _one_line(plan.application, 45) if title is None else title
     if title is None and plan.best is None:
@@ -131,16 +151,17 @@ def draw_plan(
     _draw(panels, plan.now, readable_horizon(lists, plan.now, plan.candidates, plan.best), heading, path)
 
 
-def draw_availability(availability: AvailabilityList, path: str | Path, *, title: str | None = None) -> None:
-    """Draw an availability list into a PNG, SVG or PDF file; errors as in `draw_plan`.
+def draw_availability(availability: Availability, path: str | Path, *, title: str | None = None) -> None:
+    """Draw what one scheduler has free into a PNG, SVG or PDF file; errors as in `draw_plan`.
 
     Parameters
     ----------
     title
         None for no title; the panel names the scheduler anyway.
     """
-    horizon = readable_horizon([availability], availability.now)
-    _draw([_Panel(availability, [], None)], availability.now, horizon, title or "", path)
+    counts = availability.counts
+    panel = _Panel(counts, [], None, isinstance(availability, NodeAvailability), {})
+    _draw([panel], counts.now, readable_horizon([counts], counts.now), title or "", path)
 
 
 def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int, span: int) -> list[Candidate]:
@@ -205,19 +226,26 @@ def _figure(panels: Sequence[_Panel], now: int, span: int, title: str) -> Figure
         _head(ax, panel, len(shown))
         for candidate in shown:
             _draw_candidate(ax, candidate, now, best=candidate == panel.best)
+            if candidate in panel.starts:
+                starts = [instant - now for instant in panel.starts[candidate]]
+                _draw_starts(ax, candidate.processors, starts, best=candidate == panel.best)
     ticks = time_ticks(span, 11)
     axes[-1].set_xticks(ticks, [tick_text(t) for t in ticks])
     axes[-1].set_xlim(0, span)
     axes[-1].set_xlabel(f"time from now ({_instant(now)})")
     figure.supylabel("processors", fontsize=10)
+    best = next((panel.best for panel, shown in zip(panels, drawn, strict=True) if panel.best in shown), None)
+    handles = _legend(
+        free=f"free (least in each {duration_text(span // _COLUMNS)})" if any(c.joined for c in curves) else "free",
+        best=best,
+        likely_best=any(best in panel.starts for panel in panels),
+        others=any(c != panel.best for panel, shown in zip(panels, drawn, strict=True) for c in shown),
+        likely=any(c in panel.starts for panel, shown in zip(panels, drawn, strict=True) for c in shown if c != best),
+    )
     figure.legend(
-        handles=_legend(
-            free=f"free (least in each {duration_text(span // _COLUMNS)})" if any(c.joined for c in curves) else "free",
-            best=next((panel.best for panel, shown in zip(panels, drawn, strict=True) if panel.best in shown), None),
-            others=any(c != panel.best for panel, shown in zip(panels, drawn, strict=True) for c in shown),
-        ),
+        handles=handles,
         loc="outside lower center",
-        ncols=5,
+        ncols=5 if len(handles) <= 5 else 3,
         frameon=False,
         fontsize=9,
         handlelength=1.8,
@@ -278,11 +306,28 @@ def _draw_candidate(ax: Axes, candidate: Candidate, now: int, *, best: bool) -> 
         ax.plot([finish, end, end], [height, height, 0], color=_GREY, lw=0.8, linestyle=(0, (1, 2)), zorder=5)
 
 
+def _draw_starts(ax: Axes, processors: int, starts: Sequence[int], *, best: bool) -> None:
+    """Draw between which instants a start is likely to lie, and the mean."""
+    low, mean, high = starts
+    look = _LIKELY_BEST if best else _LIKELY
+    above = 0.5 if best else 0.0  # other bars must not hide it
+    width, size = look["lw"], look["ms"]
+    ax.plot(
+        [low, high], [processors, processors], color="white", lw=width + 2.2, solid_capstyle="butt", zorder=6 + above
+    )
+    ax.plot(
+        [low, high], [processors, processors], color=look["color"], lw=width, marker="|", ms=size + 2, mew=1.6,
+        solid_capstyle="butt", zorder=6 + above, clip_on=False,
+    )  # fmt: skip
+    ax.plot([mean], [processors], ls="", mec="white", mew=0.8, zorder=7 + above, clip_on=False, **look)
+
+
 def _head(ax: Axes, panel: _Panel, drawn: int) -> None:
     """Write above the panel whose it is, and how much of its candidates it shows."""
     a = panel.availability
     ax.set_title(
-        f"{_one_line(a.scheduler, 40)}: {processors_text(a.processors)}, starts are {a.kind}s",
+        f"{_one_line(a.scheduler, 40)}: {processors_text(a.processors)}, starts are {a.kind}s"
+        f"{', planned node by node' if panel.by_nodes else ''}",
         loc="left",
         fontsize=10,
         parse_math=False,
@@ -301,10 +346,12 @@ def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: 
     best = panel.best
     if best is not None and best in shown:
         middle = (best.start + min(best.finish, now + span)) / 2 - now
+        if best in panel.starts:  # the label is about the likely start
+            middle = panel.starts[best][1] - now
         text = ax.text(
             middle,
             panel.availability.processors * (1 + _HEADROOM) / 2,
-            request_text(best, now),
+            request_text(best, now) if best not in panel.starts else _likely_text(best, panel.starts[best][1], now),
             ha="center",
             va="center",
             fontweight="bold",
@@ -344,6 +391,13 @@ def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: 
             text.remove()
 
 
+def _likely_text(best: Candidate, start: int, now: int) -> str:
+    """Return ``16 processors, likely to start in 1h02m (promised in 4h00m)``."""
+    known = "promised" if best.kind == "promise" else "planned"
+    likely, bound = relative_text(start, now), relative_text(best.start, now)
+    return f"{processors_text(best.processors)}, likely to start {likely} ({known} {bound})"
+
+
 def _keep_inside(text: Text, ax: Axes, frame: Bbox) -> None:
     """Move a text sideways into its panel."""
     box = text.get_window_extent()
@@ -352,7 +406,7 @@ def _keep_inside(text: Text, ax: Axes, frame: Bbox) -> None:
     text.set_position(tuple(ax.transData.inverted().transform((x + move, y))))
 
 
-def _legend(*, free: str, best: Candidate | None, others: bool) -> list[Artist]:
+def _legend(*, free: str, best: Candidate | None, others: bool, likely: bool, likely_best: bool) -> list[Artist]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -361,11 +415,16 @@ def _legend(*, free: str, best: Candidate | None, others: bool) -> list[Artist]:
         Line2D([], [], color=_INK, linewidth=1.2, linestyle=(0, (5, 3)), label="machine"),
     ]
     if best is not None:
-        handles.append(Patch(facecolor=_ORANGE, edgecolor=_BROWN, label="best request, start to finish"))
+        known = "" if not likely_best else ", as promised" if best.kind == "promise" else ", as planned"
+        handles.append(Patch(facecolor=_ORANGE, edgecolor=_BROWN, label=f"best request{known}, start to finish"))
         if best.walltime > best.execution_time:
             handles.append(Patch(facecolor=_SAND, edgecolor=_ORANGE, hatch="////", label="rest of its walltime"))
     if others:
         handles.append(Patch(fill=False, edgecolor=_GREY, label="other candidates"))
+    if likely:
+        handles.append(Line2D([], [], mec="white", label="likely start: 90%, and the mean", **_LIKELY))
+    if likely_best:
+        handles.append(Line2D([], [], mec="white", label="likely start of the best request", **_LIKELY_BEST))
     return handles
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gas.availability import AvailabilityList
 from gas.errors import BadInput
+from gas.node_availability import Availability
 from gas.planner import Candidate
 from gas.times import duration_text, relative_text
 
@@ -58,7 +59,7 @@ Cell = tuple[str, str]  # one character, and its SGR code ("" for the terminal's
 
 
 def availability_picture(
-    availability: AvailabilityList,
+    availability: Availability,
     *,
     width: int,
     height: int = 12,
@@ -66,9 +67,10 @@ def availability_picture(
     horizon: int | None = None,
     candidates: Sequence[Candidate] = (),
     best: Candidate | None = None,
+    called: str = "best",
     ascii: bool = False,
 ) -> str:
-    """Return the availability list as a picture of ``height + 3`` lines, none wider than `width`.
+    """Return what is free as a picture of ``height + 3`` lines, none wider than `width`.
 
     A column is as high as what stays free throughout its time, that is, the least of it; heights are rounded down to
     an eighth of a line, but one free processor is seen. The best candidate is a rectangle from its start to its
@@ -76,6 +78,8 @@ def availability_picture(
 
     Parameters
     ----------
+    availability
+        With node identity, the counts are shown: how much is free on whichever nodes.
     width
         Columns of the terminal, at least 20.
     height
@@ -87,6 +91,8 @@ def availability_picture(
     candidates
         Everything that the planner looked at; it bears on the default horizon only. Candidates of other
         schedulers (and a best one of another) are passed over.
+    called
+        What the legend calls the best candidate.
     ascii
         Whether to use nothing but ASCII characters.
 
@@ -104,6 +110,7 @@ def availability_picture(
     if best is not None and best.scheduler != availability.scheduler:
         best = None
     own = [c for c in candidates if c.scheduler == availability.scheduler]
+    availability = availability.counts
     now, machine = availability.now, availability.processors
     span = readable_horizon([availability], now, own, best) if horizon is None else horizon
 
@@ -130,7 +137,7 @@ def availability_picture(
     axis, labels = _time_axis(span, columns, ascii)
     lines.append("0".rjust(margin) + ("+" if ascii else "└") + axis)
     lines.append((" " * (margin + 1) + labels).rstrip())
-    lines.append(_legend(availability, span, best, len(rectangle) > 0, width, colour, ascii))
+    lines.append(_legend(availability, span, best, called, len(rectangle) > 0, width, colour, ascii))
     return "\n".join(lines)
 
 
@@ -274,6 +281,7 @@ def _legend(
     availability: AvailabilityList,
     span: int,
     best: Candidate | None,
+    called: str,
     drawn: bool,
     width: int,
     colour: bool,
@@ -289,7 +297,7 @@ def _legend(
         endings = [f" free throughout each column{more}", f" free{more}", " free"]
         return _text([free_mark, *_plain(next(e for e in endings if len(e) < width))], colour)
     size = processors_text(best.processors)
-    full = f"best: {request_text(best, now)}"
+    full = f"{called}: {request_text(best, now)}"
     brief = f"{size}, +{duration_text(best.start - now)} to +{duration_text(best.finish - now)}"
     cells: list[Cell] = []
     for free, words in ((f" free{more}  ", full), (" free  ", full), (" free  ", brief), ("", brief), ("", size)):

@@ -12,6 +12,7 @@ Its modules, from the bottom:
     runner       the processes of the jobs that run
     feed         what has changed, for those who follow
     metrics      what is counted and measured
+    prediction   when those who wait are likely to start
     book         jobs, schedule and store, kept equal
     retention    how long ended jobs are kept
     rights       who may do what: the table

@@ -6,11 +6,13 @@ The core raises, this edge translates (`gas.service.refusals`). Who asks is know
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -36,6 +38,7 @@ from gas.service.schemas import (
     Key,
     MachineAnswer,
     MachineBody,
+    OneJobAnswer,
     ReserveBody,
     SubmitBody,
 )
@@ -175,10 +178,16 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
             chosen = scheduler.jobs(ended=ended)
         return JSONResponse({"jobs": [_seen_by(caller, job) for job in chosen]})
 
-    @app.get("/v1/jobs/{id}", response_model=JobAnswer, responses=_GONE)
-    def job(id: JobId, caller: Caller) -> Any:
-        """Return one job: its state, promise and, at the end, exit status."""
-        return JSONResponse(_seen_by(caller, scheduler.job(id)))
+    @app.get("/v1/jobs/{id}", response_model=OneJobAnswer, responses=_GONE)
+    async def job(id: JobId, caller: Caller) -> Any:
+        """Return one job: its state, promise, predicted start and, at the end, exit status."""
+        found, predicted = await run_in_threadpool(scheduler.job, id), None
+        if found.state == "queued":
+            # Waited for here and not in a thread: there are few of those, and others need them.
+            predicted = (await asyncio.shield(asyncio.wrap_future(scheduler.predictions(id)))).get(id)
+            found = await run_in_threadpool(scheduler.job, id)
+        told = found.predicted_to_wire(predicted, scheduler.clock.now())
+        return JSONResponse({**_seen_by(caller, found), **told})
 
     @app.get(
         "/v1/jobs/{id}/output",

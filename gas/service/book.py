@@ -22,6 +22,7 @@ from gas.service.clock import Clock
 from gas.service.feed import Feed
 from gas.service.jobs import BEING, Job, JobState
 from gas.service.metrics import Metrics
+from gas.service.prediction import MOST, Experience
 from gas.service.runner import POLL_SECONDS, Runner
 from gas.service.store import Store
 from gas.times import iso_time
@@ -57,6 +58,8 @@ class Book:
         Of each user, the jobs in the schedule and their processors × walltime.
     feed, metrics
         Are told of every change.
+    experience
+        What the jobs that have ended tell of those that wait.
     """
 
     machine: Machine
@@ -72,6 +75,7 @@ class Book:
         self.runner = Runner(directory, clock)
         self.feed = Feed()
         self.metrics = Metrics()
+        self.experience = Experience(store.instructive(MOST))
         self.problem: str | None = None
         self.accepting = store.meta().get("accepting", "1") == "1"
         self._polled = 0.0
@@ -262,6 +266,7 @@ class Book:
         self._broken_before = self.broken
         schedule.broken.clear()
         self._measure(gone)
+        self.experience.add(gone)
         self._log(gone, changed)
         self.feed.append([job.snapshot() for job in (*gone, *changed)], self.present())
         for job in begin:

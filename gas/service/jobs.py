@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from gas.times import iso_time
 
-__all__ = ["ACTIVE", "BEING", "Actuator", "Job", "JobState", "Kind", "Wish"]
+__all__ = ["ACTIVE", "BEING", "TEACHING", "Actuator", "Job", "JobState", "Kind", "Predicted", "Wish"]
 
 JobState = Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
 Kind = Literal["job", "reservation"]
@@ -19,6 +19,9 @@ BEING = "being "
 
 ACTIVE: frozenset[JobState] = frozenset({"queued", "reserved", "running"})
 """The states in which a job is in the schedule."""
+
+TEACHING: tuple[JobState, ...] = ("completed", "failed", "timeout")
+"""The states of a job that has ended by itself, or at its walltime, and so tells how long such jobs run."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,15 @@ class Wish:
     start_by: int | None = None
     key: str | None = None
     user: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """When a job that waits is likely to start: the mean, and instants between which it does in 9 of 10 cases."""
+
+    start: int
+    low: int
+    high: int
 
 
 @dataclass
@@ -84,7 +96,7 @@ class Job:
         return replace(self, wish=wish)
 
     def to_wire(self, *, mine: bool = True, hidden: Collection[str] = ()) -> dict[str, Any]:
-        """Return the job as the JSON object of ``GET /v1/jobs/{id}``.
+        """Return the job as the JSON object of ``GET /v1/jobs``.
 
         Parameters
         ----------
@@ -129,4 +141,20 @@ class Job:
         for name, instant in instants.items():
             wire[name] = instant
             wire[f"{name}_iso"] = None if instant is None else iso_time(instant)
+        return wire
+
+    def predicted_to_wire(self, predicted: Predicted | None, now: int) -> dict[str, Any]:
+        """Return what ``GET /v1/jobs/{id}`` adds; all null where nothing is predicted, or the job does not wait.
+
+        Parameters
+        ----------
+        now
+            The scheduler's present second. What was predicted a while ago lies between that and the promise by now.
+        """
+        known = predicted if self.state == "queued" else None
+        wire: dict[str, Any] = {}
+        for name in ("start", "low", "high"):
+            instant = None if known is None else min(max(getattr(known, name), now), self.promise)
+            wire[f"predicted_{name}"] = instant
+            wire[f"predicted_{name}_iso"] = None if instant is None else iso_time(instant)
         return wire

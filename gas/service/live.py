@@ -11,7 +11,8 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +26,10 @@ from gas.s3.core import warm_up
 from gas.service.book import LEAD_SECONDS, Book
 from gas.service.clock import Clock
 from gas.service.feed import Feed
-from gas.service.jobs import BEING, Job, Wish
+from gas.service.jobs import BEING, Job, Predicted, Wish
 from gas.service.limits import Limits
 from gas.service.metrics import Metrics
+from gas.service.prediction import Predictor, Standing
 from gas.service.retention import Retention
 from gas.service.runner import POLL_SECONDS, command_of
 from gas.service.store import Store
@@ -91,6 +93,7 @@ class LiveScheduler:
         self._limits = limits or Limits()
         self._lock = threading.RLock()
         self._retention = Retention(keep, self._store, self._book.runner, self._book.clock, self._lock)
+        self._predictor = Predictor(self._standing, self.clock.now, self.metrics.prediction.observe)
         self._wake = threading.Condition(self._lock)
         self._sleeps_until = 0.0
         self._stopping = False
@@ -104,6 +107,7 @@ class LiveScheduler:
         self._thread = threading.Thread(target=self._run, name="s3-dispatcher", daemon=True)
         self._thread.start()
         self._retention.start()
+        self._predictor.start(len(self._book.experience))
 
     def stop(self) -> None:
         """Stop starting jobs; those that run go on by themselves."""
@@ -113,6 +117,7 @@ class LiveScheduler:
         if self._thread is not None:
             self._thread.join()
         self._retention.stop()
+        self._predictor.stop()
         self.feed.close()
         with self._lock:
             self._store.close()
@@ -196,6 +201,15 @@ class LiveScheduler:
         """Return a job of any age, or raise `NotFound`."""
         with self._present():
             return self._find(id)
+
+    def predictions(self, id: int) -> Future[Mapping[int, Predicted]]:
+        """Return what will be, by number, the predicted starts of jobs that wait; perhaps not of this one.
+
+        Nothing is waited for here, and whatever goes wrong, there will be an answer.
+        """
+        book = self._book
+        schedule = book.machine.schedule
+        return self._predictor.ask(id, str(schedule.version), schedule.counts, len(book.experience))
 
     def job_with_key(self, user: str, key: str) -> Job | None:
         """Return the job of any age that a user submitted with a key of theirs."""
@@ -374,6 +388,10 @@ class LiveScheduler:
 
     def _machine(self) -> dict[str, Any]:
         return {**self._book.present(), "accepting": self._accepting}
+
+    def _standing(self) -> Standing:
+        with self._present():
+            return Standing.of(self._book.present(), self._book.jobs.values(), self._book.experience, LEAD_SECONDS)
 
     @contextmanager
     def _present(self, *, changes: bool = False) -> Iterator[None]:

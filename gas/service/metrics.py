@@ -51,6 +51,10 @@ class Metrics:
             "gas_start_delay_seconds", "From a process's planned start to when it was begun", buckets=_LATENCIES,
             registry=registry,
         )  # fmt: skip
+        self.prediction = Histogram(
+            "gas_prediction_seconds", "Predicting the starts of all jobs that wait", buckets=_LATENCIES,
+            registry=registry,
+        )  # fmt: skip
         self.requests = Histogram(
             "gas_http_request_seconds", "Answering a request", ["method", "route", "status"], buckets=_LATENCIES,
             registry=registry,

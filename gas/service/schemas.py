@@ -19,6 +19,7 @@ __all__ = [
     "Key",
     "MachineAnswer",
     "MachineBody",
+    "OneJobAnswer",
     "ReserveBody",
     "SubmitBody",
 ]
@@ -233,6 +234,24 @@ class JobAnswer(BaseModel):
     due_iso: str | None
     finished: Annotated[int | None, Field(description="When its processors were free again")]
     finished_iso: str | None
+
+
+class OneJobAnswer(JobAnswer):
+    """A job as it is told when asked for by its number: with its predicted start, while it waits.
+
+    Null where nothing is predicted: too few jobs have ended here, the queue is too long, or it is not ready yet.
+    """
+
+    predicted_start: Annotated[
+        int | None, Field(description="When it is likely to start, the mean; learnt from jobs that have ended here")
+    ]
+    predicted_start_iso: str | None
+    predicted_low: Annotated[
+        int | None, Field(description="It starts between this and predicted_high with a probability of 90%")
+    ]
+    predicted_low_iso: str | None
+    predicted_high: Annotated[int | None, Field(description="Never later than the promise")]
+    predicted_high_iso: str | None
 
 
 class JobsAnswer(BaseModel):

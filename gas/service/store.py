@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gas.errors import Conflict
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import TEACHING, Job, Wish
 
 __all__ = ["SCHEMA_VERSION", "Store"]
 
@@ -172,6 +172,13 @@ class Store:
         """Return the latest jobs that have ended, newest first, without their environments, which may be long."""
         columns = ", ".join(name if name != "environment" else "'{}' AS environment" for name in _COLUMNS)
         condition = "WHERE state NOT IN ('queued', 'reserved', 'running') ORDER BY id DESC LIMIT ?"
+        return [_job(row) for row in self._database.execute(f"SELECT {columns} FROM jobs {condition}", (limit,))]
+
+    def instructive(self, limit: int) -> list[Job]:
+        """Return the latest jobs that ended by themselves, newest first, without commands, environments, messages."""
+        without = {"command": "'[]'", "environment": "'{}'", "directory": "NULL", "message": "NULL"}
+        columns = ", ".join(f"{without[name]} AS {name}" if name in without else name for name in _COLUMNS)
+        condition = f"WHERE kind = 'job' AND state IN {TEACHING} ORDER BY id DESC LIMIT ?"
         return [_job(row) for row in self._database.execute(f"SELECT {columns} FROM jobs {condition}", (limit,))]
 
     def ended_before(self, instant: int, limit: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 id       life and number of the change, to come back with as Last-Event-ID
 event    machine (first of all, and after the jobs of each change), job, or reset: something was missed, read anew
-data     the object of GET /v1/machine, or of GET /v1/jobs/{id} as this client may see it
+data     the object of GET /v1/machine, or one of GET /v1/jobs as this client may see it
 """
 
 from __future__ import annotations

@@ -15,11 +15,14 @@ The main path is `simulate.simulate`, with `engine.run` under it. Its modules, f
     heap        what happens first
     state       everything that a simulation is at an instant, as arrays
     planning    the policies that plan every job, with the kernels of S³
+    ranking     priorities, and a queue in their order
     queueing    `fcfs` and `easy`
     engine      the event loop, in both orders
     withdrawal  who is withdrawn, decided on the way
     branching   what each of several answers would lead to for a job that arrives
+    answers     what takes part in place of a job that arrives, or why that cannot be
     simulate    a log simulated whole, or up to an instant or an arrival, to ask, branch and go on
+    adjusting   EASY with walltimes that the scheduler adjusts by what has ended so far
     timeline    a schedule as step functions: free processors, queue, queued work
     metrics     mean wait, response, slowdown, utilization … of a schedule
     months      the same by the month of submission

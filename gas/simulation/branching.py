@@ -36,10 +36,12 @@ from gas.simulation.state import (
     W_CANCEL,
     W_END,
     W_ESTIMATE,
+    W_HOLDS,
     W_PROCESSORS,
     W_RUN_TIME,
     W_START,
     W_STATUS,
+    W_WAITS,
     WAITING,
     State,
     copy_state,
@@ -161,6 +163,7 @@ def follow(
         if done[1] == 0:
             copy_into(state, scratch, touched[0], touched[1])
             work[W_PROCESSORS, job], work[W_ESTIMATE, job] = answers[0, i], answers[1, i]
+            work[W_WAITS, job], work[W_HOLDS, job] = answers[1, i], answers[1, i]
             work[W_RUN_TIME, job] = answers[2, i]
             scratch.now[ANSWERED] = job + 1
             done[1] = 1

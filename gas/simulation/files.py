@@ -123,9 +123,14 @@ def format_schedule_swf(schedule: Schedule, log: Log) -> bytes:
 
 def _notes(schedule: Schedule) -> list[str]:
     jobs = schedule.jobs
+    rules = f"policy {schedule.policy or 'unknown'}, order {schedule.order}, overrun {schedule.overrun}"
+    if schedule.queue != "fcfs":
+        rules += f", queue {schedule.queue}"
+    if schedule.adjustment is not None:
+        rules += f", {schedule.adjustment} adjustment of walltimes"
     notes = [
-        f"Simulated schedule, not a record of the machine: wait and run times are those of policy "
-        f"{schedule.policy or 'unknown'}, order {schedule.order}, overrun {schedule.overrun}, {jobs.machine} processors"
+        f"Simulated schedule, not a record of the machine: wait and run times are those of {rules}, "
+        f"{jobs.machine} processors"
     ]
     if jobs.skipped:
         notes.append(f"Jobs left out: {', '.join(f'{count} ({why})' for why, count in jobs.skipped.items())}")

@@ -1,6 +1,7 @@
 """Figures of a schedule: mean wait, response and slowdown, utilization, backfilling, loss of capacity.
 
     metrics       all of them, of the whole schedule or of some of its jobs
+    weighted_wait wait, that of jobs of high priority counting for more
     job_figures   wait, response, slowdowns and backfilling of each job that ran
     document      one result of ``gas simulate --json``
     comparison    several schedules beside each other, as rows
@@ -19,7 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gas.simulation.schedule import Schedule
+from gas.errors import BadInput
+from gas.simulation.ranking import wfp_priority
+from gas.simulation.schedule import QUEUES, QueueOrder, Schedule
 from gas.simulation.timeline import change_points, free_processors, left_queue, smallest_waiting
 
 __all__ = [
@@ -35,6 +38,7 @@ __all__ = [
     "metrics",
     "span",
     "utilization",
+    "weighted_wait",
 ]
 
 SHORT = 10
@@ -124,8 +128,7 @@ def metrics(schedule: Schedule, rows: ArrayLike | None = None) -> Metrics:
     whole = rows is None
     jobs = len(schedule)
     if rows is not None:
-        chosen = np.zeros(jobs, dtype=bool)
-        chosen[np.asarray(rows) if np.size(rows) else slice(0)] = True  # an empty list would be of floats
+        chosen = _mask(rows, jobs)
         figures, jobs = figures.of(chosen), int(np.count_nonzero(chosen))
     return Metrics(
         **vars(means(figures)),
@@ -218,6 +221,33 @@ def loss_of_capacity(schedule: Schedule) -> float:
     return idle / (schedule.jobs.machine * (last - first))
 
 
+def weighted_wait(schedule: Schedule, queue: QueueOrder, rows: ArrayLike | None = None) -> float | None:
+    """Return Σ wᵢ pᵢ / Σ pᵢ in seconds over the jobs that ran, of wait wᵢ and priority at the start pᵢ.
+
+    None where no job has a priority, as nobody waited. Tang et al. (2013), equation 4.
+
+    Parameters
+    ----------
+    queue
+        Whose priority: "wfp", by equation 5 with the walltime that the user asked for, whatever the scheduler planned
+        with; "fcfs", the wait itself.
+    rows
+        Only these of its jobs, as indices or as a mask.
+    """
+    if queue not in QUEUES:
+        raise BadInput(f'queue "{queue}" is not known; known: {", ".join(QUEUES)}')
+    figures = job_figures(schedule)
+    if rows is not None:
+        figures = figures.of(_mask(rows, len(schedule)))
+    wait = figures.wait.astype(np.float64)
+    jobs = schedule.jobs
+    priority = wait
+    if queue == "wfp":
+        priority = wfp_priority(wait, jobs.estimate[figures.rows], jobs.processors[figures.rows])
+    total = float(priority.sum())
+    return float(wait @ priority) / total if total else None
+
+
 def document(schedule: Schedule, months: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Return a schedule's entry among the results of a ``gas.simulation/1`` document.
 
@@ -271,6 +301,12 @@ def comparison(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             row[change] = here / first - 1 if number and here is not None and first else None
         rows.append(row)
     return rows
+
+
+def _mask(rows: ArrayLike, jobs: int) -> NDArray[np.bool_]:
+    chosen = np.zeros(jobs, dtype=bool)
+    chosen[np.asarray(rows) if np.size(rows) else slice(0)] = True  # an empty list would be of floats
+    return chosen
 
 
 def _work(schedule: Schedule) -> float:

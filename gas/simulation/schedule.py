@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -11,7 +12,21 @@ from numpy.typing import NDArray
 from gas.errors import BadInput
 from workloads import Overrun, RigidJobs
 
-__all__ = ["NEVER_STARTED", "NOT_CANCELLED", "ORDERS", "POLICIES", "Order", "Policy", "Reservation", "Schedule"]
+__all__ = [
+    "ADJUSTMENTS",
+    "NEVER_STARTED",
+    "NOT_CANCELLED",
+    "ORDERS",
+    "POLICIES",
+    "QUEUES",
+    "Adjustment",
+    "Order",
+    "Policy",
+    "QueueOrder",
+    "Reservation",
+    "Schedule",
+    "checked_rules",
+]
 
 Policy = Literal["fcfs", "easy", "conservative", "s3", "s3-1999", "conservative-replan", "conservative-static"]
 """How jobs are chosen to start; DESIGN.md's rules 5 and 6 in one word each.
@@ -33,6 +48,18 @@ Order = Literal["instant", "event"]
 """How the events of one second are handled: in rounds, or one at a time as the simulator pyss does."""
 
 ORDERS: tuple[Order, ...] = get_args(Order)
+
+QueueOrder = Literal["fcfs", "wfp"]
+"""Who stands first in the queue: who was submitted first, or who has the highest priority now
+(`gas.simulation.ranking`)."""
+
+QUEUES: tuple[QueueOrder, ...] = get_args(QueueOrder)
+
+Adjustment = Literal["regular", "selective"]
+"""For whom the scheduler plans with an adjusted walltime: jobs that wait and jobs that run, or jobs that wait alone
+(Tang et al. 2013, 5.2)."""
+
+ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
 NEVER_STARTED = -(2**62)
 """The start of a job that was cancelled while it waited; a start or an end that a simulation has not come to yet."""
@@ -71,6 +98,8 @@ class Schedule:
         The start that each job was promised when it was submitted; None under policies that promise nothing.
     reserved
         The start that each reservation was given; `NEVER_STARTED` for one that has not been asked for yet.
+    queue, adjustment
+        In what order they waited, and for whom adjusted walltimes were planned with; None: for nobody.
     engine_seconds
         How long the event loop took.
     """
@@ -85,6 +114,8 @@ class Schedule:
     reservations: tuple[Reservation, ...] = ()
     reserved: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     engine_seconds: float = 0.0
+    queue: QueueOrder = "fcfs"
+    adjustment: Adjustment | None = None
 
     def __post_init__(self) -> None:
         for name in ("start", "end", "promise"):
@@ -122,3 +153,31 @@ class Schedule:
             f"{count:,} {thing}{'s have' if count > 1 else ' has'} {what}" for count, thing, what in parts if count
         )
         raise BadInput(f"the simulation stands before its end: {told}; run it to the end (run() without a limit)")
+
+
+def checked_rules(
+    policy: str, order: str, overrun: str, queue: str, adjustment: str | None, reservations: Sequence[Reservation]
+) -> None:
+    """Raise `BadInput` for a rule that is not known, or that does not go with another.
+
+    What the scheduler believes of a walltime beside what was asked for, and an order other than that of submission, are
+    defined where Tang et al. (2013) use them: under EASY backfilling, with nothing reserved beside the head's place.
+    """
+    for name, value, known in (
+        ("policy", policy, POLICIES),
+        ("order", order, ORDERS),
+        ("overrun rule", overrun, get_args(Overrun)),
+        ("queue", queue, QUEUES),
+        ("adjustment", adjustment, (None, *ADJUSTMENTS)),
+    ):
+        if value not in known:
+            raise BadInput(f'{name} "{value}" is not known; known: {", ".join(map(str, known))}')
+    asked = [f'queue "{queue}"'] * (queue != "fcfs") + [f'adjustment "{adjustment}"'] * (adjustment is not None)
+    if asked and policy != "easy":
+        raise BadInput(f'{asked[0]}: is for policy "easy", not "{policy}"; leave it out, or simulate "easy"')
+    if asked and order != "instant":
+        raise BadInput(f'{asked[0]}: is for order "instant", not "{order}"; leave it out, or simulate by instants')
+    if asked and reservations:
+        raise BadInput(
+            f"{asked[0]}: does not go with reservations, of which there are {len(reservations)}; leave out one"
+        )

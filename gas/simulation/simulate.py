@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,15 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from gas.availability import AvailabilityList
 from gas.compiled import available, compiled
 from gas.errors import BadInput
-from gas.profile import Profile
-from gas.s3.blocks import Blocks, profile_in, with_rows
-from gas.s3.changes import take
-from gas.s3.holes import first_fit
-from gas.s3.placing import Q_PROCESSORS, Q_WALLTIME
-from gas.simulation.branching import Scratch, plain_answers
+from gas.s3.blocks import profile_in
+from gas.simulation.answers import Asked, checked_adjusted, checked_answer, checked_answers
+from gas.simulation.branching import Scratch
 from gas.simulation.engine import ASKS, FINISHED, FULL, NOBODY, next_instant, run
 from gas.simulation.inputs import (
-    Reach,
     checked_cancellations,
     checked_machine,
     checked_places,
@@ -29,27 +24,38 @@ from gas.simulation.inputs import (
     reach_of,
     whole,
 )
-from gas.simulation.queueing import plan_of_held
-from gas.simulation.schedule import NEVER_STARTED, ORDERS, POLICIES, Order, Policy, Reservation, Schedule
+from gas.simulation.queueing import expected
+from gas.simulation.schedule import (
+    NEVER_STARTED,
+    Adjustment,
+    Order,
+    Policy,
+    QueueOrder,
+    Reservation,
+    Schedule,
+    checked_rules,
+)
 from gas.simulation.state import (
+    ABSENT,
     ANSWERED,
     CONSERVATIVE,
     DONE,
     FOR_EVER,
-    FRONT,
+    GONE,
     NEXT,
     NOW,
     POLICY,
     W_ASKED,
     W_END,
     W_ESTIMATE,
+    W_HOLDS,
     W_PROCESSORS,
     W_PROMISE,
     W_RUN_TIME,
     W_START,
     W_STATUS,
+    W_WAITS,
     WAITING,
-    State,
     copy_state,
     initial_state,
     with_room,
@@ -59,7 +65,7 @@ from workloads import Overrun, RigidJobs, apply_overrun
 
 __all__ = ["Simulation", "simulate"]
 
-_ANSWER = (W_PROCESSORS, W_ESTIMATE, W_RUN_TIME)
+_ANSWER = (W_PROCESSORS, W_ESTIMATE, W_RUN_TIME, W_WAITS, W_HOLDS)
 
 _BREATH = 0.1  # seconds between two looks at the world outside (progress, Ctrl-C), about
 
@@ -72,6 +78,7 @@ def simulate(
     overrun: Overrun = "kill",
     cancellations: ArrayLike | None = None,
     reservations: Sequence[Reservation] = (),
+    queue: QueueOrder = "fcfs",
     progress: Callable[[float], None] | None = None,
     machine_code: bool = True,
 ) -> Schedule:
@@ -83,6 +90,7 @@ def simulate(
         overrun=overrun,
         cancellations=cancellations,
         reservations=reservations,
+        queue=queue,
         machine_code=machine_code,
     )
     simulation.run(progress=progress)
@@ -115,6 +123,12 @@ class Simulation:
     reservations
         Processors asked for in advance: each gets its earliest fit from its start on when it is submitted, and nothing
         moves it.
+    queue
+        Whom `easy` looks at first in each pass: "fcfs", who was submitted first; "wfp", who has the highest priority
+        (`gas.simulation.ranking`).
+    adjustment
+        Lets an answer name the walltime by which the scheduler plans a job (`gas.simulation.queueing`, under `easy`):
+        while it waits and while it runs ("regular"), or while it waits alone ("selective").
     ask
         Jobs about which `run` stops when they arrive: their places in `jobs`, from 0, not their numbers (`jobs.id`).
     machine_code
@@ -136,16 +150,14 @@ class Simulation:
         overrun: Overrun = "kill",
         cancellations: ArrayLike | None = None,
         reservations: Sequence[Reservation] = (),
+        queue: QueueOrder = "fcfs",
+        adjustment: Adjustment | None = None,
         ask: ArrayLike = (),
         machine_code: bool = True,
     ) -> None:
-        if policy not in POLICIES:
-            raise BadInput(f'policy "{policy}" is not known; known: {", ".join(POLICIES)}')
-        if order not in ORDERS:
-            raise BadInput(f'order "{order}" is not known; known: {", ".join(ORDERS)}')
-        if overrun not in get_args(Overrun):
-            raise BadInput(f'overrun rule "{overrun}" is not known; known: {", ".join(get_args(Overrun))}')
+        checked_rules(policy, order, overrun, queue, adjustment, reservations)
         self.policy, self.order, self.overrun = policy, order, overrun
+        self.queue, self.adjustment = queue, adjustment
         self.jobs = apply_overrun(jobs, overrun)
         self.reservations = checked_reservations(reservations, checked_machine(jobs.machine))
         self.engine_seconds = 0.0
@@ -153,7 +165,9 @@ class Simulation:
         withdrawn = None if cancellations is None else checked_cancellations(cancellations, jobs)
         places = checked_places(ask, jobs)
         self._reach = reach_of(self.jobs, withdrawn, self.reservations).checked()
-        self._state, self._place, self._reserved = initial_state(self.jobs, policy, order, withdrawn, self.reservations)
+        self._state, self._place, self._reserved = initial_state(
+            self.jobs, policy, order, withdrawn, self.reservations, queue, adjustment
+        )
         self._job_at = np.full(len(self._place) + len(self._reserved), -1, np.int64)
         self._job_at[self._place] = np.arange(len(self._place))
         self._state.work[W_ASKED, self._place[places]] = 1
@@ -233,6 +247,20 @@ class Simulation:
         found: NDArray[np.int64] = np.where(work[W_STATUS, at] <= WAITING, NEVER_STARTED, work[W_START, at])
         return found
 
+    def ends(self, places: ArrayLike) -> NDArray[np.int64]:
+        """Return the ends of jobs by their places; `NEVER_STARTED` for one that has not ended, so far."""
+        found: NDArray[np.int64] = self._state.work[W_END, self._place[np.asarray(places, np.int64)]]
+        return found
+
+    def standing(self) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the places of the jobs that wait or hold processors, their starts so far, and which hold processors.
+
+        Of one that waits, the start is the planned one, under a policy that plans.
+        """
+        status = self._state.work[W_STATUS, self._place]
+        places = np.flatnonzero((status > ABSENT) & (status < GONE))
+        return places, self._state.work[W_START, self._place[places]], status[places] > WAITING
+
     def cancel(self, place: int, at: int | None = None) -> None:
         """Let its user withdraw a job that has not started: now, or at a later instant, or before it was submitted.
 
@@ -260,21 +288,30 @@ class Simulation:
         processors: int | None = None,
         estimate: int | None = None,
         run_time: int | None = None,
+        adjusted: int | None = None,
         submits: bool = True,
     ) -> None:
         """Say what is submitted in place of the job that `run` returned; what is not said stays as in the log.
 
         With `submits` False nothing is: it is withdrawn as it arrives.
 
+        Parameters
+        ----------
+        adjusted
+            The walltime in seconds by which the scheduler plans it (see `Simulation`, adjustment), from 1 to its
+            estimate; the estimate, if nothing is said. It is not killed at it.
+
         Raises
         ------
         BadInput
-            If no job waits for an answer, the machine cannot run this, or it takes too long (see `Simulation`). Then
-            nothing has changed.
+            If no job waits for an answer, the machine cannot run this, or it takes too long (see `Simulation`), or for
+            an adjusted walltime above the estimate, or where none is planned with. Then nothing has changed.
         """
-        size, limit, lasts, self._reach = self._checked_answer(processors, estimate, run_time)
-        at = int(self._state.now[NEXT])
-        self._state.work[list(_ANSWER), at] = size, limit, lasts
+        size, limit, lasts, reach = checked_answer(self._asked(), processors, estimate, run_time)
+        waits = checked_adjusted(adjusted, limit, self.adjustment)
+        self._reach, at = reach, int(self._state.now[NEXT])
+        holds = waits if self.adjustment == "regular" else limit
+        self._state.work[list(_ANSWER), at] = size, limit, lasts, waits, holds
         if not submits:
             self._state, self._scratch = never_entering(self._state, at), None
         self._state.now[ANSWERED] = at + 1
@@ -294,54 +331,34 @@ class Simulation:
         Raises
         ------
         BadInput
-            As `answer`.
+            As `answer`; and where walltimes are adjusted, as those of the jobs to come are not known yet.
         """
-        answers = self._checked_answers(processors, estimates, run_times)
+        if self.adjustment is not None:
+            raise BadInput(
+                f'adjustment "{self.adjustment}": where an answer leads to depends on walltimes that later jobs have '
+                "not been given yet; answer a copy, and go on with that"
+            )
+        answers = checked_answers(self._asked(), (processors, estimates, run_times))
         if self._scratch is None:
             self._scratch = Scratch(self._state, machine_code=self._run is not run)
         return self._scratch.outcomes(self._state, answers)
 
-    def _checked_answers(self, *given: ArrayLike) -> NDArray[np.int64]:
-        """Return answers as they take part, in columns; all at once, or one by one where that says what is wrong."""
-        rows = [np.atleast_1d(each) for each in given]
-        if len({len(row) for row in rows}) > 1:
-            counts = ", ".join(str(len(row)) for row in rows)
-            raise BadInput(f"answers: {counts} processors, estimates and run times; give one of each for every answer")
+    def _asked(self) -> Asked:
+        """Return what an answer has to keep to."""
+        known = None
         if self._waits_for_answer:
-            known = int(self._state.work[W_ESTIMATE, int(self._state.now[NEXT])])
-            answers = plain_answers(rows, self.jobs.machine, self._reach.left + known, self.overrun)
-            if answers is not None:
-                return answers
-        checked = [self._checked_answer(*one)[:3] for one in zip(*rows, strict=True)]
-        return np.array(checked, np.int64).reshape(-1, 3).T.copy()
-
-    def _checked_answer(
-        self, processors: int | None, estimate: int | None, run_time: int | None
-    ) -> tuple[int, int, int, Reach]:
-        """Return an answer as it takes part, and how far everything can reach with it."""
-        if not self._waits_for_answer:
-            raise BadInput("no job waits for an answer; run() returns the next one that does")
-        known = self._state.work[:, int(self._state.now[NEXT])]
-        size = int(known[W_PROCESSORS]) if processors is None else whole(processors, "processors")
-        limit = int(known[W_ESTIMATE]) if estimate is None else whole(estimate, "estimate")
-        lasts = int(known[W_RUN_TIME]) if run_time is None else whole(run_time, "run_time")
-        if not 1 <= size <= self.jobs.machine:
-            raise BadInput(f"processors {size}: the machine has {self.jobs.machine}; answer 1 to {self.jobs.machine}")
-        if limit < 1 or lasts < 0:
-            raise BadInput(f"estimate {limit} and run time {lasts}: must be at least 1 and 0 seconds")
-        if lasts > limit:
-            lasts, limit = (limit, limit) if self.overrun == "kill" else (lasts, lasts)
-        more = limit - int(known[W_ESTIMATE])
-        return size, limit, lasts, self._reach._replace(walltimes=self._reach.walltimes + more).checked()
+            size, limit, lasts = self._state.work[[W_PROCESSORS, W_ESTIMATE, W_RUN_TIME], self._state.now[NEXT]]
+            known = int(size), int(limit), int(lasts)
+        return Asked(known, int(self.jobs.machine), self.overrun, self._reach)
 
     def availability(self, scheduler: str = "simulation") -> AvailabilityList:
         """Return what is free from now on, beside everybody who runs and waits.
 
         A promise under the planning policies but `conservative-replan`. Policies without a plan are asked as if
-        nobody else came and everybody used up their estimate, in submission order.
+        nobody else came and everybody used up their estimate, or adjusted walltime, in the order of the queue.
         """
         planned = int(self._state.rules[POLICY]) >= CONSERVATIVE
-        profile = profile_in(self._state.plan) if planned else self._expected()
+        profile = profile_in(self._state.plan) if planned else expected(self._state)
         count = int(profile.used[0])
         starts = np.maximum(profile.starts[:count], self.now)
         last = int(np.searchsorted(starts, self.now, side="right")) - 1
@@ -385,16 +402,6 @@ class Simulation:
             reservations=self.reservations,
             reserved=work[W_START, self._reserved],
             engine_seconds=self.engine_seconds,
+            queue=self.queue,
+            adjustment=self.adjustment,
         )
-
-    def _expected(self) -> Profile:
-        state = copy_state(self._state)
-        queue, now = state.queue, self.now
-        first, last = int(state.now[FRONT]), int(queue.used[0])
-        plan: Blocks = with_rows(state.plan, 4 * (last - first + len(state.held[0])))
-        state = State(state.work, state.cancellations, plan, *state[3:])
-        plan_of_held(state)
-        for i in range(first, last):
-            start = first_fit(plan, int(queue.jobs[Q_PROCESSORS, i]), int(queue.jobs[Q_WALLTIME, i]), now)
-            take(plan, start, start + int(queue.jobs[Q_WALLTIME, i]), int(queue.jobs[Q_PROCESSORS, i]))
-        return profile_in(plan)

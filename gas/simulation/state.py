@@ -15,7 +15,19 @@ from gas.compiled import inlined_kernel
 from gas.s3.blocks import Blocks, empty_blocks, room_for, with_rows
 from gas.s3.placing import Queue, empty_queue, with_queue_room
 from gas.simulation.heap import CREATED, JOB, TIME, empty_heap
-from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES, Order, Policy, Reservation
+from gas.simulation.schedule import (
+    ADJUSTMENTS,
+    NEVER_STARTED,
+    NOT_CANCELLED,
+    ORDERS,
+    POLICIES,
+    QUEUES,
+    Adjustment,
+    Order,
+    Policy,
+    QueueOrder,
+    Reservation,
+)
 from workloads import RigidJobs
 
 __all__ = ["State", "copy_state", "initial_state", "is_roomy", "with_room"]
@@ -25,6 +37,12 @@ FCFS, EASY, CONSERVATIVE, S3, S3_1999, REPLAN, STATIC = range(7)
 
 INSTANT, EVENT = range(2)
 """Orders, in the order of `ORDERS`."""
+
+UNADJUSTED, REGULAR, SELECTIVE = range(3)
+"""Adjustments: none, then in the order of `ADJUSTMENTS`."""
+
+BY_SUBMISSION, WFP = range(2)
+"""Orders of the queue, in the order of `QUEUES`."""
 
 ABSENT, WAITING, PICKED, RUNNING, EXPIRED, GONE = range(6)
 """Where a job is. PICKED holds processors before it starts, EXPIRED none any more though it has not completed."""
@@ -39,12 +57,11 @@ NOW, ARRIVING, NEXT, CANCELLED, DUE, ENDS, STARTS, ALIVE, HELD = range(9)
 SPANS, MADE, DONE, ANSWERED, FREE, SHADOW, EXTRA, FRONT = range(9, 17)
 
 # Fields of `State.rules`:
-POLICY, ORDER, MACHINE, RESERVATIONS = range(4)
-
+POLICY, ORDER, MACHINE, RESERVATIONS, QUEUE, ADJUSTMENT = range(6)
 
 # Rows of `State.work`: what is known of each job, then what came of it so far.
-W_SUBMIT, W_PROCESSORS, W_ESTIMATE, W_RUN_TIME, W_EARLIEST, W_CANCEL, W_FIXED, W_ASKED = range(8)
-W_START, W_END, W_PROMISE, W_STATUS = range(8, 12)
+W_SUBMIT, W_PROCESSORS, W_ESTIMATE, W_RUN_TIME, W_EARLIEST, W_CANCEL, W_FIXED, W_ASKED, W_WAITS = range(9)
+W_START, W_END, W_PROMISE, W_STATUS, W_HOLDS = range(9, 14)
 
 
 class State(NamedTuple):
@@ -55,15 +72,18 @@ class State(NamedTuple):
     work
         Jobs and reservations in the order of their submission, a column each. Row by row: submission, processors,
         estimate, run time; the instant before which it must not start; when it is withdrawn; 1 for a reservation,
-        which nothing moves; 1 for a job about which a caller is asked when it arrives; start (the planned one, as long
-        as it waits under a planning policy), end, promise, and where it is.
+        which nothing moves; 1 for a job about which a caller is asked when it arrives; the estimate by which it is
+        planned while it waits; start (the planned one, as long as it waits under a planning policy), end, promise,
+        where it is, and the estimate by which it is planned while it runs. The three estimates of a job are one, unless
+        an adjusted one was given for it (`easy`).
     cancellations
         Those that are cancelled, in the order in which that happens.
     plan
         What running and planned jobs leave free (planning policies; `easy` and `fcfs` use it around reservations).
     queue
-        Who waits, in submission order; under planning policies jobs that have started since may still stand in it,
-        under the others it begins at FRONT.
+        Who waits, in submission order (by priority as of the last pass in which anybody could start, and then who came
+        since, if it is ranked); under planning policies jobs that have started since may still stand in it, under the
+        others it begins at FRONT.
     ends
         A heap (`gas.simulation.heap`) of completions.
     starts
@@ -73,7 +93,7 @@ class State(NamedTuple):
     now
         What there is one of.
     rules
-        Policy, order, size of the machine, number of reservations.
+        Policy, order, size of the machine, number of reservations, order of the queue, adjustment.
     """
 
     work: NDArray[np.int64]
@@ -93,6 +113,8 @@ def initial_state(
     order: Order,
     cancellations: NDArray[np.int64] | None,
     reservations: Sequence[Reservation],
+    queue: QueueOrder = "fcfs",
+    adjustment: Adjustment | None = None,
 ) -> tuple[State, NDArray[np.int64], NDArray[np.int64]]:
     """Return a simulation before its first event, and where in its work each job and each reservation stands."""
     count, booked = len(jobs), len(reservations)
@@ -102,7 +124,7 @@ def initial_state(
     total = count + booked
     place = np.empty(total, np.int64)
     place[order_of_arrival] = np.arange(total)
-    work = np.zeros((12, total), np.int64)
+    work = np.zeros((14, total), np.int64)
     for row, of_reservations, of_jobs in (
         (W_SUBMIT, rows[:, 0], jobs.submit),
         (W_PROCESSORS, rows[:, 1], jobs.processors),
@@ -114,6 +136,7 @@ def initial_state(
     ):
         work[row, place[:booked]], work[row, place[booked:]] = of_reservations, of_jobs
     work[[W_START, W_END, W_PROMISE]] = NEVER_STARTED
+    work[[W_WAITS, W_HOLDS]] = work[W_ESTIMATE]
     cancel = work[W_CANCEL]
     cancelled = np.flatnonzero(cancel != NOT_CANCELLED)
     at = cancelled[np.argsort(cancel[cancelled], kind="stable")]
@@ -123,10 +146,19 @@ def initial_state(
     walltime = int(np.percentile(work[W_ESTIMATE], 99)) if total else 1
     now = np.zeros(17, np.int64)
     now[[NOW, DUE, FREE, SHADOW]] = begin, FOR_EVER, jobs.machine, -FOR_EVER
-    rules = np.array([POLICIES.index(policy), ORDERS.index(order), jobs.machine, booked], np.int64)
+    by = (None, *ADJUSTMENTS).index(adjustment)
+    rules = [POLICIES.index(policy), ORDERS.index(order), jobs.machine, booked, QUEUES.index(queue), by]
     plan = empty_blocks(jobs.machine, begin, walltime=max(1, walltime))
     state = State(
-        work, at, plan, empty_queue(), empty_heap(64), empty_heap(64), np.zeros((2, 64), np.int64), now, rules
+        work,
+        at,
+        plan,
+        empty_queue(),
+        empty_heap(64),
+        empty_heap(64),
+        np.zeros((2, 64), np.int64),
+        now,
+        np.array(rules, np.int64),
     )
     return state, place[booked:], place[:booked]
 

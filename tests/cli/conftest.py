@@ -2,6 +2,7 @@
 
 import json
 
+import made_endpoints
 import pytest
 
 from gas import AvailabilityList
@@ -28,3 +29,16 @@ def example(tmp_path):
 def paper(tmp_path):
     (tmp_path / "paper.json").write_text(json.dumps(PAPER.to_wire()))
     return str(tmp_path / "paper.json")
+
+
+@pytest.fixture
+def endpoints(tmp_path, monkeypatch):
+    """Return how to write a configuration with endpoints of `made_endpoints`: ``endpoints(kth='type = "nodes"')``."""
+    made_endpoints.install(tmp_path / "site", monkeypatch)
+
+    def write(**tables):
+        path = tmp_path / "gas.toml"
+        path.write_text("".join(f"[endpoints.{name}]\n{table}\n" for name, table in tables.items()))
+        return str(path)
+
+    return write

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from faulty_proxy import Proxy
+from made_endpoints import job as made_job
 
 
 def test_status_of_one_job_and_of_all(gas, s3):
@@ -46,6 +47,37 @@ def test_status_shows_all_schedulers_and_goes_on_without_those_that_do_not_answe
     assert gas("status", "-e", "disk", "--config", str(config)).code == 2
 
 
+def test_estimates_are_shown_as_such_also_by_a_scheduler_that_shows_no_plans(gas, endpoints, tmp_path):
+    now = int(time.time())
+    jobs = [
+        made_job(1, "running", start=now - 60, due=now + 3600),
+        made_job(2, "queued", expected=now + 7500),
+        made_job(3, "queued", walltime=None),
+        made_job(4, "completed", start=now - 7200, finished=now - 3600, exit_status=0),
+    ]
+    (tmp_path / "queue.json").write_text(json.dumps([jobs]))
+    config = endpoints(hpc=f'type = "queue"\npath = "{tmp_path / "queue.json"}"')
+    result = gas("status", "--config", config)
+    assert (result.code, result.err) == (0, "")
+    rows = [re.split(r"  +", line.strip()) for line in result.out.splitlines()]
+    assert re.fullmatch(r"in 2h0[45]m\?", rows[2][-1]), rows[2]  # its end is not known
+    assert rows[3][-2:] == ["unlimited", "not planned"]
+    assert rows[4][-2:] == ["2h00m ago", "1h00m ago"]
+    assert "queued; may start " in gas("status", "2", "--config", config).out
+    assert gas("status", "2", "--config", config, "--json").json["expected"] == now + 7500
+
+
+def test_a_reservation_without_a_promise(gas, endpoints, tmp_path):
+    (tmp_path / "queue.json").write_text("[[]]")
+    config = endpoints(hpc=f'type = "queue"\npath = "{tmp_path / "queue.json"}"')
+    made = gas("reserve", "-p", "4", "--start", "@2000000000", "-w", "1h", "--config", config)
+    assert (made.code, made.err) == (0, "")
+    assert "reserved from 2033-05-18T03:33:20Z to 2033-05-18T04:33:20Z" in made.out
+    before = int(time.time())
+    later = gas("reserve", "-p", "4", "--start", "+1h", "-w", "1h", "--config", config, "--json").json
+    assert before + 3600 <= later["expected"] <= time.time() + 3600
+
+
 def test_a_job_may_be_written_with_its_scheduler(gas, s3, tmp_path):
     job = s3.simulated(1, 60)
     config = tmp_path / "gas.toml"
@@ -72,15 +104,16 @@ def test_wait_gives_up_after_its_timeout(gas, s3):
 
 def test_wait_outlasts_a_restart(gas, start_s3, tmp_path):
     service = start_s3(4)
-    job = service.simulated(1, 3)
+    job = service.simulated(1, 4)
     with Proxy(service.url) as proxy:
 
         def restart():
+            assert proxy.answered.wait(30)
             proxy.upstream = "http://127.0.0.1:9"
             time.sleep(1.5)
             proxy.upstream = service.url
 
-        restarting = threading.Timer(0.3, restart)
+        restarting = threading.Thread(target=restart)
         restarting.start()
         result = gas("wait", str(job["id"]), "-e", proxy.url)
         restarting.join()

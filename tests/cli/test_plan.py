@@ -1,5 +1,7 @@
 import io
 import json
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -31,7 +33,7 @@ def test_the_papers_example_end_to_end(gas, example, paper):
         "finish_iso": "1970-01-01T00:00:10Z",
         "kind": "promise",
     }
-    assert plan["endpoints"] == [{"name": "paper", "ok": True, "error": None}]
+    assert plan["endpoints"] == [{"name": "paper", "ok": True, "error": None, "speed": 1.0, "remarks": []}]
 
 
 def test_the_plan_for_people_says_the_same_and_draws_it(gas, example, paper):
@@ -115,6 +117,108 @@ def test_limits_of_the_configuration_are_kept(gas, example, paper, tmp_path):
     result = gas("plan", example, "--config", str(config), "--json")
     assert result.json["best"]["processors"] == 10
     assert result.json["best"]["scheduler"] == "disk"
+
+
+def test_the_speed_of_the_configuration_makes_times_those_of_that_machine(gas, example, paper, tmp_path):
+    config = tmp_path / "gas.toml"
+    table = f'type = "file"\npath = "{paper}"\n'
+    config.write_text(f"[endpoints.plain]\n{table}[endpoints.fast]\n{table}speed = 2.5\n")
+    arguments = ["plan", example, "--config", str(config)]
+    found = gas(*arguments, "--json").json
+    assert {(c["scheduler"], c["processors"]): c["execution_time"] for c in found["candidates"]} == {
+        ("plain", 10): 5, ("plain", 20): 3, ("plain", 30): 2, ("fast", 10): 2, ("fast", 20): 2, ("fast", 30): 1,
+    }  # fmt: skip
+    # two seconds of ten processors fit the hole from 1 to 5; three of twenty wait for 7
+    assert (found["best"]["scheduler"], found["best"]["processors"], found["best"]["finish"]) == ("fast", 10, 3)
+    assert [(e["name"], e["speed"]) for e in found["endpoints"]] == [("plain", 1.0), ("fast", 2.5)]
+    explained = gas(*arguments, "--explain").out
+    assert "fast: runs it 2.5 times as fast as its file says" in explained
+    assert "plain: runs" not in explained
+
+
+# 150 s on one processor; `made_endpoints.node_list` has one free at each moment, but not the same one for so long.
+LONG = 'name = "long"\n[speedup]\nmodel = "table"\ntimes = { 1 = 150 }\n[walltime]\nsafety = 1\n'
+
+
+@pytest.fixture
+def long(tmp_path):
+    (tmp_path / "long.toml").write_text(LONG)
+    return str(tmp_path / "long.toml")
+
+
+def test_an_endpoint_that_knows_its_nodes_is_planned_with_by_nodes_and_shown_by_counts(gas, long, endpoints, tmp_path):
+    config = endpoints(kth='type = "nodes"\nnow = 1000')
+    best = gas("plan", long, "--config", config, "--json").json["best"]
+    assert (best["scheduler"], best["start"], best["finish"], best["kind"]) == ("kth", 1100, 1250, "estimate")
+    counts = tmp_path / "counts.json"
+    counts.write_text(gas("availability", "--config", config, "--json").out)
+    assert gas("plan", long, "-a", str(counts), "--json").json["best"]["start"] == 1000
+
+    shown = gas("plan", long, "--config", config, "--plot", str(tmp_path / "plan.png"))
+    assert "long: 1 processors on kth, walltime 2m30s: may start in 1m40s" in shown.out
+    assert "best: 1 processor, starts in 1m40s" in shown.out  # the picture's legend
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_remarks_are_told_of_the_chosen_scheduler_and_explained_of_all(gas, long, endpoints):
+    config = endpoints(
+        one='type = "nodes"\nnow = 1000\nremarks = ["planned 34 s ago"]',
+        two='type = "nodes"\nnow = 1000\nspeed = 2\nremarks = ["other users\' jobs are hidden", "3 jobs placed"]',
+    )
+    plain = gas("plan", long, "--config", config)
+    assert plain.err.splitlines() == ["two: other users' jobs are hidden", "two: 3 jobs placed"]
+    explained = gas("plan", long, "--config", config, "--explain")
+    assert explained.err == ""
+    said = [line for line in explained.out.splitlines() if line.startswith(("one: ", "two: "))]
+    assert said == [
+        "one: planned 34 s ago",
+        "two: runs it 2 times as fast as its file says",
+        "two: other users' jobs are hidden",
+        "two: 3 jobs placed",
+    ]
+    as_json = gas("plan", long, "--config", config, "--json")
+    assert (as_json.err, as_json.json["endpoints"][0]["remarks"]) == ("", ["planned 34 s ago"])
+
+
+def test_limits_that_an_endpoint_learns_when_it_is_asked_are_kept(gas, endpoints, tmp_path):
+    (tmp_path / "two.toml").write_text(LONG.replace("{ 1 = 150 }", "{ 1 = 150, 2 = 10 }"))
+    config = endpoints(kth='type = "nodes"\nnow = 1000\nnarrows_to = 1')
+    found = gas("plan", str(tmp_path / "two.toml"), "--config", config, "--json").json
+    assert [c["processors"] for c in found["candidates"]] == [1]
+    assert found["rejected"][0]["reason"] == "above the scheduler's limit of 1 processors"
+
+
+def start(*arguments):
+    command = [sys.executable, "-m", "gas", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_one_that_never_answers_is_given_up_and_the_others_are_planned(example, paper, endpoints):
+    # The process ends, although a thread of it still waits for the endpoint.
+    config = endpoints(hung='type = "hanging"\ntimeout = 0.5', here=f'type = "file"\npath = "{paper}"')
+    call = start("plan", example, "--config", config, "--json")
+    out, err = call.communicate(timeout=60)
+    assert call.returncode == 0, err
+    assert "gas: hung: has not answered within 1 s; given up" in err
+    assert [(e["name"], e["ok"]) for e in json.loads(out)["endpoints"]] == [("hung", False), ("here", True)]
+    assert json.loads(out)["best"]["processors"] == 20
+
+
+def test_the_only_one_that_never_answers_is_exit_4(example, endpoints):
+    call = start("plan", example, "--config", endpoints(hung='type = "hanging"\ntimeout = 0.2'))
+    out, err = call.communicate(timeout=60)
+    assert (call.returncode, out) == (4, "")
+    assert err.endswith("gas: hung: has not answered within 0.4 s; given up\n")
+
+
+@pytest.mark.parametrize("command", [["plan", "EXAMPLE"], ["availability"], ["endpoints"]], ids=lambda c: c[0])
+def test_an_interruption_ends_it_while_an_endpoint_hangs(example, endpoints, paper, command):
+    config = endpoints(hung='type = "hanging"\ntimeout = 600', here=f'type = "file"\npath = "{paper}"')
+    call = start(*[example if word == "EXAMPLE" else word for word in command], "--config", config)
+    assert call.stderr.readline() == "asked\n"
+    call.send_signal(signal.SIGINT)
+    out, err = call.communicate(timeout=60)
+    assert (call.returncode, out, err) == (130, "", "gas: interrupted\n")
 
 
 def test_plot_draws_a_file(gas, example, paper, tmp_path):

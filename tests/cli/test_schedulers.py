@@ -54,5 +54,31 @@ def test_endpoints_says_of_each_what_it_is(gas, s3, tmp_path):
     assert "cannot be reached" in table.err
 
 
+def test_what_an_endpoint_with_nodes_has_free_is_shown_by_counts(gas, endpoints, tmp_path):
+    config = endpoints(kth='type = "nodes"\nnow = 1000')
+    found = gas("availability", "--config", config, "--json").json
+    # one of two nodes all the time, then both
+    assert (found["schema"], found["scheduler"], found["kind"]) == ("gas.availability/1", "kth", "estimate")
+    assert found["frames"] == [{"start": 1000, "end": 2000, "free": 1}, {"start": 2000, "end": None, "free": 2}]
+    shown = gas("availability", "--config", config, "--plot", str(tmp_path / "free.png"))
+    assert "kth: 2 processors, estimates, as of 1970-01-01T00:16:40Z, counted over all nodes" in shown.out
+    assert "16m40s" in shown.out
+    assert (tmp_path / "free.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_endpoints_tells_remarks_speeds_and_limits_as_they_are_after_asking(gas, endpoints):
+    config = endpoints(
+        kth='type = "nodes"\nnow = 1000\nspeed = 1.25\nnarrows_to = 1\nremarks = ["planned 34 s ago"]',
+        gone='type = "s3"\nurl = "http://127.0.0.1:9"\nretries = 0\nspeed = 2',
+    )
+    kth, gone = gas("endpoints", "--config", config, "--json").json["endpoints"]
+    assert (kth["remarks"], kth["speed"], kth["max_processors"]) == (["planned 34 s ago"], 1.25, 1)
+    assert (kth["free_now"], kth["frames"], kth["processors"]) == (1, 2, 2)
+    assert (gone["remarks"], gone["speed"], gone["ok"]) == ([], 2.0, False)
+    shown = gas("endpoints", "--config", config).out
+    assert "1 processors, speed 1.25" in shown
+    assert shown.splitlines()[-1] == "kth: planned 34 s ago"
+
+
 def test_endpoints_where_none_answers_is_exit_4(gas):
     assert gas("endpoints", "-e", "http://127.0.0.1:9").code == 4

@@ -1,5 +1,10 @@
 import json
+import sys
 import threading
+
+import numpy as np
+import pytest
+from made_endpoints import node_list
 
 from gas import AvailabilityList
 from gas.endpoints import FileEndpoint, S3Endpoint, ask
@@ -53,3 +58,135 @@ def test_a_plug_ins_own_error_is_its_own():
             raise ZeroDivisionError("its own")
 
     assert str(ask([Foreign()])[0].error) == "its own"
+
+
+class Plug:
+    """An endpoint that answers what it is given, or fails with it."""
+
+    address = "x"
+
+    def __init__(self, answer, name="plug", **more):
+        self.name, self.limits, self._answer = name, Limits(), answer
+        vars(self).update(more)
+
+    def availability(self):
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        return self._answer
+
+
+def test_nodes_keep_their_identity_under_their_endpoints_name():
+    [answer] = ask([Plug(node_list(1000), "kth")])
+    assert (answer.name, answer.availability.scheduler) == ("kth", "kth")
+    both = np.array([1]), np.array([150])
+    assert answer.availability.anchors(*both, 1000).tolist() == [1100]
+    assert answer.availability.counts.anchors(*both, 1000).tolist() == [1000]
+
+
+def test_remarks_and_limits_are_those_after_asking():
+    class Learning(Plug):
+        remarks = ("of the time before",)
+
+        def availability(self):
+            self.remarks, self.limits = ("planned 34 s ago",), Limits(8, speed=2.0)
+            return LIST
+
+    [answer] = ask([Learning(None)])
+    assert (answer.remarks, answer.limits) == (("planned 34 s ago",), Limits(8, speed=2.0))
+    assert answer.to_wire() == {
+        "name": "plug", "ok": True, "error": None, "speed": 2.0, "remarks": ["planned 34 s ago"],
+    }  # fmt: skip
+
+
+def test_remarks_of_earlier_answers_do_not_outlive_a_failure():
+    [answer] = ask([Plug(Unreachable("gone"), remarks=("planned 34 s ago",))])
+    assert (answer.remarks, str(answer.error)) == ((), "gone")
+
+
+class Limitless(Plug):
+    @property
+    def limits(self):
+        raise ZeroDivisionError("no limits")
+
+    @limits.setter
+    def limits(self, _):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (Plug(None), "plug: answered NoneType in place of an availability list"),
+        (Plug({"frames": []}), "plug: answered dict in place"),
+        (Plug(SystemExit(3)), r"plug: SystemExit\(3\)"),
+        (Plug(LIST, remarks=5), "not iterable"),
+        (Limitless(LIST), "no limits"),
+    ],
+)
+def test_whatever_a_plug_in_does_wrong_disturbs_only_itself(broken, message):
+    answers = ask([broken, Plug(LIST, "good")])
+    assert answers[0].availability is None
+    with pytest.raises(Exception, match=message):
+        raise answers[0].error
+    assert answers[1].availability is not None
+
+
+def test_a_mistake_of_gas_itself_is_not_hidden(monkeypatch):
+    monkeypatch.setattr(S3Endpoint, "availability", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        ask([S3Endpoint("kth", "http://127.0.0.1:9")])
+
+
+def test_one_that_does_not_come_back_is_given_up_after_its_own_time():
+    ever, soon = threading.Event(), threading.Event()
+
+    class Waiting(Plug):
+        def __init__(self, name, timeout, event):
+            super().__init__(LIST, name, timeout=timeout)
+            self._event = event
+
+        def availability(self):
+            assert self._event.wait(60)
+            return LIST
+
+    threading.Timer(0.5, soon.set).start()
+    try:
+        hung, slow, quick = ask([Waiting("hung", 0.1, ever), Waiting("slow", 30, soon), Plug(LIST, "quick")])
+    finally:
+        ever.set()  # its thread ends
+    assert isinstance(hung.error, Unreachable)
+    assert str(hung.error) == "hung: has not answered within 0.2 s; given up"
+    assert (slow.name, slow.error, quick.name, quick.error) == ("slow", None, "quick", None)
+    assert slow.availability is not None
+
+
+@pytest.mark.parametrize("timeout", [None, "5", -1, 0, float("nan"), float("inf"), 1e300])
+def test_a_timeout_that_is_none_counts_as_a_minute(timeout, monkeypatch):
+    monkeypatch.setattr("gas.endpoints.asking.PATIENCE_SECONDS", 0.1)
+    ever = threading.Event()
+    plug = Plug(LIST, timeout=timeout)
+    monkeypatch.setattr(plug, "availability", lambda: ever.wait(60), raising=False)
+    try:
+        [answer] = ask([plug])
+    finally:
+        ever.set()
+    assert "within 0.1 s" in str(answer.error)
+
+
+def test_an_s3_is_waited_for_as_long_as_it_asks_itself():
+    # three times 20 s, and 5 s for one that says that it is busy
+    assert S3Endpoint("kth", "http://127.0.0.1:9", timeout=20, retries=2, patience=5).timeout == 65
+
+
+def test_a_file_is_read_where_it_is_asked_for_however_long_it_takes(monkeypatch):
+    # A thread that is left reading standard input makes Python abort at its end.
+    read_in = []
+
+    class Typing:
+        def read(self):
+            read_in.append(threading.current_thread())
+            return json.dumps(LIST.to_wire()).encode()
+
+    monkeypatch.setattr(sys, "stdin", type("Standard", (), {"buffer": Typing()})())
+    [answer] = ask([FileEndpoint("-", "-")])
+    assert (answer.name, read_in) == ("kth", [threading.current_thread()])

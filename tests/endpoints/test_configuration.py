@@ -20,6 +20,7 @@ max_walltime = "12h"
 [endpoints.disk]
 type = "file"
 path = "kth.json"
+speed = 1.2
 """
 
 
@@ -39,7 +40,7 @@ def test_endpoints_have_names_types_and_limits(write):
     kth, disk = configuration.endpoint("kth"), configuration.endpoint("disk")
     assert isinstance(kth, S3Endpoint)
     assert (kth.name, kth.address, kth.limits) == ("kth", "http://127.0.0.1:8642", Limits(64, 43200))
-    assert disk == FileEndpoint("disk", "kth.json")
+    assert disk == FileEndpoint("disk", "kth.json", Limits(speed=1.2))
 
 
 def test_no_file_is_an_empty_configuration(tmp_path, monkeypatch):
@@ -80,7 +81,7 @@ def test_a_configuration_that_cannot_be_used(write, text, message):
     ("text", "message"),
     [
         ("", "type: is missing"),
-        ('type = "s4"', 'type: "s4" is not known; known: file, s3'),
+        ('type = "s4"', 'type: "s4" is not known; known: file, (.*, )?s3'),
         ('type = "s3"', "url: is missing"),
         ('type = "s3"\nurl = "kth"', "url: 'kth': is not the address"),
         ('type = "s3"\nurl = 3', "url: 3 is not a text"),
@@ -98,6 +99,12 @@ def test_a_configuration_that_cannot_be_used(write, text, message):
         ('type = "s3"\nurl = "http://x"\nmax_processors = 0', "max_processors: 0 is below 1"),
         ('type = "s3"\nurl = "http://x"\nmax_walltime = "1:30"', "could mean 1h30m or 1m30s"),
         ('type = "file"', "path: is missing"),
+        ('type = "file"\npath = "x"\nspeed = 0', "speed: 0 is below 0.001"),
+        ('type = "file"\npath = "x"\nspeed = -1', "speed: -1 is below 0.001"),
+        ('type = "file"\npath = "x"\nspeed = 3600', "speed: 3600 is above 1000"),
+        ('type = "file"\npath = "x"\nspeed = nan', "speed: nan is not a finite number"),
+        ('type = "file"\npath = "x"\nspeed = "fast"', "speed: 'fast' is not a number"),
+        ('type = "s3"\nurl = "http://x"\nsped = 2', 'did you mean "speed"'),
     ],
 )
 def test_an_endpoint_that_cannot_be_used_names_its_place(write, text, message):

@@ -1,40 +1,64 @@
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from gas.endpoints.journal import journal_directory, open_page
+from gas.endpoints.journal import Page, journal_directory, open_page
 from gas.errors import BadInput
 
 
 def test_a_page_remembers_where_its_key_went_until_that_was_refused():
     with open_page("k") as page:
         assert page.address is None
-        page.sent_to("http://kth")
+        page.sent_to("http://kth", 1)
     with open_page("k") as page:
         assert page.address == "http://kth"
         page.refused()
     with open_page("k") as page:
         assert page.address is None
-        page.sent_to("http://b")
+        page.sent_to("http://b", 1)
     with open_page("k") as page:
         assert page.address == "http://b"
 
 
 def test_a_shorter_address_leaves_nothing_of_a_longer_one():
     with open_page("k") as page:
-        page.sent_to("http://" + "long" * 50)
+        page.sent_to("http://" + "long" * 50, 1)
         page.refused()
-        page.sent_to("http://s")
+        page.sent_to("http://s", 1)
     with open_page("k") as page:
         assert page.address == "http://s"
+
+
+def test_a_page_remembers_when_it_was_sent_and_what_was_made_of_it():
+    with open_page("k") as page:
+        assert (page.sent, page.job) == (None, None)
+        page.sent_to("slurm:/etc/slurm.conf", 1_800_000_000)
+        page.made(17)
+    with open_page("k") as page:
+        assert (page.address, page.sent, page.job) == ("slurm:/etc/slurm.conf", 1_800_000_000, 17)
+        page.refused()
+        assert (page.address, page.sent, page.job) == (None, None, None)
+
+
+def test_a_crash_before_the_rest_of_a_longer_entry_is_cut_off_leaves_the_new_one():
+    with open_page("k") as page:
+        page.sent_to("http://" + "long" * 50, 1)
+    [path] = journal_directory().iterdir()
+    old = path.read_text()
+    new = '{"key": "k", "endpoint": "http://s", "sent": 2}\n'
+    path.write_text(new + old[len(new) :])
+    with open_page("k") as page:
+        assert (page.address, page.sent) == ("http://s", 2)
 
 
 def test_keys_have_pages_of_their_own_whatever_they_are():
     for i, key in enumerate(["a", "A", "../a", "a" * 200, "/"]):
         with open_page(key) as page:
             assert page.address is None
-            page.sent_to(f"http://{i}")
+            page.sent_to(f"http://{i}", 1)
     assert len(list(journal_directory().iterdir())) == 5
 
 
@@ -46,7 +70,7 @@ def test_a_page_torn_by_a_crash_before_anything_was_sent_is_empty(torn):
     path.write_text(torn)
     with open_page("k") as page:
         assert page.address is None
-        page.sent_to("http://a")
+        page.sent_to("http://a", 1)
     with open_page("k") as page:
         assert page.address == "http://a"
 
@@ -59,7 +83,7 @@ def test_another_process_waits_for_the_page(tmp_path):
     with open_page("k") as page:
         other = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
         assert other.stdout.readline() == "asks\n"
-        page.sent_to("http://mine")
+        page.sent_to("http://mine", 1)
     assert other.communicate(timeout=30)[0] == "http://mine\n"
 
 
@@ -75,3 +99,19 @@ def test_without_a_place_to_write_there_is_no_page(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     with pytest.raises(BadInput, match="name another place in XDG_STATE_HOME"), open_page("k"):
         pass
+
+
+def test_who_has_no_home_is_told_where_the_notes_may_go(monkeypatch):
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    with pytest.raises(BadInput, match="XDG_STATE_HOME"):
+        journal_directory()
+
+
+def test_a_full_disk_is_named_with_the_place(tmp_path):
+    with (tmp_path / "page.json").open("w+") as file, Path("/dev/full").open("wb", buffering=0) as full:
+        page = Page("k", file)
+        os.dup2(full.fileno(), file.fileno())
+        with pytest.raises(BadInput, match=r"page\.json: cannot be written .No space left"):
+            page.sent_to("http://a", 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())  # for what is still to be written

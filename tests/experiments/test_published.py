@@ -2,7 +2,18 @@
 
 import pytest
 
-from experiments.published import TRACES, Difference, overall, table1
+from experiments.published import (
+    FACTORS,
+    HISTORY,
+    MEASURES,
+    POLICIES,
+    TRACES,
+    Difference,
+    overall,
+    table1,
+    table2,
+    table3,
+)
 
 
 def row(trace, month):
@@ -59,3 +70,34 @@ def test_what_doubling_the_estimates_changes_follows_from_the_means():
         digits = 0.05 if one.measure == "slowdown" else 0.5
         most = 100 * (2 * digits) / one.mean + 0.06
         assert one.percent == pytest.approx((one.doubled / one.mean - 1) * 100, abs=most)
+
+
+def test_printed_percentages_of_jobs_agree_with_the_counts():
+    whole = {(row.trace, row.parameter): row.jobs for row in table2()}
+    assert len(whole) == 22  # eight parameters of three logs, zero-length jobs of KTH alone
+    for row in table2():
+        if row.parameter == "total jobs":
+            assert row.percent is None
+        else:
+            of = whole[row.trace, "total jobs" if row.of == "total" else row.of]
+            assert row.percent == pytest.approx(100 * row.jobs / of, abs=0.06)
+
+
+def test_there_is_a_mean_for_every_factor_and_for_the_users_own_estimates():
+    keys = {(row.trace, row.measure, row.policy, row.factor) for row in table3()}
+    assert keys == {(t, m, p, f) for t in TRACES[:3] for m in MEASURES for p in POLICIES for f in (None, *FACTORS)}
+    assert len(table3()) == len(keys) == 96
+
+
+def test_both_tables_print_the_same_means_under_the_users_own_estimates():
+    own = {(row.trace, row.measure, row.policy): row.mean for row in table3() if row.factor is None}
+    for row in overall():
+        assert own[row.trace, row.measure, row.policy] == pytest.approx(row.mean, abs=0.05)
+
+
+def test_shares_of_section_4_4_are_those_of_the_jobs_that_were_not_killed():
+    whole = HISTORY["not killed"]
+    shares = [round(100 * HISTORY[name] / whole, 1) for name in list(HISTORY)[1:]]
+    assert shares == [72.1, 19.2, 10.0]
+    killed = {row.parameter: row.jobs for row in table2() if row.trace == "CTC"}
+    assert whole == killed["total jobs"] - killed["killed jobs"] + 5  # text and table are five jobs apart

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from made_endpoints import node_list
 
 from gas import Application, AvailabilityList, BadInput, Candidate, plan
 from gas.errors import Missing
@@ -255,3 +256,15 @@ def test_a_plan_needs_the_lists_that_it_was_made_of(tmp_path):
         draw_plan(EXAMPLE, [], tmp_path / "plan.png")
     with pytest.raises(BadInput, match='candidates on "machine", but its availability list is missing'):
         draw_plan(EXAMPLE, [machine("kth")], tmp_path / "plan.png")
+
+
+def test_of_nodes_the_counts_are_drawn_and_it_is_said_that_more_was_planned_with(tmp_path):
+    nodes = node_list(NOW, "hpc")
+    made = plan(Application(Table.of({1: 150, 2: 90}), safety=1, name="long"), nodes)
+    texts = svg_of(tmp_path, made, [nodes])
+    assert "hpc: 2 processors, starts are estimates, planned node by node" in texts
+    assert "1 processor, starts in 1m40s, finishes in 4m10s" in texts
+    draw_availability(nodes, tmp_path / "nodes.svg")
+    draw_availability(nodes.counts, tmp_path / "counts.svg")
+    by_nodes, by_counts = svg_texts(tmp_path / "nodes.svg"), svg_texts(tmp_path / "counts.svg")
+    assert [text.replace(", planned node by node", "") for text in by_nodes] == by_counts != by_nodes

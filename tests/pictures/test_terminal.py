@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_endpoints import node_list
 
 from gas import Application, AvailabilityList, BadInput, Candidate, plan
 from gas.pictures.terminal import (
@@ -305,3 +306,10 @@ def test_a_short_request_far_ahead_does_not_seem_to_take_no_time():
     assert request_text(Candidate("s", 8, 330, 300, 86400, "promise"), 0) == (
         "8 processors, starts in 1d00h, finishes 5m00s later"
     )
+
+
+def test_of_nodes_the_counts_are_drawn():
+    nodes = node_list(1000)
+    best = plan(Application(Table.of({1: 150}), safety=1), nodes).best
+    assert best.start == 1100
+    assert picture(nodes, width=60, best=best) == picture(nodes.counts, width=60, best=best)

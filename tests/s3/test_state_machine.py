@@ -5,11 +5,12 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from hypothesis import assume, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from strategies import TODAY, Seconds
+from strategies import TODAY, Seconds, examples
 
+from gas.compiled import compiled
 from gas.errors import BadInput, StalePlan
 from gas.s3 import S3
 from gas.s3.changes import give_back
@@ -317,85 +318,86 @@ class Disorderly(Orderly):
 
 
 TestOrderly = Orderly.TestCase
-TestOrderly.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
+TestOrderly.settings = examples(120, stateful_step_count=40)
 TestDisorderly = Disorderly.TestCase
-TestDisorderly.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
+TestDisorderly.settings = examples(120, stateful_step_count=40)
 
 
 def plain_passes(profile, queue, now, walk):
     """Promotion without any knowledge of where processors were given back: everybody is taken out and put back."""
+    give_back_fast, place_fast = compiled(give_back), compiled(place)
     moves, again = 0, True
     while again:
         again = False
         for i in range(queue.used[0]):
             before, processors, walltime = int(queue.start[i]), int(queue.processors[i]), int(queue.walltime[i])
             if before > now:
-                give_back(profile, before, before + walltime, processors)
-                queue.start[i] = place(profile, processors, walltime, max(now, int(queue.earliest[i])))
+                give_back_fast(profile, before, before + walltime, processors)
+                queue.start[i] = place_fast(profile, processors, walltime, max(now, int(queue.earliest[i])))
                 moves, again = moves + (queue.start[i] != before), again or queue.start[i] != before
     return moves
 
 
 def alike(kind, seed):
-    """Return two schedules: by the plain functions, and the other by machine code or by plain passes."""
+    """Return two schedules: by machine code, and by the plain functions or by plain passes."""
     lead = seed % 2
-    plain = S3(40, TODAY, lead=lead)
-    if kind == "machine code":
-        return plain, S3(40, TODAY, lead=lead, machine_code=True)
-    other = S3(40, TODAY, lead=lead)
-    other._promote = plain_passes
-    return plain, other
+    fast = S3(40, TODAY, lead=lead, machine_code=True)
+    if kind == "plain functions":
+        return S3(40, TODAY, lead=lead), fast
+    slow = S3(40, TODAY, lead=lead, machine_code=True)
+    slow._promote = plain_passes
+    return slow, fast
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("kind", ["machine code", "plain passes"])
+@pytest.mark.parametrize("kind", ["plain functions", "plain passes"])
 def test_all_ways_to_promote_lead_to_the_same_schedule(kind, seed):
     random = np.random.default_rng(seed)
-    plain, fast = alike(kind, seed)
+    slow, fast = alike(kind, seed)
     longest = 0
     for _ in range(700):
-        now = plain.now
+        now = slow.now
         dice = random.random()
-        size, walltime, delay = (int(x) for x in random.integers([1, 1, 0], [plain.processors + 1, 120, 300]))
+        size, walltime, delay = (int(x) for x in random.integers([1, 1, 0], [slow.processors + 1, 120, 300]))
         if dice < 0.5:
             not_before = now + delay if delay > 200 else None
-            answers = [s3.submit(size, walltime, not_before=not_before) for s3 in (plain, fast)]
+            answers = [s3.submit(size, walltime, not_before=not_before) for s3 in (slow, fast)]
             assert answers[0] == answers[1]
             ended = []
         elif dice < 0.6:
             answers = []
-            for s3 in (plain, fast):
+            for s3 in (slow, fast):
                 try:
                     answers.append(s3.reserve(size, now + delay, walltime, start_by=now + 2 * delay))
                 except StalePlan as error:
                     answers.append(str(error))
             assert answers[0] == answers[1]
             ended = []
-        elif dice < 0.7 and plain.queued:
-            id = int(random.choice([e.id for e in plain.queued]))
-            assert plain.cancel(id) == fast.cancel(id)
+        elif dice < 0.7 and slow.queued:
+            id = int(random.choice([e.id for e in slow.queued]))
+            assert slow.cancel(id) == fast.cancel(id)
             ended = []
         elif dice < 0.705:  # another life, or one planned for the next second
             lives = []
-            for s3 in (plain, fast):
+            for s3 in (slow, fast):
                 other = S3(s3.processors, now, lead=(s3.lead + 1) % 2, machine_code=s3._machine_code)
                 other._promote = s3._promote
                 other.restore(s3.entries.values(), version=s3.version, last_id=s3._last_id)
                 lives.append(other)
-            plain, fast = lives
+            slow, fast = lives
             ended = []
         elif dice < 0.715:
             processors = int(random.integers(20, 41))
-            assert plain.resize(processors) == fast.resize(processors)
+            assert slow.resize(processors) == fast.resize(processors)
             ended = []
         else:
             now += int(random.integers(0, 25))  # now and then past an instant at which a start was due
-            ended = [e.id for e in plain.running if (e.end <= now and random.random() < 0.9) or random.random() < 0.2]
-        assert plain.step(now, ended) == fast.step(now, ended)
-        assert plain.entries == fast.entries
-        assert plain.broken == fast.broken
-        assert plain.availability().to_wire() == fast.availability().to_wire()
-        longest = max(longest, len(plain.queued))
+            ended = [e.id for e in slow.running if (e.end <= now and random.random() < 0.9) or random.random() < 0.2]
+        assert slow.step(now, ended) == fast.step(now, ended)
+        assert slow.entries == fast.entries
+        assert slow.broken == fast.broken
+        assert slow.availability().to_wire() == fast.availability().to_wire()
+        longest = max(longest, len(slow.queued))
     fast.check()
     assert longest > 20
-    assert plain.broken
+    assert slow.broken

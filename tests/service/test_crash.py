@@ -443,7 +443,11 @@ class Run:
                 assert not (self.place.state / "jobs" / str(job["id"]) / "started.json").exists()
         elif told["state"] == "running" and job["actuator"] == "process":
             record = ended_record(self.place.state, job["id"])
-            assert record is not None or job["id"] in self.lost
+            if record is None and job["id"] not in self.lost:
+                # While nothing can be written, a job holds its processors before its process can be started.
+                assert self.faults, f"it left no record of its end: {job}"
+                assert self.started(job["id"]) == float("inf"), f"it started and left no record of its end: {job}"
+                assert not (self.proofs / job["name"]).exists(), f"it ran without a record: {job}"
             assert record is None or record.end <= instant + CANCELLED_WITHIN or job["id"] in self.lost, (
                 f"it went on for long: {job}"
             )

@@ -4,6 +4,7 @@ import json
 import random
 import re
 import time
+from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 
@@ -117,6 +118,12 @@ class Page:
         features = [{"name": "prefers-color-scheme", "value": name}]
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
+    def hour(self, hour):
+        """Let the browser stand in a time zone in which it is this hour of the day now; None for the machine's own."""
+        east = (hour - datetime.now(UTC).hour + 12) % 24 - 12 if hour is not None else None
+        zone = "" if east is None else f"Etc/GMT{-east:+d}"  # POSIX counts to the west
+        self.browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
+
     def complaints(self):
         return [e["message"] for e in self.browser.get_log("browser") if e["level"] in ("SEVERE", "WARNING")]
 
@@ -133,6 +140,7 @@ def page(chromium, start_s3):  # services end after the page
     one = Page(chromium)
     one.width(1280, 900)
     one.scheme("light")
+    one.hour(None)
     one.complaints()
     one.hosts()
     yield one
@@ -499,8 +507,10 @@ def test_everything_that_can_be_used_has_a_name(page, s3):
             assert element.accessible_name, element.get_attribute("outerHTML")[:200]
 
 
-@pytest.mark.parametrize("width", [360, 320])
-def test_a_phone_needs_no_sideways_scrolling(page, s3, width):
+@pytest.mark.parametrize(("width", "hour"), [(360, 12), (320, 12), (320, 23)])
+def test_a_phone_needs_no_sideways_scrolling(page, s3, width, hour):
+    """Late in the evening what ends tomorrow is told with its day, which is wider."""
+    page.hour(hour)
     s3.simulated(10, 3600, name="a-name-without-any-place-to-break-it-" * 5)
     s3.simulated(10, 40 * 86400, name="x " * 90)
     page.width(width)

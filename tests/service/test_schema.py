@@ -78,8 +78,13 @@ def test_every_answer_to_users_is_as_documented(service):
 
 
 def test_every_answer_to_operators_is_as_documented(service):
-    statuses, problems = run(service, 20, 1, lambda schema: schema.include(path=["/v1/machine", "/v1/reservations"]))
-    assert problems == []
+    statuses = collections.Counter()
+    for seed in (1, 2, 3):  # what is made up changes with every literal in the source: one may happen on no conflict
+        found, problems = run(
+            service, 20, seed, lambda schema: schema.include(path=["/v1/machine", "/v1/reservations"])
+        )
+        statuses += found
+        assert problems == []
     assert {200, 401, 405, 409, 422} <= statuses.keys(), statuses
     assert max(statuses) < 500
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up import busy_jobs
 from small_logs import Case, busy_log, disturbed_logs, random_log
+from strategies import examples
 
 from gas.errors import BadInput
 from gas.s3.blocks import COVERED_AT, RING_AT, WIDTH, check, profile_in
@@ -247,7 +248,7 @@ def test_a_scratch_serves_a_simulation_however_far_it_goes_on():
 numbers = st.integers(-2, 12) | st.sampled_from([2**60, 2**61, 2**62, 2**63 - 1])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     answers=st.lists(st.tuples(numbers, numbers, numbers), max_size=4),
     overrun=st.sampled_from(["kill", "extend"]),

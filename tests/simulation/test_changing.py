@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_logs import Case, assert_equal, disturbed_logs, random_log
+from strategies import examples
 
 from gas.errors import BadInput
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES
@@ -14,7 +15,7 @@ from gas.simulation.simulate import Simulation, simulate
 
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 each_order = pytest.mark.parametrize("order", ORDERS)
-few = settings(max_examples=20, deadline=None)
+few = examples(20)
 
 
 def simulation(case, policy="s3", order="instant", machine_code=False, **more):

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from small_logs import Case, assert_equal, busy_log, disturbed_logs, logs, random_log
+from strategies import examples
 
 from gas.simulation.schedule import ORDERS, POLICIES
 from gas.simulation.simulate import simulate
@@ -34,7 +35,7 @@ def check(case, policy, machine_code, **rules):
 
 @each_order
 @each_policy
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=logs())
 def test_plain_source_starts_each_job_when_the_rules_say(policy, order, case):
     for overrun in ("kill", "extend"):
@@ -43,7 +44,7 @@ def test_plain_source_starts_each_job_when_the_rules_say(policy, order, case):
 
 @each_order
 @each_policy
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=disturbed_logs())
 def test_so_it_does_beside_cancellations_and_reservations(policy, order, case):
     for overrun in ("kill", "extend"):
@@ -125,7 +126,7 @@ def test_plain_and_compiled_source_give_the_same_schedule(policy, order):
 
 @each_order
 @pytest.mark.parametrize("policy", PROMISING)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=disturbed_logs())
 def test_no_promise_is_broken(policy, order, case):
     schedule = simulate(case.jobs, policy, order=order, machine_code=False, **case.beside)
@@ -134,7 +135,7 @@ def test_no_promise_is_broken(policy, order, case):
 
 @each_order
 @each_policy
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=disturbed_logs())
 def test_the_machine_is_never_oversubscribed_and_nobody_starts_before_submission(policy, order, case):
     schedule = simulate(case.jobs, policy, order=order, machine_code=False, **case.beside)

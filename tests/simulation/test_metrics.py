@@ -9,7 +9,16 @@ from hypothesis import given
 from schedules import rigid, schedule_of, schedules
 
 from gas.errors import BadInput
-from gas.simulation.metrics import comparison, document, job_figures, loss_of_capacity, metrics, span, utilization
+from gas.simulation.metrics import (
+    comparison,
+    document,
+    job_figures,
+    loss_of_capacity,
+    metrics,
+    span,
+    utilization,
+    weighted_wait,
+)
 from gas.simulation.months import months
 from gas.simulation.recorded import recorded
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, Reservation
@@ -120,6 +129,32 @@ def test_a_job_cancelled_while_it_runs_ran_until_then():
     cut = replace(cut, end=np.array([40], dtype=np.int64))
     assert metrics(cut).mean_response == 40
     assert utilization(cut) == 1
+
+
+def test_weighted_wait_under_fcfs_counts_each_wait_as_often_as_it_is_long():
+    assert weighted_wait(STORY, "fcfs") == pytest.approx((90**2 + 100**2 + 10**2) / (90 + 100 + 10))
+
+
+def test_weighted_wait_under_wfp_counts_it_by_the_priority_at_the_start():
+    # B has waited 4.5 times the 20 s that it asked for and has ten processors, C 20 times 5 s and four, E 10 times 1 s.
+    b, c, e = 4.5**3 * 10, 20**3 * 4, 10**3 * 1
+    assert weighted_wait(STORY, "wfp") == pytest.approx((90 * b + 100 * c + 10 * e) / (b + c + e))
+
+
+def test_weighted_wait_of_some_jobs_is_by_their_priorities_alone():
+    assert weighted_wait(STORY, "fcfs", rows=[1, 4]) == pytest.approx((90**2 + 10**2) / (90 + 10))
+    assert weighted_wait(STORY, "wfp", rows=np.arange(6) == 2) == 100
+    assert weighted_wait(STORY, "wfp", rows=[]) is None
+
+
+@pytest.mark.parametrize("queue", ["fcfs", "wfp"])
+def test_where_nobody_waits_nobody_has_a_priority_to_weight_by(queue):
+    assert weighted_wait(schedule_of([A, (0, 2, 0, 50), F], machine=10), queue) is None
+
+
+def test_weights_of_an_unknown_queue_are_refused():
+    with pytest.raises(BadInput, match='queue "sjf" is not known; known: fcfs, wfp'):
+        weighted_wait(STORY, "sjf")
 
 
 def test_a_mean_of_nothing_is_none_and_a_share_of_an_empty_span_is_zero():

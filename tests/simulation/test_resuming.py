@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from brute_force import earliest_fit
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_logs import Case, assert_equal, disturbed_logs, logs, random_log
+from strategies import examples
 
 from gas.errors import BadInput
 from gas.simulation.schedule import NEVER_STARTED, ORDERS, POLICIES
@@ -15,7 +16,7 @@ from gas.simulation.simulate import Simulation, simulate
 
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 each_order = pytest.mark.parametrize("order", ORDERS)
-few = settings(max_examples=15, deadline=None)
+few = examples(15)
 
 
 def simulation(case, policy, order, machine_code=False, **more):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from workloads.estimates import exact, mualem_feitelson, uniform_factor
+from workloads.estimates import accuracy, doubled, exact, mualem_feitelson, uniform_factor
 
 FACTORS = (1, 2, 4, 11, 31, 101, 301)
 
@@ -118,3 +118,39 @@ def test_the_share_and_the_factors_can_be_changed():
 def test_what_has_no_such_estimate_is_refused(run_times, change, said):
     with pytest.raises(ValueError, match=said):
         mualem_feitelson(run_times, np.random.default_rng(1), **change)
+
+
+# Doubling
+
+
+@given(st.lists(st.integers(1, 10**7)), st.integers(1, 50))
+def test_users_estimates_are_multiplied_by_a_factor(asked, factor):
+    assert doubled(asked).tolist() == [2 * each for each in asked]
+    assert doubled(asked, factor).tolist() == [factor * each for each in asked]
+
+
+def test_multiplied_estimates_are_whole_seconds_rounded_up_and_at_least_1():
+    assert doubled([100, 5, 1, 0.2], 1.1).tolist() == [110, 6, 2, 1]
+    assert doubled([100, 1], 0.25).tolist() == [25, 1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "factor", "said"),
+    [
+        ([0], 2, "estimate of 0.0 s"),
+        ([-1], 2, "estimate of -1.0 s"),
+        ([1], 0, "multiplied by 0"),
+        ([1], math.inf, "multiplied by inf"),
+        ([2**52], 4, r"beyond 2\*\*53"),
+    ],
+)
+def test_what_cannot_be_multiplied_is_refused(asked, factor, said):
+    with pytest.raises(ValueError, match=said):
+        doubled(asked, factor)
+
+
+# How good estimates are
+
+
+def test_accuracy_is_the_smaller_over_the_larger_of_run_time_and_estimate():
+    assert accuracy([50, 100, 100, 0, 0], [100, 50, 100, 10, 0]).tolist() == [0.5, 0.5, 1, 0, 1]

@@ -1,10 +1,29 @@
-"""Slurm: what it publishes, read from either of its transports, and what that says about when which nodes are free.
+"""Slurm: what it publishes and what that says about when which nodes are free; and jobs for it, each made once.
 
-Reading and interpreting are pure: text in, `Cluster` and `NodeAvailability` out.
+Reading and interpreting are pure: text in, `Cluster` and `NodeAvailability` out. Two transports do the same over
+programs and over HTTP; what decides is above them.
 
     cluster         what Slurm publishes, whatever the transport
     notation        its notations: node lists, tasks of arrays, durations, instants
-    command_line    the answers of scontrol, squeue and sdiag
-    json_answers    the answers of slurmrestd and of --json, from v0.0.36 on
+    command_line    the answers of scontrol, squeue and sdiag; answer_records is one record of them,
+                    details what scontrol says of each job, into which users write
+    json_answers    the answers of slurmrestd and of --json, from v0.0.36 on; json_entries is one object of them
+    json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
+    rest            Slurm by slurmrestd; rest_connection is HTTP over a port or a socket, and tokens,
+                    rest_refusals is what slurmrestd says when something went wrong
     interpretation  from what is published to an availability with node identity, and to the jobs that have no plan
+    caveats         what Slurm does otherwise than it is planned with
+    placing         those jobs, put where Slurm would plan them
+    backfill        when and where Slurm's backfill scheduler would start a job
+    selection       on which of some nodes it runs, and at which end of running jobs
+    queue           who runs and who waits in a partition, counted in processors
+    availability    what is free of a partition's nodes, with starts as Slurm would find them
+    transport       what is sent, and what a transport can do
+    refusals        what kind of error Slurm's words are, whoever says them
+    commands        Slurm by its commands
+    submission      from what is to run to a batch job
+    records         its jobs as the commands of Gas show them
+    probing         real jobs that are cancelled as soon as Slurm has planned them
+    generation      the configuration of its partitions
+    endpoint        a partition as an endpoint: planned with, submitted to, jobs reshaped
 """

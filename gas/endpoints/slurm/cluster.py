@@ -78,6 +78,13 @@ class Job:
         It shares its nodes with nobody.
     reason
         Why it waits, as Slurm puts it.
+    exit_status, signal
+        How its script ended, where that is published; the number of the signal that ended it.
+    stdout, stderr
+        Files of its output, where they are published.
+    besides
+        What else than CPUs and nodes it asks for, of "features", "licences", "GRES" and "parts" (of a heterogeneous
+        job), where that is published.
     """
 
     id: int
@@ -106,6 +113,11 @@ class Job:
     comment: str = ""
     array: int | None = None
     tasks: Tasks | None = None
+    exit_status: int | None = None
+    signal: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    besides: tuple[str, ...] = ()
 
     @property
     def pending(self) -> bool:
@@ -120,7 +132,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Reservation:
-    """Nodes kept for some from one moment to another."""
+    """Nodes kept for some from one moment to another.
+
+    Attributes
+    ----------
+    partial
+        Only some cores of the nodes are.
+    """
 
     name: str
     start: int
@@ -129,6 +147,7 @@ class Reservation:
     flags: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
+    partial: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,6 +164,10 @@ class Partition:
         Jobs of a higher tier come first, whatever their priority.
     whole_nodes
         Jobs share no nodes.
+    most_cpus
+        How many CPUs of a node its jobs have together.
+    sharing
+        How many jobs may have the same CPU.
     """
 
     name: str
@@ -157,6 +180,8 @@ class Partition:
     state: str = "UP"
     tier: int = 1
     whole_nodes: bool = False
+    most_cpus: int | None = None
+    sharing: int = 1
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,29 @@
 """What Slurm's commands answer: scontrol, squeue and sdiag; explicit columns, as every version has them.
 
 squeue is asked with ``-o``, whose columns without a width are printed in full, while ``-O`` cuts at a width. Columns
-end in the control character US and records in RS, which nobody has in a job's name by accident; names come last, so
-that a US in one shifts no other column.
+end in the control character US and records in RS. Users may write both in names and comments, so that who asks adds a
+mark to them that nobody can guess (`commands`), and a new one whenever it asks.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from types import MappingProxyType
-from typing import TypeVar
 
+from gas.endpoints.slurm.answer_records import Record, count, limit, whole
 from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling
-from gas.endpoints.slurm.notation import duration, instant, node_names, states_against, tasks, words
+from gas.endpoints.slurm.details import DETAILS, detailed, unclear_shares, with_details
+from gas.endpoints.slurm.notation import duration, node_names, states_against, tasks, words
 from gas.errors import BadInput, Unreachable
 from speedup_models.fields import quoted
 
-__all__ = ["COMMANDS", "DETAILS", "ENVIRONMENT", "read_cluster", "read_jobs", "unclear_shares", "with_details"]
-
-T = TypeVar("T")
+__all__ = [
+    "COMMANDS", "DETAILS", "ENVIRONMENT", "commands", "detailed", "read_cluster", "read_jobs", "unclear_shares",
+    "with_details",
+]  # fmt: skip
 
 ENVIRONMENT: Mapping[str, str] = MappingProxyType({"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"})
 """To run the commands with: epoch seconds (scontrol, squeue; sdiag gives them anyway), and lists of tasks in full."""
@@ -38,78 +40,36 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
 
 US, RS = "\x1f", "\x1e"
 
-COMMANDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "nodes": ("scontrol", "-a", "-o", "show", "nodes"),
-        "partitions": ("scontrol", "-a", "-o", "show", "partitions"),
-        "reservations": ("scontrol", "-o", "show", "reservations"),
-        "config": ("scontrol", "show", "config"),
-        "jobs": ("squeue", "-a", "-h", "--noconvert", "-o", US.join(f"%{c}" for c in COLUMNS.values()) + RS),
-        "diagnostics": ("sdiag",),
-    }
-)
-"""What to ask, by the name of its answer."""
 
-DETAILS = ("scontrol", "-a", "-o", "-d", "show", "jobs")
-"""What to ask besides where `unclear_shares` finds jobs."""
+def commands(mark: str = "") -> Mapping[str, tuple[str, ...]]:
+    """Return what to ask, by the name of its answer.
+
+    Parameters
+    ----------
+    mark
+        Letters and digits that follow each US and RS; as nobody can write them who does not know them, no name and no
+        comment can be taken for columns or records.
+    """
+    columns = (US + mark).join(f"%{c}" for c in COLUMNS.values()) + RS + mark
+    return MappingProxyType(
+        {
+            "nodes": ("scontrol", "-a", "-o", "show", "nodes"),
+            "partitions": ("scontrol", "-a", "-o", "show", "partitions"),
+            "reservations": ("scontrol", "-o", "show", "reservations"),
+            "config": ("scontrol", "show", "config"),
+            "jobs": ("squeue", "-a", "-h", "--noconvert", "-o", columns),
+            "diagnostics": ("sdiag",),
+        }
+    )
+
+
+COMMANDS = commands()
+"""The same without a mark, for who trusts all users."""
 
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
-_JOB = re.compile(
-    r"^JobId=(\d+) .*?JobName=.* UserId=\S+\(\d+\) GroupId=\S+\(\d+\) (?P<rest>.*?)(?: Command=.*)?$", re.DOTALL
-)
-_SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+) ")
 
 
-class _Record:
-    """One line of an answer, whose values are read with the place named."""
-
-    def __init__(self, where: str, values: Mapping[str, str], zone: tzinfo | None) -> None:
-        self.where = where
-        self.values = values
-        self.zone = zone
-
-    def read(self, key: str, reader: Callable[[str], T]) -> T:
-        """Return a value as `reader` understands it, or raise `Unreachable` that says where."""
-        if key not in self.values:
-            raise Unreachable(f"{self.where} has no {key}; is it Slurm that answered?")
-        try:
-            return reader(self.values[key])
-        except BadInput as error:
-            raise Unreachable(f"{self.where}, {key}: {error}") from None
-
-    def text(self, key: str, default: str | None = None) -> str:
-        """Return a text, empty for what stands for nothing."""
-        if default is not None and key not in self.values:
-            return default
-        value = self.read(key, str.strip)
-        return "" if value in ("(null)", "N/A") else value
-
-    def number(self, key: str) -> int:
-        """Return a whole number."""
-        return self.read(key, _whole)
-
-    def instant(self, key: str) -> int | None:
-        """Return a time."""
-        return self.read(key, lambda text: instant(text, self.zone))
-
-
-def _whole(text: str) -> int:
-    if not (text.strip().isascii() and text.strip().isdecimal()):
-        raise BadInput(f"{quoted(text)} is no whole number")
-    return int(text)
-
-
-def _count(text: str) -> tuple[int, int | None]:
-    """Return the least and the most of ``4`` or ``2-4``."""
-    least, dash, most = text.partition("-")
-    return _whole(least), _whole(most) if dash else None
-
-
-def _limit(text: str) -> int | None:
-    return None if text == "UNLIMITED" else _whole(text)
-
-
-def _lines(answers: Mapping[str, str], name: str, key: str, zone: tzinfo | None) -> Iterator[_Record]:
+def _lines(answers: Mapping[str, str], name: str, key: str, zone: tzinfo | None) -> Iterator[Record]:
     """Return the records of an answer of ``scontrol -o``, each of which starts with `key`."""
     command = " ".join(COMMANDS[name])
     if name not in answers:
@@ -124,13 +84,13 @@ def _lines(answers: Mapping[str, str], name: str, key: str, zone: tzinfo | None)
             values.setdefault(pair, value)
         if not line.startswith(f"{key}="):
             raise Unreachable(f"{command}, line {number}: {quoted(line.strip())} does not start with {key}=")
-        yield _Record(f"{command}, {quoted(values[key])}", values, zone)
+        yield Record(f"{command}, {quoted(values[key])}", values, zone)
 
 
 def read_cluster(
-    answers: Mapping[str, str], *, name: str, zone: tzinfo | None = None, now: int | None = None
+    answers: Mapping[str, str], *, name: str, zone: tzinfo | None = None, now: int | None = None, mark: str = ""
 ) -> Cluster:
-    """Return what the answers to `COMMANDS` say together.
+    """Return what the answers to `commands` say together.
 
     Parameters
     ----------
@@ -140,6 +100,8 @@ def read_cluster(
         Of the times, if they were not asked for with `ENVIRONMENT`.
     now
         Epoch second of the answers; by default sdiag's.
+    mark
+        With which `commands` were asked.
 
     Raises
     ------
@@ -155,20 +117,37 @@ def read_cluster(
         if not found:
             raise Unreachable(f"{' '.join(COMMANDS[kind])}: the answer is empty")
     none = answers.get("reservations", "").strip() in ("", "No reservations in the system")
-    reservations = () if none else tuple(map(_reservation, _lines(answers, "reservations", "ReservationName", zone)))
+    cores = dict(_cores(record) for record in _lines(answers, "nodes", "NodeName", zone))
+    listed = () if none else _lines(answers, "reservations", "ReservationName", zone)
+    reservations = tuple(_reservation(record, cores) for record in listed)
     private = words(config["PrivateData"])
+    jobs, skipped = _read_jobs(answers["jobs"], zone, mark) if "jobs" in answers else ((), [])
     return Cluster(
         name,
         asked if now is None else now,
         config["SLURM_VERSION"],
         nodes,
-        read_jobs(answers["jobs"], zone) if "jobs" in answers else (),
+        jobs,
         reservations,
         partitions,
         _scheduling(config["SchedulerParameters"]),
         planned,
         not {"jobs", "all"} & set(private),
+        tuple(_cautions(config, answers["partitions"], skipped)),
     )
+
+
+def _cautions(config: Mapping[str, str], partitions: str, skipped: Collection[Unreachable]) -> Iterator[str]:
+    """Return what is not planned with of how the whole cluster gives out nodes, and what could not be read."""
+    if skipped:
+        what = "1 job" if len(skipped) == 1 else f"{len(skipped):,} jobs"
+        yield f"{what} could not be read and {'is' if len(skipped) == 1 else 'are'} left out ({next(iter(skipped))})"
+    selecting = [config.get("SelectTypeParameters", ""), *re.findall(r" SelectTypeParameters=(\S+)", partitions)]
+    if any("MEMORY" in one.upper() for one in selecting):
+        yield "memory is not planned with: where it is short, jobs start later than said"
+    modes = {config.get("PreemptMode", "OFF"), *re.findall(r" PreemptMode=(\S+)", partitions)}
+    if config.get("PreemptType", "preempt/none").strip("()") not in ("preempt/none", "null") and modes != {"OFF"}:
+        yield "preemption is not planned with: jobs of higher standing may take the place of others"
 
 
 def _read_config(answers: Mapping[str, str]) -> dict[str, str]:
@@ -183,11 +162,11 @@ def _read_config(answers: Mapping[str, str]) -> dict[str, str]:
 def _read_diagnostics(answers: Mapping[str, str]) -> tuple[int, int | None]:
     """Return when sdiag was asked, and when the last backfill cycle ran."""
     text = answers.get("diagnostics", "")
-    asked = re.search(r"^sdiag output at .*\((\d+)\)", text, re.MULTILINE)
+    asked = re.search(r"^sdiag output at .*\((\d{1,11})\)", text, re.MULTILINE)
     if asked is None:
         raise Unreachable("sdiag: the answer does not say when it was made (sdiag output at ...)")
     backfill = text[text.find("Backfilling stats") :] if "Backfilling stats" in text else ""
-    cycle = re.search(r"Last cycle when: .*\((\d+)\)", backfill)
+    cycle = re.search(r"Last cycle when: .*\((\d{1,11})\)", backfill)
     return int(asked[1]), int(cycle[1]) or None if cycle else None
 
 
@@ -198,7 +177,7 @@ def _scheduling(parameters: str) -> Scheduling:
     found = {}
     for key, attribute in known.items():
         if key in given:
-            if not given[key].isdecimal():
+            if re.fullmatch(r"[0-9]{1,9}", given[key]) is None:
                 raise Unreachable(
                     f"scontrol show config, SchedulerParameters: {key} is {quoted(given[key])}, no number"
                 )
@@ -208,59 +187,93 @@ def _scheduling(parameters: str) -> Scheduling:
     return replace(Scheduling(), **found)
 
 
-def _node(record: _Record) -> Node:
+def _node(record: Record) -> Node:
     why_not, reserved = record.read("State", lambda text: states_against([text]))
     cpus, allocated = record.number("CPUTot"), record.number("CPUAlloc")
     partitions = words(record.text("Partitions", ""))
     return Node(record.text("NodeName"), cpus, allocated, why_not, reserved, partitions)
 
 
-def _partition(record: _Record, linear: bool) -> Partition:
+def _partition(record: Record, linear: bool) -> Partition:
     return Partition(
         record.text("PartitionName"),
         record.read("Nodes", node_names),
         record.read("MaxTime", duration),
         record.read("DefaultTime", duration),
         record.number("MinNodes"),
-        record.read("MaxNodes", _limit),
+        record.read("MaxNodes", limit),
         record.text("Default") == "YES",
         record.text("State"),
         record.number("PriorityTier"),
         linear or record.text("OverSubscribe") == "EXCLUSIVE",
+        limit(record.text("MaxCPUsPerNode", "UNLIMITED") or "UNLIMITED"),
+        whole(record.text("OverSubscribe").partition(":")[2] or "1"),
     )
 
 
-def _reservation(record: _Record) -> Reservation:
+def _cores(record: Record) -> tuple[str, int]:
+    """Return the name and the cores of a node."""
+    threads = whole(record.text("ThreadsPerCore", "1") or "1")
+    return record.text("NodeName"), record.number("CPUTot") // max(threads, 1)
+
+
+def _reservation(record: Record, cores: Mapping[str, int]) -> Reservation:
     start, end = record.instant("StartTime"), record.instant("EndTime")
     if start is None or end is None:
         raise Unreachable(f"{record.where} has no times")
+    nodes = record.read("Nodes", node_names)
+    reserved = whole(record.text("CoreCnt", "0") or "0")
     return Reservation(
-        record.text("ReservationName"), start, end, record.read("Nodes", node_names),
-        *(words(record.text(key)) for key in ("Flags", "Users", "Accounts")),
-    )  # fmt: skip
+        record.text("ReservationName"),
+        start,
+        end,
+        nodes,
+        words(record.text("Flags")),
+        words(record.text("Users")),
+        words(record.text("Accounts")),
+        0 < reserved < sum(cores.get(name, 0) for name in nodes),
+    )
 
 
-def read_jobs(answer: str, zone: tzinfo | None = None) -> tuple[Job, ...]:
-    """Return the jobs of squeue's answer; there may be none."""
+def read_jobs(answer: str, zone: tzinfo | None = None, mark: str = "") -> tuple[Job, ...]:
+    """Return the jobs of squeue's answer; there may be none. All of them can be read, or it is refused."""
+    jobs, skipped = _read_jobs(answer, zone, mark)
+    if skipped:
+        raise skipped[0]
+    return jobs
+
+
+def _read_jobs(answer: str, zone: tzinfo | None, mark: str) -> tuple[tuple[Job, ...], list[Unreachable]]:
+    """Return the jobs that can be read, and why others cannot; one that may hold nodes must be."""
     command = "squeue"
-    *records, rest = answer.split(RS)
+    *records, rest = answer.split(RS + mark)
     if rest.strip():
         raise Unreachable(f"{command}: the answer is cut off after {quoted(rest.strip()[-40:])}")
-    return tuple(_job(record) for record in _values(command, records, zone))
-
-
-def _values(command: str, records: Collection[str], zone: tzinfo | None) -> Iterator[_Record]:
-    for number, record in enumerate(records, 1):
-        values = record.removeprefix("\n").split(US)
+    jobs: list[Job] = []
+    skipped: list[Unreachable] = []
+    for number, text in enumerate(records, 1):
+        values = text.removeprefix("\n").split(US + mark)
         if len(values) < len(COLUMNS):
             problem = f"has {len(values)} columns instead of {len(COLUMNS)}"
-            raise Unreachable(f"{command}, record {number}: {quoted(record.strip())} {problem}")
-        values[len(COLUMNS) - 1 :] = [US.join(values[len(COLUMNS) - 1 :])]  # a user may have written one
-        yield _Record(f"{command}, job {values[0]}", dict(zip(COLUMNS, values, strict=True)), zone)
+            skipped.append(Unreachable(f"{command}, record {number}: {quoted(text.strip()[:80])} {problem}"))
+            continue
+        values[len(COLUMNS) - 1 :] = [
+            (US + mark).join(values[len(COLUMNS) - 1 :])
+        ]  # without a mark, users may write US
+        record = Record(f"{command}, job {values[0][:20]}", dict(zip(COLUMNS, values, strict=True)), zone)
+        try:
+            jobs.append(_job(record))
+        except Unreachable as error:
+            if record.text("state") != "PENDING":
+                raise
+            skipped.append(error)
+    if skipped and not jobs:
+        raise skipped[0]
+    return tuple(jobs), skipped
 
 
-def _job(record: _Record) -> Job:
-    least, most = record.read("node count", _count)
+def _job(record: Record) -> Job:
+    least, most = record.read("node count", count)
     listed = record.read("tasks", tasks)
     nodes = record.read("nodes", node_names)
     state = record.text("state")
@@ -288,49 +301,7 @@ def _job(record: _Record) -> Job:
         required_nodes=record.read("required nodes", node_names),
         excluded_nodes=record.read("excluded nodes", node_names),
         reservation=record.text("reservation"),
-        comment=record.text("comment"),
+        comment="" if record.values["comment"] in ("(null)", "N/A") else record.values["comment"],
         array=record.number("array") if listed else None,
         tasks=listed,
     )
-
-
-def unclear_shares(cluster: Cluster) -> tuple[int, ...]:
-    """Return the jobs of which squeue does not say how many CPUs they have on which node: `DETAILS` does."""
-    cpus = {node.name: node.cpus for node in cluster.nodes}
-    return tuple(
-        job.id
-        for job in cluster.jobs
-        if job.nodes and job.cpus_on is None and sum(cpus.get(name, 0) for name in job.nodes) != job.cpus
-    )
-
-
-def with_details(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None = None) -> tuple[Job, ...]:
-    """Return the jobs with what the answer to `DETAILS` adds: CPUs on each node, node ranges, when they are eligible.
-
-    Jobs that it does not name are returned as they are; they came or went in between.
-    """
-    command = " ".join(DETAILS)
-    found: dict[int, _Record] = {}
-    shares: dict[int, dict[str, int]] = {}
-    for number, line in enumerate(answer.split("\n"), 1):
-        if not line.strip() or line.startswith("No jobs in the system"):
-            continue
-        parts = _JOB.match(line)
-        if parts is None:
-            raise Unreachable(f"{command}, line {number}: {quoted(line.strip())} is no job")
-        id, rest = int(parts[1]), parts["rest"]
-        found[id] = _Record(f"{command}, job {id}", dict(reversed(_PAIR.findall(rest))), zone)
-        shares[id] = {}
-        for names, numbers in _SHARE.findall(rest):
-            listed = _Record(found[id].where, {"Nodes": names, "CPU_IDs": numbers}, zone)
-            cpus = listed.read("CPU_IDs", tasks)
-            shares[id] |= dict.fromkeys(listed.read("Nodes", node_names), len(cpus) if cpus else 0)
-    detailed = []
-    for job in jobs:
-        if job.id in found:
-            least, most = found[job.id].read("NumNodes", _count)
-            eligible = found[job.id].instant("EligibleTime")
-            cpus_on = shares[job.id] or job.cpus_on
-            job = replace(job, least_nodes=max(least, 1), most_nodes=most, eligible=eligible, cpus_on=cpus_on)
-        detailed.append(job)
-    return tuple(detailed)

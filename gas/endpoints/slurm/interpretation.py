@@ -1,33 +1,35 @@
-"""From what Slurm publishes to when which nodes are free, by the rules of its backfill scheduler.
+"""From what Slurm publishes to when which nodes are free, and when Slurm would start what is submitted now.
 
 - Running jobs take the CPUs they have until their time limit; jobs past it, or completing, a little longer.
-- Planned jobs take whole nodes, also where jobs share nodes, from their planned start to their time limit, both rounded
-  down to bf_resolution.
-- A job that would start now, or when a planned one ends, and end at the very second when a planned job or a reservation
-  begins is refused (backfill.c compares with <=), so that these begin a second earlier here. One that would start when
-  a running job ends is refused only if its end, rounded down to bf_resolution, is later than that.
-- Reservations take whole nodes, rounded outward, from everybody who does not name them; a magnetic one not from its
-  users.
+- Planned jobs take whole nodes, also where jobs share nodes; waiting jobs without a published plan are placed as Slurm
+  would place them (`gas.endpoints.slurm.placing`).
+- Reservations take whole nodes from everybody who does not name them; a magnetic one not from its users.
 - Nodes and not partitions are shared: jobs of all partitions count.
 
-An interpretation does not place jobs that have no plan. It returns them: who plans for later must place them first.
+The spans of the availability are for the eye; starts are those that Slurm's search finds
+(`gas.endpoints.slurm.backfill`), which are not always the earliest possible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import re
+from collections import Counter
+from collections.abc import Iterator, KeysView
+from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation
+from gas.endpoints.slurm.availability import SlurmAvailability
+from gas.endpoints.slurm.caveats import caveats
+from gas.endpoints.slurm.cluster import Cluster, Job, Partition, Reservation
+from gas.endpoints.slurm.placing import NO_LIMIT, Machine, Plan, Turn, place
+from gas.endpoints.slurm.selection import places_of
 from gas.errors import Infeasible, NotFound
 from gas.gaps import FOR_EVER
-from gas.node_availability import NodeAvailability, Spans
-from gas.profile import NEVER
+from gas.node_availability import Spans
 from speedup_models.fields import nearest, quoted
 
 __all__ = ["Interpretation", "Unplanned", "Why", "interpret", "partition_of"]
@@ -36,9 +38,6 @@ HOLDING = frozenset(
     {"RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 )
 """States in which a job has nodes."""
-
-NO_LIMIT = 365 * 24 * 3600
-"""For how long Slurm plans a job without a time limit: a year."""
 
 Unit = Literal["cpus", "nodes"]
 
@@ -64,46 +63,16 @@ _REASONS = {
     "JobHeldUser": Why.HELD, "JobHeldAdmin": Why.HELD, "JobHoldMaxRequeue": Why.HELD, "Dependency": Why.DEPENDENCY,
     "DependencyNeverSatisfied": Why.DEPENDENCY, "BeginTime": Why.BEGIN, "BadConstraints": Why.LIMITS,
     "PartitionTimeLimit": Why.LIMITS, "PartitionNodeLimit": Why.LIMITS, "PartitionConfig": Why.LIMITS,
-    "PartitionDown": Why.LIMITS, "PartitionInactive": Why.LIMITS, "ReqNodeNotAvail": Why.LIMITS,
+    "PartitionDown": Why.LIMITS, "PartitionInactive": Why.LIMITS,
     "InvalidAccount": Why.LIMITS, "InvalidQOS": Why.LIMITS, "AccountNotAllowed": Why.LIMITS,
     "ReservationDeleted": Why.LIMITS, "JobArrayTaskLimit": Why.LATER_TASKS,
 }  # fmt: skip
-_LIMITS = ("Assoc", "QOS", "MaxCpuPer", "MaxNodePer", "MaxWall", "MaxMemPer", "MaxTRESPer", "ReqNodeNotAvail")
+_LIMITS = ("Assoc", "QOS", "MaxCpuPer", "MaxNodePer", "MaxWall", "MaxMemPer", "MaxTRESPer")
 """How the reasons start that say that an account, a user or a quality of service may not have more."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Backfilled(NodeAvailability):
-    """What is free for starts at any time, and a little more for starts when a running job ends.
-
-    Attributes
-    ----------
-    looser
-        What is free at the ends of running jobs.
-    ends
-        int64, those ends in ascending order.
-    """
-
-    looser: NodeAvailability | None = None
-    ends: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-
-    def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-        """Return the earliest start of each request, as `NodeAvailability.anchors`."""
-        found = super().anchors(processors, walltimes, first)
-        if self.looser is None:
-            return found
-        for k in range(len(found)):
-            one, limit = slice(k, k + 1), int(found[k]) if found[k] != NEVER else FOR_EVER
-            at = int(np.searchsorted(self.ends, max(first, self.now)))
-            while at < len(self.ends) and self.ends[at] < limit:
-                start = int(self.looser.anchors(processors[one], walltimes[one], int(self.ends[at]))[0])
-                if start == NEVER:
-                    break
-                at = int(np.searchsorted(self.ends, start))
-                if at < len(self.ends) and self.ends[at] == start < limit:
-                    found[k] = start
-                    break
-        return found
+EARLIEST_TASK = (23, 2)
+"""From which version on the published start of an array is that of its first task; before, of the last one planned."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +110,22 @@ class Interpretation:
         Units that are taken now by jobs which are not shown; they are counted as taken for as long as they may be.
     plan_age
         Seconds since Slurm planned.
+    placed
+        How many copies of jobs without a published plan have been placed.
+    remarks
+        What one must know of all that, in sentences.
+    machine, plan
+        All nodes, and where all waiting jobs are on them.
     """
 
-    availability: NodeAvailability
+    availability: SlurmAvailability
     unplanned: tuple[Unplanned, ...]
     unseen: int
     plan_age: int | None
+    placed: int
+    remarks: tuple[str, ...]
+    machine: Machine
+    plan: Plan
 
 
 def partition_of(cluster: Cluster, name: str | None = None) -> Partition:
@@ -195,45 +174,95 @@ def interpret(
     if chosen.state not in ("", "UP"):
         raise Infeasible(f"{where} is {chosen.state}: it starts no jobs; choose another partition")
     own = _named(cluster, reservation)
-    nodes = _usable(cluster, chosen, own)
-    if not nodes:
-        raise Infeasible(f"{where} has no node on which a job starts (all are down, drained or reserved)")
-    places = {node.name: place for place, node in enumerate(nodes)}
+    running = [(job, _end(job, cluster)) for job in cluster.jobs if job.state in HOLDING]
+    unseen_until = None if cluster.others_visible else cluster.now + (chosen.longest or cluster.scheduling.window)
+    machine = Machine(cluster, running, unseen_until)
+    # of a machine of which jobs share nodes, half a node is worth nothing to a job that shares them with nobody
     whole = unit == "nodes" or chosen.whole_nodes
-    capacity = np.array([1 if unit == "nodes" else node.cpus for node in nodes], np.int64)
-    rows = list(_reserved(cluster, places, capacity, own, user))
-    plan: list[tuple[int, int, int, int]] = []
-    ends: set[int] = set()
-    seen = np.zeros(len(nodes), np.int64)
-    for job in cluster.jobs:
-        if job.state in HOLDING:
-            for place, cpus in _held(job, nodes, places):
-                seen[place] += cpus
-                units = int(capacity[place]) if whole else cpus
-                rows.append((place, cluster.now, _end(job, cluster), units))
-                ends.add(_end(job, cluster))
-        elif job.pending:
-            plan += _planned(job, cluster, places, capacity)
-    unseen = 0
-    if not cluster.others_visible:
-        for place, node in enumerate(nodes):
-            missing = (node.allocated or 0) - int(seen[place])
-            if missing > 0:
-                units = int(capacity[place]) if whole else missing
-                unseen += units
-                until = cluster.now + (chosen.longest or cluster.scheduling.window)
-                rows.append((place, cluster.now, until, units))
+    asker = Job(0, "", user or "", "PENDING", (chosen.name,), 1, 0, exclusive=whole, reservation=reservation or "")
+    template = machine.request(asker, chosen, cluster.now)
+    at = {place: index for index, place in enumerate(places_of(template.nodes))}
+    if not at:
+        raise Infeasible(f"{where} has no node on which a job starts (all are down, drained or reserved)")
+    unplanned = tuple(_unplanned(cluster))
+    plan = place(machine, _turns(cluster, unplanned))
+    capacity = machine.cpus[list(at)] if unit == "cpus" else np.ones(len(at), np.int64)
+    rows = list(_reserved(cluster, machine, at, capacity, own, user))
+    for job, end in running:
+        for node, cpus in machine.shares(job):
+            if node in at:
+                rows.append((at[node], cluster.now, end, int(capacity[at[node]]) if whole else cpus))
+    unseen = {at[node]: cpus for node, cpus in machine.unseen.items() if node in at}
+    unseen = {node: int(capacity[node]) if whole else cpus for node, cpus in unseen.items()}
+    rows += [(node, cluster.now, unseen_until or FOR_EVER, units) for node, units in unseen.items()]
+    for one in plan.placed:
+        first, last = machine.backfill.span(one.start, one.walltime)
+        rows += [(at[node], first, last, int(capacity[at[node]])) for node in places_of(one.nodes & template.nodes)]
     version = str(cluster.now if cluster.planned is None else cluster.planned)
-    names = tuple(node.name for node in nodes)
-    resolution = cluster.scheduling.resolution
-    strict, loose = (
-        [(place, start + by, end, units) for place, start, end, units in plan] for by in (-1, resolution - 1)
+    names = tuple(machine.node(node).name for node in at)
+    availability = SlurmAvailability(
+        cluster.name, "estimate", cluster.now, version, capacity, Spans.of(rows), names, plan, template
     )
-    looser = NodeAvailability(cluster.name, "estimate", cluster.now, version, capacity, Spans.of(rows + loose), names)
-    taken, instants = Spans.of(rows + strict), np.array(sorted(ends), np.int64)
-    availability = _Backfilled(cluster.name, "estimate", cluster.now, version, capacity, taken, names, looser, instants)
     age = None if cluster.planned is None else max(cluster.now - cluster.planned, 0)
-    return Interpretation(availability, tuple(_unplanned(cluster)), unseen, age)
+    own_placed = sum(not one.published for one in plan.placed)
+    remarks = (*_remarks(age, plan, unplanned, sum(unseen.values()), unit), *caveats(cluster, chosen))
+    return Interpretation(availability, unplanned, sum(unseen.values()), age, own_placed, remarks, machine, plan)
+
+
+def _turns(cluster: Cluster, unplanned: tuple[Unplanned, ...]) -> list[Turn]:
+    """Return the queue as it is placed: the jobs with a published plan, and those that start without anybody's help."""
+    without: dict[int, list[Unplanned]] = {}
+    for one in unplanned:
+        if one.to_place:
+            without.setdefault(one.job.id, []).append(one)
+    first_of_tasks = tuple(int(part) for part in re.findall(r"\d+", cluster.version)[:2]) >= EARLIEST_TASK
+    turns = []
+    for job in _queue(cluster):
+        kinds = {one.why: one for one in without.get(job.id, ())}
+        if Why.TASKS in kinds:
+            copies = kinds[Why.TASKS].copies + first_of_tasks
+            turns.append(Turn(job, copies, kinds[Why.TASKS].not_before, hidden=True))
+        if Why.TASKS in kinds and first_of_tasks:
+            pass  # its start is that of one task, its nodes are those of another
+        elif Why.NODES in kinds:
+            turns.append(Turn(job, 1, kinds[Why.NODES].not_before, hidden=True))
+        elif job.start is not None and job.planned_nodes:
+            turns.append(Turn(job))
+        for why, one in kinds.items():
+            if why not in (Why.TASKS, Why.NODES):
+                turns.append(Turn(job, one.copies, one.not_before, deferred=one.not_before > cluster.now))
+    return turns
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _remarks(age: int | None, plan: Plan, unplanned: tuple[Unplanned, ...], unseen: int, unit: Unit) -> Iterator[str]:
+    yield "Slurm does not say when it planned" if age is None else f"Slurm planned {age} s ago"
+    hidden = {one.job.id for one in unplanned if one.why is Why.TASKS}
+    own = [one for one in plan.placed if not one.published]
+    tasks = sum(one.job.id in hidden for one in own)
+    if len(own) > tasks:
+        what = _counted(len(own) - tasks, "waiting job has", "waiting jobs have")
+        yield f"{what} no plan of Slurm's; Gas placed {'it' if len(own) - tasks == 1 else 'them'} itself"
+    if tasks:
+        what = _counted(tasks, "task of arrays has", "tasks of arrays have")
+        yield f"{what} a plan that Slurm does not show; Gas placed {'it' if tasks == 1 else 'them'} itself"
+    left = plan.left
+    if left:
+        what = _counted(left, "waiting job is", "waiting jobs are")
+        yield f"{what} left out because {'it is' if left == 1 else 'they are'} too far back in the queue, or never fit"
+    if unseen:
+        what = _counted(unseen, *(("CPU is", "CPUs are") if unit == "cpus" else ("node is", "nodes are")))
+        yield f"{what} in use by jobs that are not shown (PrivateData): --probe asks Slurm itself"
+    counts = Counter(one.why for one in unplanned for _ in range(one.copies) if not one.to_place)
+    for why, because in (
+        (Why.HELD, "held"), (Why.DEPENDENCY, "waiting for others"), (Why.LIMITS, "beyond a limit"),
+    ):  # fmt: skip
+        if counts[why]:
+            what = _counted(counts[why], "job is", "jobs are")
+            yield f"{what} left out: {because}"
 
 
 def _named(cluster: Cluster, reservation: str | None) -> Reservation | None:
@@ -243,42 +272,24 @@ def _named(cluster: Cluster, reservation: str | None) -> Reservation | None:
     return None if reservation is None else known[reservation]
 
 
-def _usable(cluster: Cluster, partition: Partition, own: Reservation | None) -> list[Node]:
-    """Return the nodes of the partition on which jobs start.
-
-    One that a reservation holds now is free when that ends, so it is left out only if the reservation is not shown.
-    """
-    wanted = set(partition.nodes)
-    if own is not None:
-        wanted &= set(own.nodes)
-    shown = {name for one in cluster.reservations if one.start <= cluster.now < one.end for name in one.nodes}
-    return [
-        node
-        for node in cluster.nodes
-        if node.name in wanted and node.usable and node.cpus > 0 and (not node.reserved or node.name in shown)
-    ]
-
-
 def _reserved(
     cluster: Cluster,
-    places: dict[str, int],
+    machine: Machine,
+    at: dict[int, int],
     capacity: NDArray[np.int64],
     own: Reservation | None,
     user: str | None,
 ) -> Iterator[tuple[int, int, int, int]]:
-    resolution = cluster.scheduling.resolution
     for one in cluster.reservations:
         if one is own or ("MAGNETIC" in one.flags and user is not None and user in one.users):
             continue
-        start = one.start // resolution * resolution - 1
-        end = -(-one.end // resolution) * resolution
-        for name in one.nodes:
-            if name in places:
-                yield places[name], start, end, int(capacity[places[name]])
+        for node in places_of(machine.set_of(one.nodes)):
+            if node in at:
+                yield at[node], one.start, one.end, int(capacity[at[node]])
     if own is not None:
-        for place, units in enumerate(capacity.tolist()):
-            yield place, cluster.now, own.start, units
-            yield place, own.end, FOR_EVER, units
+        for index, units in enumerate(capacity.tolist()):
+            yield index, cluster.now, own.start, units
+            yield index, own.end, FOR_EVER, units
 
 
 def _end(job: Job, cluster: Cluster) -> int:
@@ -289,44 +300,38 @@ def _end(job: Job, cluster: Cluster) -> int:
     return end if end > cluster.now else cluster.now + cluster.scheduling.resolution
 
 
-def _held(job: Job, nodes: list[Node], places: dict[str, int]) -> Iterator[tuple[int, int]]:
-    """Return the places and CPUs that a job has; where its share is not published, all CPUs of the node."""
-    for name in job.nodes:
-        if name in places:
-            all_of_it = nodes[places[name]].cpus
-            known = job.cpus_on.get(name) if job.cpus_on is not None and not job.exclusive else None
-            yield places[name], all_of_it if known is None else known
-
-
-def _planned(
-    job: Job, cluster: Cluster, places: dict[str, int], capacity: NDArray[np.int64]
-) -> Iterator[tuple[int, int, int, int]]:
-    if job.start is None:
-        return
-    resolution = cluster.scheduling.resolution
-    end = job.start + (NO_LIMIT if job.time_limit is None else job.time_limit)
-    for name in job.planned_nodes:
-        if name in places:
-            place = places[name]
-            yield place, job.start // resolution * resolution, end // resolution * resolution, int(capacity[place])
-
-
-def _unplanned(cluster: Cluster) -> Iterator[Unplanned]:
-    """Return what has no plan, in the order in which Slurm considers it: by tier, priority and age."""
+def _queue(cluster: Cluster) -> list[Job]:
+    """Return the waiting jobs in the order in which Slurm considers them: by tier, priority and age."""
     partitions = {one.name: one for one in cluster.partitions}
-    usable = {node.name: node.cpus for node in cluster.nodes if node.usable}
 
     def order(job: Job) -> tuple[int, int, int]:
         tiers = [partitions[name].tier for name in job.partitions if name in partitions]
         return -max(tiers, default=0), -job.priority, job.id
 
+    return sorted((job for job in cluster.jobs if job.pending), key=order)
+
+
+def _unplanned(cluster: Cluster) -> Iterator[Unplanned]:
+    """Return what has no plan, in the order in which Slurm considers it."""
+    partitions = {one.name: one for one in cluster.partitions}
+    usable = {node.name: node.cpus for node in cluster.nodes if node.usable}
+    sizes = {
+        one.name: (sum(there), len(there))
+        for one in cluster.partitions
+        for there in [[usable[name] for name in one.nodes if name in usable]]
+    }
     tried = 0
-    for job in sorted((job for job in cluster.jobs if job.pending), key=order):
+    for job in _queue(cluster):
         copies = len(job.tasks) if job.tasks else 1
         not_before = max(cluster.now, job.eligible or 0)
-        why = _reason(job, partitions, usable)
+        why = _reason(job, partitions, sizes, usable.keys())
         if why is Why.BEGIN:
             yield Unplanned(job, copies, why, max(not_before, job.start or 0))
+            continue
+        if why is Why.LATER_TASKS:  # no more of them at once: the next starts when one of those that run has ended
+            ends = [_end(one, cluster) for one in cluster.jobs if one.array == job.array and one.state in HOLDING]
+            at_once = (job.tasks.at_once if job.tasks else None) or copies
+            yield Unplanned(job, min(copies, at_once), why, max(not_before, min(ends, default=not_before)))
             continue
         if why is not None:
             yield Unplanned(job, copies, why, not_before)
@@ -345,7 +350,9 @@ def _unplanned(cluster: Cluster) -> Iterator[Unplanned]:
         tried += planned
 
 
-def _reason(job: Job, partitions: dict[str, Partition], usable: dict[str, int]) -> Why | None:
+def _reason(
+    job: Job, partitions: dict[str, Partition], sizes: dict[str, tuple[int, int]], usable: KeysView[str]
+) -> Why | None:
     """Return why a job is not considered; None if it is, or already has a plan."""
     if job.held:
         return Why.HELD
@@ -356,19 +363,19 @@ def _reason(job: Job, partitions: dict[str, Partition], usable: dict[str, int]) 
         return _REASONS[reason]
     if reason.startswith(_LIMITS):
         return Why.LIMITS
-    if job.start is None and all(
-        _too_much(job, partitions[name], usable) for name in job.partitions if name in partitions
+    if job.start is None and (
+        any(name not in usable for name in job.required_nodes)
+        or all(_too_much(job, partitions[name], *sizes[name]) for name in job.partitions if name in partitions)
     ):
         return Why.LIMITS
     return None
 
 
-def _too_much(job: Job, partition: Partition, usable: dict[str, int]) -> bool:
-    """Return whether a partition, as it is now, can never give a job what it asks for."""
-    there = [usable[name] for name in partition.nodes if name in usable]
+def _too_much(job: Job, partition: Partition, cpus: int, nodes: int) -> bool:
+    """Return whether a partition, of so much as is usable now, can never give a job what it asks for."""
     return (
-        job.cpus > sum(there)
-        or job.least_nodes > len(there)
+        job.cpus > cpus
+        or job.least_nodes > nodes
         or (partition.most_nodes is not None and job.least_nodes > partition.most_nodes)
         or (partition.longest is not None and (job.time_limit or NO_LIMIT) > partition.longest)
     )

@@ -8,139 +8,50 @@ are one list, and partitions have their limits in tables. A value whose place ha
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling
-from gas.endpoints.slurm.notation import node_names, states_against, tasks, words
+from gas.endpoints.slurm.json_entries import VERSIONS, Entry
+from gas.endpoints.slurm.notation import LATEST, states_against, tasks
 from gas.errors import BadInput, Unreachable
 from speedup_models.fields import quoted, shown
 
-__all__ = ["ANSWERS", "read_cluster", "read_jobs"]
+__all__ = ["ANSWERS", "VERSIONS", "read_cluster", "read_jobs"]
 
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {"nodes": "nodes", "partitions": "partitions", "reservations": "reservations", "jobs": "jobs", "diag": "statistics"}
 )
 """Endpoints to ask, and the key of each answer under which the objects are."""
 
-NO_VALUES = frozenset({0xFFFE, 0xFFFF, 0xFFFFFFFE, 0xFFFFFFFF, 2**64 - 2, 2**64 - 1})
-"""What Slurm's own integers hold for "not set" and "no limit"; early versions publish some of them."""
-
-REQUIRED: Final[Any] = object()
-
 HOLDING = ("COMPLETING", "CONFIGURING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED")
 """Of several states of a job, those that say more than the others."""
 
 
-class _Entry:
-    """One object of an answer, whose values are read by path (``maximums/time``) with the place named."""
-
-    def __init__(self, value: object, where: str) -> None:
-        if not isinstance(value, Mapping):
-            raise Unreachable(f"{where}: {shown(value)} is no object")
-        self.value: Mapping[str, Any] = value
-        self.where = where
-
-    def find(self, *paths: str, default: Any = REQUIRED) -> Any:
-        """Return the value at the first of the paths that is there."""
-        for path in paths:
-            value: Any = self.value
-            for key in path.split("/"):
-                value = value.get(key, REQUIRED) if isinstance(value, Mapping) else REQUIRED
-                if value is REQUIRED:
-                    break
-            if value is not REQUIRED:
-                return value
-        if default is REQUIRED:
-            others = f" (nor {', '.join(paths[1:])})" if paths[1:] else ""
-            raise Unreachable(f"{self.where} has no key {paths[0]}{others}; ask a version from v0.0.36 to v0.0.46")
-        return default
-
-    def fail(self, path: str, value: object, wanted: str) -> Unreachable:
-        """Return the error to raise for a value."""
-        return Unreachable(f"{self.where}, {path}: {shown(value)} is no {wanted}")
-
-    def number(self, *paths: str, default: Any = REQUIRED) -> int | None:
-        """Return a whole number in either form; None if it is not set, or there is no limit."""
-        value = self.find(*paths, default=default)
-        if isinstance(value, Mapping):
-            if "number" not in value:
-                raise self.fail(paths[0], value, "number")
-            value = value["number"] if value.get("set", True) and not value.get("infinite", False) else None
-        if value is None:
-            return None
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self.fail(paths[0], value, "whole number")
-        return None if value < 0 or value in NO_VALUES else value
-
-    def sure(self, *paths: str) -> int:
-        """Return a whole number that must be set."""
-        value = self.number(*paths)
-        if value is None:
-            raise Unreachable(f"{self.where}, {paths[0]} is not set")
-        return value
-
-    def instant(self, *paths: str, default: Any = REQUIRED) -> int | None:
-        """Return an epoch second, None for 0."""
-        return self.number(*paths, default=default) or None
-
-    def minutes(self, *paths: str) -> int | None:
-        """Return the seconds of a limit in minutes."""
-        value = self.number(*paths)
-        return None if value is None else 60 * value
-
-    def text(self, *paths: str, default: Any = REQUIRED) -> str:
-        """Return a text, empty for null."""
-        value = self.find(*paths, default=default)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise self.fail(paths[0], value, "text")
-        return value
-
-    def texts(self, *paths: str, default: Any = REQUIRED) -> tuple[str, ...]:
-        """Return a list of texts, which may also be written as one text with commas."""
-        value = self.find(*paths, default=default)
-        if value is None:
-            return ()
-        if isinstance(value, str):
-            return words(value)
-        if not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):
-            raise self.fail(paths[0], value, "list of texts")
-        return tuple(value)
-
-    def names(self, *paths: str, default: Any = REQUIRED) -> tuple[str, ...]:
-        """Return the names of a node list."""
-        listed = self.texts(*paths, default=default)
-        try:
-            return node_names(",".join(listed))
-        except BadInput as error:
-            raise Unreachable(f"{self.where}, {paths[0]}: {error}") from None
-
-
-def _entries(answers: Mapping[str, str | bytes], endpoint: str, key: str) -> Iterator[_Entry]:
+def _entries(answers: Mapping[str, str | bytes], endpoint: str, key: str) -> Iterator[Entry]:
     """Return the objects of an answer, named after what they are and how they are called."""
     found = _document(answers, endpoint).find(ANSWERS[endpoint])
     if not isinstance(found, Sequence) or isinstance(found, str):
         raise Unreachable(f"{endpoint}: {shown(found)} is no list")
     for number, value in enumerate(found):
-        entry = _Entry(value, f"{endpoint}[{number}]")
+        entry = Entry(value, f"{endpoint}[{number}]")
         entry.where = f"{endpoint}[{number}] ({shown(value.get(key))})"
         yield entry
 
 
-def _document(answers: Mapping[str, str | bytes], endpoint: str) -> _Entry:
+def _document(answers: Mapping[str, str | bytes], endpoint: str) -> Entry:
     if endpoint not in answers:
         raise BadInput(f"there is no answer of {endpoint}")
     text = answers[endpoint]
     if not text.strip():
         raise Unreachable(f"{endpoint}: the answer is empty")
     try:
-        document = _Entry(json.loads(text), endpoint)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        # names are as users wrote them: bytes that are no UTF-8, and in some versions control characters
+        written = text if isinstance(text, str) else text.decode(errors="replace")
+        document = Entry(json.loads(written, strict=False), endpoint)
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
         raise Unreachable(f"{endpoint}: the answer is not JSON, or cut off ({error})") from None
     errors = document.find("errors", default=None) or ()
     if isinstance(errors, Sequence) and errors:
@@ -171,7 +82,7 @@ def read_cluster(
         An answer cannot be understood; the message names the endpoint, the object and the key.
     """
     diagnostics = _document(answers, "diag")
-    statistics = _Entry(diagnostics.find("statistics"), "diag, statistics")
+    statistics = Entry(diagnostics.find("statistics"), "diag, statistics")
     asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind != "reservations"]
     found = {kind: list(_entries(answers, kind, "name")) for kind in asked}
     for kind in ("nodes", "partitions"):
@@ -179,6 +90,7 @@ def read_cluster(
             raise Unreachable(f"{kind}: the answer lists none")
     jobs = list(_entries(answers, "jobs", "job_id"))
     threads = {entry.text("name"): entry.number("threads", default=1) or 1 for entry in found["nodes"]}
+    cores = {entry.text("name"): entry.sure("cpus") // threads[entry.text("name")] for entry in found["nodes"]}
     cautions = [] if "reservations" in found else ["reservations are not known; v0.0.37 and later publish them"]
     if any("state_flags" not in entry.value and isinstance(entry.find("state"), str) for entry in found["nodes"]):
         cautions.append("this version does not say which nodes are drained; v0.0.37 and later do")
@@ -186,11 +98,11 @@ def read_cluster(
         cautions.append("this version does not say on which nodes jobs are planned; v0.0.39 and later do, and squeue")
     return Cluster(
         name,
-        statistics.sure("req_time") if now is None else now,
+        min(statistics.sure("req_time"), LATEST) if now is None else now,
         diagnostics.text("meta/slurm/release", "meta/Slurm/release", default=""),
         tuple(map(_node, found["nodes"])),
         tuple(_job(entry, threads) for entry in jobs),
-        tuple(map(_reservation, found.get("reservations", ()))),
+        tuple(_reservation(entry, cores) for entry in found.get("reservations", ())),
         tuple(map(_partition, found["partitions"])),
         scheduling or Scheduling(),
         statistics.instant("bf_when_last_cycle"),
@@ -199,7 +111,7 @@ def read_cluster(
     )
 
 
-def _node(entry: _Entry) -> Node:
+def _node(entry: Entry) -> Node:
     states = [*entry.texts("state"), *entry.texts("state_flags", default=())]
     why_not, reserved = states_against(states)
     allocated = entry.number("alloc_cpus", default=None)
@@ -208,7 +120,7 @@ def _node(entry: _Entry) -> Node:
     )
 
 
-def _partition(entry: _Entry) -> Partition:
+def _partition(entry: Entry) -> Partition:
     flags = entry.texts("flags", default=None) if "flags" in entry.value else None
     shares = entry.number("maximums/oversubscribe/jobs", "maximums/shares", default=None)
     return Partition(
@@ -222,18 +134,23 @@ def _partition(entry: _Entry) -> Partition:
         "+".join(entry.texts("partition/state", "state", default=())).upper(),
         entry.number("priority/tier", "priority_tier", default=1) or 1,
         shares == 0,
+        entry.number("maximums/cpus_per_node", "max_cpus_per_node", default=None),
+        # the highest bit says that all jobs share, whether they ask for it or not
+        max((shares or 1) & 0x7FFF, 1),
     )
 
 
-def _reservation(entry: _Entry) -> Reservation:
+def _reservation(entry: Entry, cores: Mapping[str, int]) -> Reservation:
+    nodes = entry.names("node_list")
     return Reservation(
         entry.text("name"),
-        entry.sure("start_time"),
-        entry.sure("end_time"),
-        entry.names("node_list"),
+        min(entry.sure("start_time"), LATEST),
+        min(entry.sure("end_time"), LATEST),
+        nodes,
         tuple(flag.upper() for flag in entry.texts("flags", default=())),
         entry.texts("users", default=()),
         entry.texts("accounts", default=()),
+        0 < (entry.number("core_count", default=None) or 0) < sum(cores.get(name, 0) for name in nodes),
     )
 
 
@@ -248,7 +165,7 @@ def read_jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int] | N
     return tuple(_job(entry, threads or {}) for entry in _entries(answers, "jobs", "job_id"))
 
 
-def _job(entry: _Entry, threads: Mapping[str, int]) -> Job:
+def _job(entry: Entry, threads: Mapping[str, int]) -> Job:
     states = [state.upper() for state in entry.texts("job_state")]
     if not states:
         raise Unreachable(f"{entry.where}, job_state is empty")
@@ -258,7 +175,11 @@ def _job(entry: _Entry, threads: Mapping[str, int]) -> Job:
     pending = states[0] == "PENDING"
     least = entry.number("node_count")
     most = entry.number("max_nodes", default=None)
-    shared = entry.find("shared", default=None)  # "none", or a list of that
+    shared = entry.find("shared", default=None) or ()  # "none", or a list of that
+    if not isinstance(shared, Sequence):
+        raise entry.fail("shared", shared, "list of texts")
+    exit_status, signal = _ending(entry)
+    stdout, stderr = _files(entry)
     return Job(
         id=entry.sure("job_id"),
         name=entry.text("name"),
@@ -275,7 +196,7 @@ def _job(entry: _Entry, threads: Mapping[str, int]) -> Job:
         nodes=() if pending else nodes,
         planned_nodes=entry.names("scheduled_nodes", default=()) if pending else (),
         cpus_on=None if pending else _shares(entry, threads),
-        exclusive=shared is not None and "none" in shared,
+        exclusive="none" in shared,
         reason=entry.text("state_reason"),
         submitted=entry.instant("submit_time"),
         eligible=entry.instant("eligible_time"),
@@ -286,10 +207,74 @@ def _job(entry: _Entry, threads: Mapping[str, int]) -> Job:
         comment=entry.text("comment", default=""),
         array=(entry.number("array_job_id", default=None) or None) if listed else None,
         tasks=listed,
+        exit_status=exit_status,
+        signal=signal,
+        stdout=stdout,
+        stderr=stderr,
+        besides=_besides(entry),
     )
 
 
-def _tasks(entry: _Entry) -> Any:
+def _besides(entry: Entry) -> tuple[str, ...]:
+    """Return what else than CPUs and nodes a job asks for."""
+    wanted = [
+        entry.find(key, default=None) for key in ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
+    ]
+    asked = {
+        "features": bool(entry.find("features", default=None)),
+        "licences": bool(entry.find("licenses", default=None)),
+        "GRES": any("gres" in str(one) for one in wanted),
+        "parts": bool(entry.number("het_job_id", default=None)),
+    }
+    return tuple(word for word, there in asked.items() if there)
+
+
+def _ending(entry: Entry) -> tuple[int | None, int | None]:
+    """Return the exit status and the signal of a job's script: up to v0.0.38 as wait(2) has them, then in a table."""
+    code = entry.find("exit_code", default=None)
+    if not isinstance(code, Mapping) or "number" in code:
+        number = entry.number("exit_code", default=None)
+        if number is None:
+            return None, None
+        return number >> 8, number & 0x7F or None
+    signal = entry.number("exit_code/signal/id", "exit_code/signal/signal_id", default=None)
+    return entry.number("exit_code/return_code", default=None), signal or None
+
+
+def _files(entry: Entry) -> tuple[str, str]:
+    """Return where the output of a batch job goes; nothing of a name that cannot be worked out."""
+    if not entry.find("batch_flag", default=False):
+        return "", ""
+    folder = entry.text("current_working_directory", default="")
+    out, err = entry.text("standard_output", default=""), entry.text("standard_error", default="")
+    array = entry.number("array_job_id", default=None)
+    usual = out or ("slurm-%A_%a.out" if array else "slurm-%j.out")
+    return (
+        entry.text("stdout_expanded", default="") or _path(entry, folder, usual),
+        entry.text("stderr_expanded", default="") or _path(entry, folder, err or usual),
+    )
+
+
+def _path(entry: Entry, folder: str, pattern: str) -> str:
+    """Return a file's path with what its ``%j`` and the like stand for (sbatch(1), filename pattern)."""
+    id, array = entry.sure("job_id"), entry.number("array_job_id", default=None)
+    values: dict[str, object] = {"%": "%", "j": id, "J": id, "A": array or id, "u": entry.text("user_name")}
+    values |= {"x": entry.text("name"), "a": entry.number("array_task_id", default=None) if array else 2**32 - 2}
+    known = True
+
+    def value_of(found: re.Match[str]) -> str:
+        nonlocal known
+        value = values.get(found[2])
+        known = known and value is not None
+        return str(value).zfill(min(int(found[1] or 0), 10)) if isinstance(value, int) else str(value)
+
+    path = re.sub(r"%(\d*)(.)", value_of, pattern)
+    if not known or "\\" in pattern or not (path.startswith("/") or folder):
+        return ""
+    return path if path.startswith("/") else f"{folder.rstrip('/')}/{path}"
+
+
+def _tasks(entry: Entry) -> Any:
     """Return the tasks that a record stands for: a list while they wait, one number when one runs."""
     text = entry.text("array_task_string", default="")
     if not text and entry.number("array_job_id", default=None):
@@ -301,7 +286,7 @@ def _tasks(entry: _Entry) -> Any:
         raise Unreachable(f"{entry.where}, array_task_string: {error}") from None
 
 
-def _shares(entry: _Entry, threads: Mapping[str, int]) -> dict[str, int] | None:
+def _shares(entry: Entry, threads: Mapping[str, int]) -> dict[str, int] | None:
     """Return how many CPUs a job has on each node; None where that is not published.
 
     Up to v0.0.37 the nodes are numbered in the order of the node list and have their CPUs; in v0.0.38 to v0.0.40 they
@@ -312,13 +297,16 @@ def _shares(entry: _Entry, threads: Mapping[str, int]) -> dict[str, int] | None:
         return None
     names = entry.names("nodes")
     if isinstance(found, Mapping):
+        numbered = {str(at): name for at, name in enumerate(names)}
         found = [
-            {"nodename": names[int(at)] if at.isdecimal() and int(at) < len(names) else at, **value}
+            {"nodename": numbered.get(at, at), **value} if isinstance(value, Mapping) else value
             for at, value in found.items()
         ]
+    if not isinstance(found, list):
+        raise entry.fail("job_resources", found, "list of nodes")
     shares = {}
     for number, value in enumerate(found):
-        node = _Entry(value, f"{entry.where}, node {number} of job_resources")
+        node = Entry(value, f"{entry.where}, node {number} of job_resources")
         name = node.text("name", "nodename")
         cpus = node.number("cpus/count", "cpus", default=None)
         shares[name] = _cores(node.find("sockets")) * threads.get(name, 1) if cpus is None else cpus
@@ -331,7 +319,7 @@ def _cores(value: object) -> int:
         return int(value.lower().startswith("allocated"))
     if isinstance(value, Mapping):
         if "status" in value:
-            return int(any(str(status).lower().startswith("allocated") for status in value["status"]))
+            return min(1, _cores(value["status"]))
         return sum(_cores(one) for one in value.values())
     if isinstance(value, Sequence):
         return sum(_cores(one) for one in value)

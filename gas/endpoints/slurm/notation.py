@@ -15,7 +15,13 @@ from gas.endpoints.slurm.cluster import Tasks
 from gas.errors import BadInput
 from speedup_models.fields import quoted
 
-__all__ = ["duration", "instant", "node_names", "states_against", "tasks", "words"]
+__all__ = ["LATEST", "LONGEST", "duration", "instant", "node_names", "states_against", "tasks", "words"]
+
+LATEST = 221_845_392_000
+"""First epoch second of the year 9000, for which all later ones are taken; what is added to it still has a date."""
+
+LONGEST = 100 * 366 * 24 * 3600
+"""Longer durations are no limit: a hundred years of seconds."""
 
 MOST_NAMES = 1_000_000
 """A list of more names is taken for damaged."""
@@ -24,9 +30,9 @@ NOTHING = frozenset({"", "(null)", "N/A", "n/a", "NONE", "None", "none", "Unknow
 """What is printed for a value that is not there."""
 
 _PART = re.compile(r"([^\[\],\s]*)(?:\[([^\[\]\s]*)\])?")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_TASKS = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
-_DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d\d?))?(?::(\d\d?))?")
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
+_TASKS = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10})(?::([0-9]{1,10}))?)?")
+_DURATION = re.compile(r"(?:([0-9]+)-)?([0-9]+)(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
 _MARKS = {
     "*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "!": "POWER_DOWN",
     "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED",
@@ -133,13 +139,13 @@ def tasks(text: str) -> Tasks | None:
             raise BadInput(f"the list of tasks {quoted(text)} has the range {quoted(one)}")
         ranges.append(range(first, last + 1, step))
     most = most.removesuffix("]")
-    if mark and not most.isdecimal():
+    if mark and re.fullmatch(r"[0-9]{1,10}", most) is None:
         raise BadInput(f"the list of tasks {quoted(text)} has {quoted(most)} after %, which is no number")
     return Tasks(tuple(ranges), int(most) or None if mark else None)
 
 
 def duration(text: str) -> int | None:
-    """Return the seconds of ``1-00:30:00``, ``30:00`` or ``2-12`` (days and hours); None for no limit.
+    """Return the seconds of ``1-00:30:00``, ``30:00`` or ``2-12`` (days and hours); None for no limit, or `LONGEST`.
 
     Raises
     ------
@@ -147,21 +153,24 @@ def duration(text: str) -> int | None:
         It is no duration.
     """
     text = text.strip()
-    if text in NOTHING or text == "Partition_Limit":
+    if text in NOTHING or text in ("Partition_Limit", "INVALID"):  # the latter is squeue's for more than a year
         return None
     found = _DURATION.fullmatch(text)
     if found is None or (found[1] is None and found[3] is None):
         raise BadInput(f"{quoted(text)} is no duration; Slurm writes days-hours:minutes:seconds")
+    if any(len(number) > 18 for number in found.groups(default="")):  # int() refuses thousands of digits
+        return None
     numbers = [int(number) for number in found.groups()[1:] if number is not None]
     if found[1] is None:
         hours, minutes, seconds = [0] * (3 - len(numbers)) + numbers
     else:
         hours, minutes, seconds = numbers + [0] * (3 - len(numbers))
-    return ((int(found[1] or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+    all_of_it = ((int(found[1] or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+    return None if all_of_it > LONGEST else all_of_it
 
 
 def instant(text: str, zone: tzinfo | None = None) -> int | None:
-    """Return the epoch second of a time, None for one that is not known.
+    """Return the epoch second of a time, at most `LATEST`; None for one that is not known.
 
     With ``SLURM_TIME_FORMAT=%s`` in their environment scontrol and squeue write epoch seconds; else they write local
     time without its zone (``2026-11-21T00:17:44``), which `zone` completes. Of an hour that there is twice, at the end
@@ -176,7 +185,7 @@ def instant(text: str, zone: tzinfo | None = None) -> int | None:
     if text in NOTHING or text == "0":
         return None
     if text.isdecimal() and text.isascii():
-        return int(text)
+        return LATEST if len(text) > 18 else min(int(text), LATEST)
     try:
         local = datetime.fromisoformat(text)
     except ValueError:
@@ -185,7 +194,7 @@ def instant(text: str, zone: tzinfo | None = None) -> int | None:
         raise BadInput(
             f"{quoted(text)} has no zone; ask with SLURM_TIME_FORMAT=%s in the environment, or give the zone"
         )
-    return int((local if local.tzinfo else local.replace(tzinfo=zone)).timestamp())
+    return min(int((local if local.tzinfo else local.replace(tzinfo=zone)).timestamp()), LATEST)
 
 
 def states_against(states: Iterable[str]) -> tuple[tuple[str, ...], bool]:

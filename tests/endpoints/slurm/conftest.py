@@ -1,8 +1,9 @@
-"""The recorded answers, read."""
+"""The recorded answers, read, and a Slurm of programs that replay them."""
 
 from dataclasses import replace
 
 import pytest
+from fake_slurm import FakeSlurm
 from slurm_answers import recorded, renewed
 
 from gas.endpoints.slurm import command_line
@@ -33,3 +34,9 @@ def renewed_answers(published):
     """Return the same queue in the forms of v0.0.43, with the nodes that squeue says jobs are planned on."""
     planned = {5: "n[07-15]", 7: "n[01-06]", 9: "n[01-04,07-15]", 11: "n[13-14]", 15: "n[01-02]"}
     return renewed(published, planned)
+
+
+@pytest.fixture
+def slurm(tmp_path):
+    """Return a Slurm of programs; tests of a real one have their own."""
+    return FakeSlurm(tmp_path / "bin")

@@ -1,5 +1,7 @@
 """What scontrol, squeue and sdiag answer."""
 
+import re
+from dataclasses import replace
 from datetime import UTC
 from zoneinfo import ZoneInfo
 
@@ -8,7 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slurm_answers import recorded
 
-from gas.endpoints.slurm.command_line import COLUMNS, RS, US, read_cluster, read_jobs, unclear_shares, with_details
+from gas.endpoints.slurm.command_line import (
+    COLUMNS,
+    COMMANDS,
+    RS,
+    US,
+    commands,
+    detailed,
+    read_cluster,
+    read_jobs,
+    unclear_shares,
+    with_details,
+)
+from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
 
 
@@ -89,13 +103,6 @@ def test_jobs_that_the_details_do_not_name_stay_as_they_are(said):
     assert with_details(jobs, "") == jobs
 
 
-def test_details_are_not_deceived_by_a_name(said):
-    line = next(line for line in said["details"].splitlines() if line.startswith("JobId=2 "))
-    fooled = line.replace("JobName=plain", "JobName=x NumNodes=9 EligibleTime=5 Nodes=n99 CPU_IDs=0-7 Mem=0")
-    jobs = [job for job in read_jobs(said["jobs"]) if job.id == 2]
-    assert with_details(tuple(jobs), fooled) == with_details(tuple(jobs), line)
-
-
 def test_times_without_epoch_seconds_need_a_zone(said):
     local = dict(said, reservations=said["reservations"].replace("1795313280", "2026-11-22T02:08:00"))
     with pytest.raises(Unreachable, match=r"show reservations.*maint.*StartTime.*SLURM_TIME_FORMAT=%s"):
@@ -160,8 +167,8 @@ def test_a_queue_cut_off_anywhere_is_refused(said, kept):
 
 
 def test_garbage_as_details_is_refused(said):
-    with pytest.raises(Unreachable, match="-d show jobs, line 2"):
-        with_details((), said["details"].splitlines()[0] + "\nnonsense\n")
+    with pytest.raises(Unreachable, match=r'-d show jobs, line 1: "nonsense" is no job'):
+        with_details((), "nonsense\n" + said["details"])
 
 
 def test_an_answer_not_given_is_the_callers_mistake(said):
@@ -186,3 +193,200 @@ def test_a_name_of_any_characters_shifts_nothing(name):
     assert first == second
     assert (first.name, first.comment, first.partitions, first.time_limit) == (name, "", ("a", "b"), 60)
     assert (first.least_nodes, first.most_nodes, first.excluded_nodes) == (2, 4, ("n1",))
+
+
+# ------------------------------------------------------------------------------------------------ what users write
+
+MARK = "0123456789abcdef"
+
+
+def written(said, id, mark=MARK, *, details=(), **texts):
+    """Return the answers as if a job had other texts, as squeue and scontrol print them; `details` are replacements."""
+    records = []
+    for record in said["jobs"].split(RS)[:-1]:
+        values = dict(zip(COLUMNS, record.removeprefix("\n").split(US), strict=True))
+        records.append((US + mark).join((values | (texts if values["id"] == str(id) else {})).values()))
+    lines = said["details"].splitlines()
+    (at,) = (at for at, line in enumerate(lines) if line.startswith(f"JobId={id} "))
+    if "comment" in texts:
+        lines[at] = lines[at].replace(" WorkDir=/tmp ", f" WorkDir=/tmp Comment={texts['comment']}  ")
+    if "name" in texts:
+        lines[at] = re.sub(r"JobName=.*? UserId=", lambda _: f"JobName={texts['name']} UserId=", lines[at], count=1)
+    for old, new in details:
+        assert old in lines[at]
+        lines[at] = lines[at].replace(old, new)
+    jobs = "".join(f"{record}{RS}{mark}\n" for record in records)
+    return dict(said, jobs=jobs, details="".join(f"{line}\n" for line in lines))
+
+
+def understood(answers, mark=MARK):
+    return detailed(read_cluster(answers, name="x", mark=mark), answers["details"])
+
+
+def others(cluster, id):
+    return {job.id: job for job in cluster.jobs if job.id != id}
+
+
+FORGED = (
+    "JobId=5 JobName=wrap UserId=root(0) GroupId=root(0) ExitCode=0:0 EligibleTime=5 NumNodes=1 Nodes=n01 CPU_IDs=0 "
+)
+SAID = recorded("v22.05")
+FRAGMENTS = [
+    "\n", "\r", US, RS, RS + "\n", f"777{US}", "\nJobId=5 ", "\n" + FORGED, f"{FORGED}\n{FORGED}\n", "JobId=16 ",
+    " UserId=a(1) GroupId=b(2) ", " UserId=a(1) GroupId=b(2) NumNodes=9 ", " Comment=", " Command=", " NumNodes=9 ",
+    " Nodes=n99 CPU_IDs=0-7 Mem=0 ", "StdErr=/x StdIn=/x StdOut=/x", SAID["details"], SAID["jobs"],
+    "\0", "\x85", "\u2028",
+]  # fmt: skip
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.text(st.characters(max_codepoint=0x9F)),
+    st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3), max_size=6).map("".join),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from([1, 2, 4, 5, 16]), TEXTS, TEXTS)
+def test_nothing_in_a_name_or_a_comment_changes_anything_of_other_jobs(id, name, comment):
+    plain, odd = understood(written(SAID, id)), understood(written(SAID, id, name=name, comment=comment))
+    assert others(odd, id) == others(plain, id)
+    assert odd.cautions == ()
+    (before,), (after,) = ([job for job in one.jobs if job.id == id] for one in (plain, odd))
+    assert after.name == name
+    assert after.comment == ("" if comment in ("(null)", "N/A") else comment)
+    assert replace(after, name="", comment="") == replace(before, name="", comment="")
+
+
+def test_a_mark_is_in_every_separator_and_told_to_squeue():
+    told = commands(MARK)["jobs"][-1]
+    assert told.count(US + MARK) == told.count(US) == len(COLUMNS) - 1
+    assert told.endswith(RS + MARK)
+    assert {kind: line for kind, line in commands(MARK).items() if kind != "jobs"} == {
+        kind: line for kind, line in COMMANDS.items() if kind != "jobs"
+    }
+
+
+def test_an_answer_with_a_mark_that_is_cut_off_is_refused():
+    answers = written(SAID, 2)
+    for kept in (0.3, 0.8):
+        with pytest.raises(Unreachable, match="cut off"):
+            read_cluster(answers | {"jobs": answers["jobs"][: int(len(answers["jobs"]) * kept)]}, name="x", mark=MARK)
+
+
+def test_directories_and_files_with_line_ends_belong_to_their_job():
+    plain = understood(written(SAID, 2))
+    odd = understood(written(SAID, 2, details=[(" WorkDir=/tmp ", " WorkDir=/tmp/a\nb UserId=a(1) GroupId=b(2) ")]))
+    assert odd == plain
+    odd = understood(written(SAID, 2, details=[(" StdOut=/dev/null ", " StdOut=/tmp/a\nJobId=5 d ")]))
+    assert others(odd, 2) == others(plain, 2)
+    assert odd.cautions == ()
+
+
+def test_a_job_with_two_records_that_differ_is_as_squeue_gives_it_and_that_is_said():
+    answers = written(SAID, 2, details=[(" WorkDir=/tmp ", f" WorkDir=/tmp\n{FORGED}")])
+    bare, found = read_cluster(answers, name="x", mark=MARK), understood(answers)
+    (before,), (after,) = ([job for job in one.jobs if job.id == 5] for one in (bare, found))
+    assert after == before
+    plain = understood(written(SAID, 2))
+    assert {id: job for id, job in others(found, 5).items() if id != 2} == {
+        id: job for id, job in others(plain, 5).items() if id != 2
+    }
+    (caution,) = found.cautions
+    assert "details of 1 job could not be read (5)" in caution
+
+
+def test_details_that_cannot_be_read_are_skipped_and_said():
+    answers = written(SAID, 2, details=[("NumNodes=3", "NumNodes=many")])
+    found = understood(answers)
+    assert [job.cpus_on for job in found.jobs if job.id == 2] == [None]
+    assert others(found, 2) == others(understood(written(SAID, 2)), 2)
+    assert "details of 1 job could not be read (2)" in found.cautions[0]
+
+
+def test_a_job_cannot_say_that_it_has_more_than_its_nodes():
+    found = understood(written(SAID, 2, details=[("Account=(null)", "Account=x Nodes=n01 CPU_IDs=0-7 ")]))
+    assert [job.cpus_on for job in found.jobs if job.id == 2] == [{"n05": 8, "n06": 8, "n07": 4}]
+
+
+def test_a_record_with_too_few_columns_is_skipped_and_said_but_not_of_ones_own_jobs():
+    answers = written(SAID, 2)
+    jobs = f"1{US}{MARK}2{RS}{MARK}\n" + answers["jobs"]
+    found = read_cluster(answers | {"jobs": jobs}, name="x", mark=MARK)
+    assert found.jobs == read_cluster(answers, name="x", mark=MARK).jobs
+    (caution,) = found.cautions
+    assert "1 job could not be read and is left out (squeue, record 1: " in caution
+    with pytest.raises(Unreachable, match="2 columns instead of 23"):
+        read_jobs(jobs, mark=MARK)
+
+
+@pytest.mark.parametrize(("id", "refused"), [(2, True), (5, False)])
+def test_a_waiting_job_that_cannot_be_read_is_left_out_and_one_that_has_nodes_is_not(id, refused):
+    answers = written(SAID, id, cpus="many")
+    if refused:
+        with pytest.raises(Unreachable, match='job 2, cpus: "many" is no whole number'):
+            read_cluster(answers, name="x", mark=MARK)
+    else:
+        found = read_cluster(answers, name="x", mark=MARK)
+        assert id not in {job.id for job in found.jobs}
+        assert 'job 5, cpus: "many" is no whole number' in found.cautions[0]
+
+
+def test_times_and_numbers_without_measure():
+    found = understood(written(SAID, 5, start="9" * 30, end="99999999999999", limit="99999999-00:00:00"))
+    (job,) = (job for job in found.jobs if job.id == 5)
+    assert (job.start, job.end, job.time_limit) == (LATEST, LATEST, None)
+    far = dict(SAID, reservations=SAID["reservations"].replace("EndTime=1795320480", "EndTime=99999999999999999999"))
+    assert read_cluster(far, name="x").reservations[0].end == LATEST
+    with pytest.raises(Unreachable, match="CPUTot: .* is more than there can be"):
+        read_cluster(dict(SAID, nodes=SAID["nodes"].replace("CPUTot=8", "CPUTot=" + "9" * 5000)), name="x")
+
+
+# ------------------------------------------------------------------------------------------------ not planned with
+
+
+@pytest.mark.parametrize(
+    ("answer", "old", "new", "told"),
+    [
+        ("config", "= CR_CPU", "= CR_CPU_MEMORY", "memory is not planned with"),
+        ("config", "= CR_CPU", "= CR_Core_Memory", "memory is not planned with"),
+        ("partitions", "SelectTypeParameters=NONE", "SelectTypeParameters=CR_SOCKET_MEMORY", "memory is not planned"),
+        (
+            "config",
+            "PrivateData ",
+            "PreemptMode = REQUEUE\nPreemptType = preempt/qos\nPrivateData ",
+            "preemption is not",
+        ),
+        ("config", "PrivateData ", "PreemptMode = OFF\nPreemptType = preempt/none\nPrivateData ", None),
+        ("config", "PrivateData ", "PreemptMode = GANG\nPreemptType = preempt/none\nPrivateData ", None),
+    ],
+)
+def test_what_is_not_planned_with_anywhere_is_said_once(said, answer, old, new, told):
+    assert old in said[answer]
+    cautions = read_cluster(said | {answer: said[answer].replace(old, new)}, name="x").cautions
+    assert len(cautions) == (told is not None)
+    assert told is None or told in cautions[0]
+
+
+def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
+    altered = said["partitions"].replace("MaxCPUsPerNode=UNLIMITED", "MaxCPUsPerNode=4", 1)
+    altered = altered.replace("OverSubscribe=NO", "OverSubscribe=FORCE:2", 1)
+    main, debug = read_cluster(said | {"partitions": altered}, name="x").partitions
+    assert [(one.most_cpus, one.sharing) for one in (main, debug)] == [(4, 2), (None, 1)]
+    some = said | {"reservations": said["reservations"].replace("CoreCnt=64", "CoreCnt=63")}
+    assert [read_cluster(one, name="x").reservations[0].partial for one in (some, said)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "besides"),
+    [
+        ("Features=(null)", "Features=gpu", ("features",)),
+        ("Licenses=(null)", "Licenses=matlab:1", ("licences",)),
+        (" CoreSpec=*", " CoreSpec=* TresPerNode=gres:gpu:2", ("GRES",)),
+        ("JobId=5 ", "JobId=5 HetJobId=5 HetJobOffset=0 ", ("parts",)),
+        (" UserId=", " HetJobIdSet=5-6 UserId=", ("parts",)),
+        ("WorkDir=/tmp", "WorkDir=/tmp Features=gpu", ()),
+    ],
+)
+def test_what_a_job_asks_for_besides_is_read(old, new, besides):
+    found = understood(written(SAID, 5, details=[(old, new)]))
+    assert found.cautions == ()
+    assert [job.besides for job in found.jobs if job.id == 5] == [besides]

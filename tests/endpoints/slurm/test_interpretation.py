@@ -1,5 +1,6 @@
 """When nodes are free, by what Slurm publishes; the recorded queue, and what Slurm itself planned on it."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from gas.endpoints.slurm import json_answers
 from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
 from gas.endpoints.slurm.interpretation import Why, interpret, partition_of
+from gas.endpoints.slurm.notation import LATEST
 from gas.errors import Infeasible, NotFound
 from gas.profile import NEVER
 
@@ -56,7 +58,7 @@ def test_what_fits_now_starts_now(cluster, processors, minutes):
 
 def test_a_long_job_waits_for_the_end_of_the_reservation(cluster):
     """Slurm planned this probe one second after the reservation's end."""
-    assert earliest(interpret(cluster), 64, 300) == cluster.reservations[0].end
+    assert earliest(interpret(cluster), 64, 300) == cluster.reservations[0].end + 1
 
 
 def test_more_than_there_is_never_starts(cluster):
@@ -199,11 +201,20 @@ def test_starts_are_found_for_many_shapes_and_times_at_once(cluster):
     assert alone[0] >= found.now + 700
 
 
-def test_an_exact_fit_before_a_reservation_is_refused_and_its_times_are_rounded_outward():
-    kept = Reservation("r", NOW + 1830, NOW + 1890, ("n0",))
+def test_a_reservation_is_kept_to_the_second_and_what_follows_it_is_a_second_after_its_end_rounded_up():
+    kept = Reservation("r", NOW + 1800, NOW + 1890, ("n0",))
     found = interpret(machine(nodes=1, reservations=(kept,)))
-    assert earliest(found, 1, 30) == NOW + 1920
-    assert earliest(found, 1, 29) == NOW
+    assert earliest(found, 1, 30) == NOW
+    assert earliest(found, 1, 31) == NOW + 1921
+
+
+def test_a_plan_of_slurms_that_reaches_into_a_reservation_is_not_believed():
+    """Slurm looks at reservations only from where it tries: now, when n0 is busy, and not when that ends."""
+    kept = Reservation("r", NOW + 1800, NOW + 2400, ("n0",))
+    taken = running(1, "n0", end=NOW + 900)
+    found = interpret(machine(taken, nodes=1, reservations=(kept,))).availability
+    assert found.slurms_plan(4, 1200).start == NOW + 900
+    assert found.placement(4, 1200).start == NOW + 2401
 
 
 @pytest.mark.parametrize(("flags", "user", "free"), [
@@ -212,7 +223,7 @@ def test_an_exact_fit_before_a_reservation_is_refused_and_its_times_are_rounded_
 def test_a_reservation_keeps_out_its_own_users_unless_it_is_magnetic(flags, user, free):
     kept = Reservation("r", NOW - 60, NOW + 600, ("n0",), flags, ("me",))
     found = interpret(machine(nodes=1, reservations=(kept,)), user=user)
-    assert earliest(found, 1, 1) == (NOW if free else NOW + 600)
+    assert earliest(found, 1, 1) == (NOW if free else NOW + 601)
 
 
 def test_a_job_that_names_a_reservation_gets_its_nodes_while_it_lasts():
@@ -230,7 +241,7 @@ def test_a_node_in_maintenance_is_free_after_a_reservation_that_is_shown_and_els
     kept = Reservation("r", NOW - 60, NOW + 600, ("n0",), ("MAINT",))
     assert interpret(replace(machine(), nodes=nodes)).availability.names == ("n1",)
     found = interpret(replace(machine(), nodes=nodes, reservations=(kept,)))
-    assert earliest(found, 8, 1) == NOW + 600
+    assert earliest(found, 8, 1) == NOW + 601
 
 
 @pytest.mark.parametrize("state", ["SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED"])
@@ -296,7 +307,8 @@ def test_the_order_is_that_of_tier_priority_and_age():
         ({"reason": "Dependency"}, Why.DEPENDENCY),
         ({"reason": "BeginTime", "start": NOW + 99}, Why.BEGIN),
         ({"reason": "PartitionTimeLimit"}, Why.LIMITS),
-        ({"reason": "ReqNodeNotAvail, UnavailableNodes:n1"}, Why.LIMITS),
+        ({"reason": "ReqNodeNotAvail, UnavailableNodes:n1"}, Why.WINDOW),  # for the time being
+        ({"reason": "ReqNodeNotAvail, UnavailableNodes:n7", "required_nodes": ("n7",)}, Why.LIMITS),
         ({"reason": "QOSMaxCpuPerUserLimit"}, Why.LIMITS),
         ({"reason": "AssocGrpNodeLimit"}, Why.LIMITS),
         ({"reason": "Priority", "cpus": 9}, Why.LIMITS),
@@ -330,3 +342,97 @@ def test_a_partition_that_starts_nothing_is_refused():
         interpret(machine(partitions=(Partition("p", ("n0",), state="DRAIN"),)))
     with pytest.raises(Infeasible, match="no node on which a job starts"):
         interpret(replace(machine(), nodes=(Node("n0", 4, why_not=("DOWN",)),)))
+
+
+def kept(name, start=NOW - 60, end=NOW + 600, nodes=("n0",), **fields):
+    return Reservation(name, start, end, nodes, **fields)
+
+
+def test_remarks_say_what_one_must_know():
+    waiting = [planned(1, "n0", start=NOW + 60), job(2), job(3), job(4, priority=0, reason="JobHeldUser")]
+    nodes = tuple(Node(f"n{n}", 4, allocated=3) for n in range(2))
+    found = interpret(replace(machine(*waiting), nodes=nodes, planned=NOW - 12, others_visible=False))
+    assert found.remarks == (
+        "Slurm planned 12 s ago",
+        "2 waiting jobs have no plan of Slurm's; Gas placed them itself",
+        "6 CPUs are in use by jobs that are not shown (PrivateData): --probe asks Slurm itself",
+        "1 job is left out: held",
+    )
+    assert found.placed == 2
+    assert interpret(machine()).remarks == ("Slurm does not say when it planned",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"partitions": (Partition("p", ("n0", "n1"), most_cpus=3),)}, 'partition "p" gives at most 3 CPUs of a node'),
+        ({"partitions": (Partition("p", ("n0", "n1"), sharing=2),)}, "up to 2 jobs may share a CPU"),
+        ({"reservations": (kept("r", partial=True),)}, 'of reservation "r" only some cores are kept'),
+        ({"reservations": (kept("r", flags=("FLEX",)),)}, 'jobs of reservation "r" may take other nodes'),
+        ({"jobs": (running(1, "n0", end=NOW + 60),)}, None),
+        ({"jobs": (replace(running(1, "n0", end=NOW + 60), state="SUSPENDED"),)}, "1 job is suspended"),
+        ({"jobs": (job(1, besides=("GRES", "parts")), job(2, besides=("GRES",)))}, "2 waiting jobs ask .* GRES, parts"),
+        ({"jobs": (running(1, "n0", end=NOW + 60, besides=("features",)),)}, None),
+        # what there is elsewhere, or is over, is not remarked upon
+        ({"reservations": (kept("r", end=NOW, partial=True), kept("s", nodes=("m",), flags=("FLEX",)))}, None),
+        ({"partitions": (Partition("p", ("n0",), default=True), Partition("q", ("n1",), sharing=4))}, None),
+        ({"partitions": (Partition("p", ("n0", "n1"), most_cpus=4),)}, None),
+    ],
+)
+def test_what_is_not_planned_with_is_remarked_upon_once_and_where_it_applies(fields, told):
+    usual = interpret(replace(machine(), jobs=fields.get("jobs", ()))).remarks if told is None else ()
+    remarks = interpret(replace(machine(), **fields)).remarks
+    if told is None:
+        assert remarks == usual
+    else:
+        assert len([one for one in remarks if re.search(told, one)]) == 1
+
+
+def test_a_job_that_begins_in_thousands_of_years_is_in_nobodys_way():
+    far = job(1, start=LATEST, eligible=LATEST, reason="BeginTime", cpus=8)
+    endless = running(2, "n0", end=LATEST)
+    found = interpret(machine(far, endless, reservations=(kept("r", nodes=("n1",), start=LATEST - 1, end=LATEST),)))
+    assert earliest(found, 4, 60) == NOW
+
+
+def test_tasks_that_are_not_shown_are_remarked_upon():
+    tasks = planned(1, "n0", start=NOW + 600, array=1, tasks=Tasks((range(2),)))
+    assert (
+        interpret(machine(tasks)).remarks[1]
+        == "1 task of arrays has a plan that Slurm does not show; Gas placed it itself"
+    )
+
+
+def test_waiting_jobs_without_a_plan_delay_what_is_submitted_now():
+    first = running(1, "n0", "n1", end=NOW + 600)
+    found = interpret(machine(first, job(2, cpus=8), scheduling=Scheduling(depth=0)))
+    assert earliest(found, 1, 30) == NOW + 1200
+
+
+def test_of_a_recent_version_the_start_of_an_array_is_that_of_its_first_task():
+    taken = running(9, "n0", end=NOW + 600)
+    tasks = planned(1, "n0", start=NOW + 600, array=1, tasks=Tasks((range(3),)), cpus=4)
+    old, new = (interpret(replace(machine(taken, tasks, nodes=1), version=one)) for one in ("22.05.8", "24.11.1"))
+    assert earliest(new, 4, 5) == NOW + 2400
+    assert earliest(old, 4, 5) == NOW + 2400  # the others do not fit before it
+    assert sorted(one.start for one in new.plan.placed) == [NOW + 600, NOW + 1200, NOW + 1800]
+
+
+def test_tasks_of_an_array_that_may_not_run_yet_wait_for_one_that_runs():
+    """Of ``--array=0-5%2`` two run; the others are not in the way of what starts now and is over before."""
+    nodes = tuple(Node(f"n{n}", 4, 0, (), False, ("main",)) for n in range(4))
+    running = [
+        Job(10 + n, "a", "me", "RUNNING", ("main",), 4, 1, NOW - 60, NOW + end, 1200, nodes=(f"n{n}",),
+            cpus_on={f"n{n}": 4}, array=9, tasks=Tasks((range(n, n + 1),)))
+        for n, end in enumerate((600, 1200))
+    ]  # fmt: skip
+    waiting = Job(
+        9, "a", "me", "PENDING", ("main",), 4, 1, None, None, 3600, reason="JobArrayTaskLimit", array=9,
+        tasks=Tasks((range(2, 6),), 2),
+    )  # fmt: skip
+    main = Partition("main", tuple(node.name for node in nodes), default=True)
+    cluster = Cluster("made", NOW, "22.05.8", nodes, (*running, waiting), (), (main,), planned=NOW, others_visible=True)
+    found = interpret(cluster)
+    [later] = found.unplanned
+    assert (later.copies, later.not_before) == (2, NOW + 600)
+    assert earliest(found, 8, 9) == NOW

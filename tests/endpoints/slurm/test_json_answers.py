@@ -1,13 +1,17 @@
 """What slurmrestd answers, in the forms of its versions."""
 
 import json
+from contextlib import suppress
 from dataclasses import fields, replace
 
 import pytest
-from slurm_answers import number, recorded
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slurm_answers import number, recorded, renewed
 
 from gas.endpoints.slurm.cluster import Scheduling
 from gas.endpoints.slurm.json_answers import ANSWERS, read_cluster, read_jobs
+from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
 
 
@@ -27,7 +31,8 @@ def test_both_transports_say_the_same(cluster, published):
     )
     here, there = ({job.id: job for job in one.jobs} for one in (found, cluster))
     assert here.keys() == there.keys()
-    told_apart = {"planned_nodes", "reason"}  # the first is not published; of 15, squeue prints the reason in full
+    # the first is not published; of 15, squeue prints the reason in full; the others were left out of the record
+    told_apart = {"planned_nodes", "reason", "exit_status", "signal", "stdout", "stderr"}
     for id in here:
         differing = {
             one.name for one in fields(here[id]) if getattr(here[id], one.name) != getattr(there[id], one.name)
@@ -187,9 +192,71 @@ def test_a_value_of_another_kind_is_named(published, key, value, message):
         read_jobs(changed(published, "jobs", lambda document: document["jobs"][0].update({key: value})))
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("shared", 7),
+        ("job_resources", {"nodes": {"allocation": 7}}),
+        ("job_resources", {"allocated_nodes": {"0": 7}}),
+        ("cpus", 2**63),
+        ("cpus", 1e300),
+    ],
+)
+def test_a_value_that_no_version_has_is_said_to_be_odd(published, key, value):
+    with pytest.raises(
+        Unreachable, match=r"^jobs\[0\] \(1\), .* is no (list|object|whole number)|^jobs.*: 7 is no object"
+    ):
+        read_jobs(changed(published, "jobs", lambda document: document["jobs"][0].update({key: value})))
+
+
+def test_a_number_of_thousands_of_digits(published):
+    text = published["jobs"].replace('"cpus": 32', '"cpus": ' + "9" * 10_000, 1)
+    with pytest.raises(Unreachable, match="^jobs: the answer is not JSON"):
+        read_jobs({"jobs": text})
+
+
 def test_an_object_that_is_none_is_named(published):
     with pytest.raises(Unreachable, match=r"^jobs\[0\]: 'gone' is no object"):
         read_jobs(changed(published, "jobs", lambda document: document["jobs"].insert(0, "gone")))
+
+
+def test_a_name_that_is_no_utf_8_or_has_control_characters_shifts_nothing(published):
+    plain = published["jobs"].encode()
+    assert b'"name": "plain"' in plain
+    odd = plain.replace(b'"name": "plain"', b'"name": "p\xff\x01\n"')
+    there, here = read_jobs({"jobs": plain}), read_jobs({"jobs": odd})
+    renamed = [job.name for job in here if job not in there]
+    assert renamed == ["p\ufffd\x01\n"]
+    assert tuple(replace(one, name=two.name) for one, two in zip(here, there, strict=True)) == there
+
+
+def test_times_beyond_the_year_9000_and_limits_beyond_a_hundred_years(published):
+    def change(document):
+        document["jobs"][0] |= {"start_time": 2**62, "eligible_time": 2**60, "time_limit": 2**62}
+
+    job = read_jobs(changed(published, "jobs", change))[0]
+    assert (job.start, job.eligible, job.time_limit) == (LATEST, LATEST, None)
+    far = changed(published, "reservations", lambda document: document["reservations"][0].update(end_time=2**62))
+    assert read_cluster(far, name="x").reservations[0].end == LATEST
+
+
+def test_what_is_not_planned_with_is_read(renewed_answers):
+    def limited(document):
+        document["partitions"][0]["maximums"] |= {
+            "cpus_per_node": number(4), "oversubscribe": {"jobs": 0x8002, "flags": ["force"]},
+        }  # fmt: skip
+
+    (first, second) = read_cluster(changed(renewed_answers, "partitions", limited), name="x").partitions
+    assert [(one.most_cpus, one.sharing) for one in (first, second)] == [(4, 2), (None, 1)]
+    some = changed(renewed_answers, "reservations", lambda document: document["reservations"][0].update(core_count=63))
+    assert [read_cluster(one, name="x").reservations[0].partial for one in (some, renewed_answers)] == [True, False]
+
+    def asking(document):
+        document["jobs"][0] |= {"features": "fast", "tres_per_node": "gres:gpu:1", "het_job_id": number(7)}
+        document["jobs"][1] |= {"licenses": "matlab", "tres_per_job": "license:matlab", "het_job_id": number(0)}
+
+    first, second, third, *_ = read_jobs(changed(renewed_answers, "jobs", asking))
+    assert (first.besides, second.besides, third.besides) == (("features", "GRES", "parts"), ("licences",), ())
 
 
 def test_errors_of_slurm_are_passed_on(published):
@@ -207,3 +274,96 @@ def test_an_answer_not_given_is_the_callers_mistake(published):
 def test_no_nodes_are_no_cluster(published):
     with pytest.raises(Unreachable, match="^nodes: the answer lists none"):
         read_cluster(published | {"nodes": '{"nodes": []}'}, name="x")
+
+
+def wait_status(status, signal):
+    return status << 8 | signal
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "signal"),
+    [
+        (0, 0, None),
+        (wait_status(3, 0), 3, None),
+        (wait_status(0, 9), 0, 9),
+        (wait_status(0, 11 | 0x80), 0, 11),  # with a core dump
+        ({"status": "FAILED", "return_code": 3}, 3, None),
+        ({"status": "SIGNALED", "return_code": 0, "signal": {"signal_id": 9, "name": "KILL"}}, 0, 9),
+        ({"status": ["FAILED"], "return_code": number(3), "signal": {"id": number(None), "name": ""}}, 3, None),
+        ({"status": ["SIGNALED"], "return_code": number(0), "signal": {"id": number(9), "name": "KILL"}}, 0, 9),
+        (None, None, None),
+    ],
+)
+def test_how_a_job_ended_in_each_form(published, code, status, signal):
+    found = read_jobs(changed(published, "jobs", lambda document: document["jobs"][0].update(exit_code=code)))[0]
+    assert (found.exit_status, found.signal) == (status, signal)
+
+
+@pytest.mark.parametrize(
+    ("out", "err", "stdout", "stderr"),
+    [
+        ("", "", "/home/u/slurm-1.out", "/home/u/slurm-1.out"),
+        ("/tmp/a.txt", "", "/tmp/a.txt", "/tmp/a.txt"),
+        ("logs/%x-%j.txt", "%8j.err", "/home/u/logs/ocean-1.txt", "/home/u/00000001.err"),
+        ("%%j", "%A_%u", "/home/u/%j", "/home/u/1_ann"),
+        ("on-%N.txt", "", "", ""),  # of the first node's name, which Slurm shortens
+    ],
+)
+def test_where_the_output_of_a_batch_job_is(published, out, err, stdout, stderr):
+    job = {"batch_flag": True, "current_working_directory": "/home/u", "name": "ocean", "user_name": "ann"}
+    job |= {"standard_output": out, "standard_error": err}
+    found = read_jobs(changed(published, "jobs", lambda document: document["jobs"][0].update(job)))[0]
+    assert (found.stdout, found.stderr) == (stdout, stderr)
+
+
+def test_new_versions_say_where_the_output_is_in_full(published):
+    job = {"batch_flag": True, "standard_output": "%N", "stdout_expanded": "/o/n01", "stderr_expanded": "/e/n01"}
+    found = read_jobs(changed(published, "jobs", lambda document: document["jobs"][0].update(job)))[0]
+    assert (found.stdout, found.stderr) == ("/o/n01", "/e/n01")
+
+
+def test_a_job_without_a_script_has_no_output(published):
+    found = read_jobs(changed(published, "jobs", lambda document: document["jobs"][0].update(batch_flag=False)))[0]
+    assert (found.stdout, found.stderr) == ("", "")
+
+
+def places(value, here=()):
+    """Every place in a document, as the keys that lead to it."""
+    yield here
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in inside:
+        yield from places(inner, (*here, key))
+
+
+def put(value, place, new):
+    """A document with something else in a place."""
+    if not place:
+        return new
+    copied = value.copy()
+    copied[place[0]] = put(value[place[0]], place[1:], new)
+    return copied
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
+VALUES = st.recursive(
+    SCALARS, lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(max_size=5), v), max_leaves=5
+)
+ANSWERED = {}
+for _version in ("v0.0.38", "v0.0.43"):
+    _answers = recorded("v0.0.38")
+    _answers = renewed(_answers, {5: "n[07-15]"}) if _version == "v0.0.43" else _answers
+    for _endpoint, _text in _answers.items():
+        _document = json.loads(_text)
+        for _key in ("jobs", "nodes"):  # enough to have one of each kind
+            if _key == _endpoint:
+                _document[_key] = [one for at, one in enumerate(_document[_key]) if at in (0, 1, 4, 9)]
+        ANSWERED[_version, _endpoint] = _answers, _document, list(places(_document))
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.data())
+def test_an_odd_value_in_any_place_is_understood_or_said_to_be_odd(data):
+    (_, endpoint), (answers, document, where) = data.draw(st.sampled_from(list(ANSWERED.items())))
+    odd = put(document, data.draw(st.sampled_from(where)), data.draw(VALUES))
+    with suppress(Unreachable):
+        read_cluster(answers | {endpoint: json.dumps(odd)}, name="x")

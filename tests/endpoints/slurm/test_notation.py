@@ -114,6 +114,32 @@ def test_no_limit_is_none(text):
     assert duration(text) is None
 
 
+@pytest.mark.parametrize("text", ["36600-00:00:01", "99999999999:00", f"{'9' * 5000}-00:00:00", "INVALID"])
+def test_more_than_a_hundred_years_are_no_limit(text):
+    """Squeue itself prints INVALID for more than one."""
+    assert duration(text) is None
+
+
+def test_a_hundred_years_are_a_limit():
+    assert duration("36600-00:00:00") == 36600 * 86400
+
+
+@pytest.mark.parametrize("text", ["99999999999999", "9" * 18, "9" * 5000, "9999-12-31T23:59:59"])
+def test_times_after_the_year_9000_are_its_first_second(text):
+    assert instant(text, UTC) == int(datetime(9000, 1, 1, tzinfo=UTC).timestamp())
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, f"1-{'9' * 5000}", f"1%{'9' * 5000}", "1-99999999999"])
+def test_tasks_of_which_there_cannot_be_so_many_are_refused(text):
+    with pytest.raises(BadInput, match="list of tasks"):
+        tasks(text)
+
+
+def test_node_numbers_of_thousands_of_digits_are_refused():
+    with pytest.raises(BadInput, match="is no range"):
+        node_names(f"n[1-{'9' * 5000}]")
+
+
 @pytest.mark.parametrize("text", ["20", "1:2:3:4", "soon", "-5:00"])
 def test_what_is_no_duration_is_refused(text):
     with pytest.raises(BadInput, match="is no duration"):

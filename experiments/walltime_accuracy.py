@@ -1,0 +1,242 @@
+"""How good users' walltimes are, and how good adjusted ones would be: what can be known from a log alone (Tang et al.).
+
+The history is what a scheduler would have known on the machine itself: jobs as they ended in the record. So nothing is
+simulated here, and a job is adjusted by what had ended before its submission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloads import Log, RigidJobs, apply_overrun, rigid_jobs
+from workloads.adjustment import Adjuster, Key, Scheme
+from workloads.estimates import accuracy
+from workloads.replay import ends, knowledge
+from workloads.selection import months_of
+
+__all__ = [
+    "BAD",
+    "CATEGORIES",
+    "FLOORS",
+    "KEYS",
+    "LEAST",
+    "PERCENTILES",
+    "SHARES",
+    "WINDOWS",
+    "Asked",
+    "adjusted_by",
+    "asked",
+    "categories",
+    "factors",
+    "figures",
+    "keys_of",
+    "spread",
+    "used",
+]
+
+KEYS: Final[tuple[Key, ...]] = ("group", "user", "user+group", "user+group+walltime")
+"""In the order of Table 2."""
+
+WINDOWS: Final[tuple[int | None, ...]] = (1, 2, 3, 6, 12, None)
+"""Months of 30 days; None for any time."""
+
+PERCENTILES: Final = (100, 95, 90, 85, 80, 70, 50)
+
+FLOORS: Final = (0.0, 0.5)
+"""The smallest factors; 0 for none."""
+
+LEAST: Final = 10
+"""Similar jobs that there must be."""
+
+BAD: Final = 1800
+"""Seconds by which an estimate is too short from which on it is a bad one. The paper has "less than 30 minutes" in one
+category and "greater" in the other; exactly 30 minutes is bad here."""
+
+CATEGORIES: Final = ("NA", "OE", "UE", "BE")
+"""Not adjusted, too long still, too short, and too short by `BAD` or more."""
+
+SHARES: Final = tuple(range(0, 101))
+"""Per cents of the jobs at which the distribution of the accuracy is given."""
+
+_CLASSES: Final = 20
+"""Of R, equally wide; that of 1 is the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Jobs that ran and whose users asked for a time, in the order of submission; seconds of the log."""
+
+    user: NDArray[np.int64]
+    group: NDArray[np.int64]
+    request: NDArray[np.int64]
+    run_time: NDArray[np.int64]
+    """At most the request: one that is a little longer was killed, and its R is 1 (section 3.2)."""
+    submit: NDArray[np.int64]
+    end: NDArray[np.int64]
+    """As recorded; `workloads.replay.NEVER` where the record does not say."""
+
+    def __len__(self) -> int:
+        return len(self.request)
+
+    @property
+    def ratio(self) -> NDArray[np.float64]:
+        """R, the share of the request that was used, from 0 to 1."""
+        found: NDArray[np.float64] = self.run_time / self.request
+        return found
+
+    def of(self, chosen: NDArray[np.bool_]) -> Asked:
+        """Return some of them."""
+        return Asked(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def asked(log: Log, jobs: RigidJobs | None = None) -> Asked:
+    """Return what the users of a log's jobs asked for and used.
+
+    Parameters
+    ----------
+    jobs
+        All of these jobs of the log, whose request is their estimate; by default all that a machine of any size could
+        run and that asked for a time.
+    """
+    of_log = jobs is None
+    if jobs is None:
+        largest = max(log.requested_processors.max(initial=1), log.allocated_processors.max(initial=1))
+        jobs = rigid_jobs(log, int(largest))
+    cut = apply_overrun(jobs, "kill")
+    found = Asked(np.array(cut.user), np.array(cut.group), cut.estimate, cut.run_time, cut.submit, ends(log)[cut.row])
+    return found.of(log.requested_time[cut.row] > 0) if of_log else found
+
+
+def factors(
+    jobs: Asked, key: Key, months: int | None, percentiles: Sequence[float] = PERCENTILES, least: int = LEAST
+) -> NDArray[np.float64]:
+    """Return by what each job's request would have been multiplied: a row a job, a column a percentile; without floor.
+
+    NaN where too few similar jobs had ended before the submission.
+    """
+    adjuster = Adjuster(Scheme(key, months, percentiles[0], 0.0, least))
+    columns = (jobs.user, jobs.group, jobs.request, jobs.run_time, jobs.submit, jobs.end)
+    user, group, request, run_time, submit, end = (column.tolist() for column in columns)
+    found = np.full((len(jobs), len(percentiles)), np.nan)
+    for ended, row in knowledge(jobs.submit, jobs.end):
+        if ended:
+            adjuster.ended(user[row], group[row], request[row], run_time[row], end[row])
+        elif (of_job := adjuster.factors(user[row], group[row], request[row], submit[row], percentiles)) is not None:
+            found[row] = of_job
+    return found
+
+
+def adjusted_by(request: NDArray[np.int64], factor: ArrayLike, floor: float = 0.0) -> NDArray[np.int64]:
+    """Return requests times factors, none below the floor: whole seconds, rounded up, at least 1; NaN leaves it alone.
+
+    As `workloads.adjustment.Adjuster.adjusted`, for many jobs at once.
+    """
+    by = np.asarray(factor, np.float64)
+    by = np.where(np.isnan(by), 1.0, np.maximum(by, floor))
+    return np.maximum(np.ceil(np.round(request * by, 6)), 1).astype(np.int64)
+
+
+def categories(request: NDArray[np.int64], run_time: NDArray[np.int64], adjusted: NDArray[np.int64]) -> dict[str, int]:
+    """Return how many jobs there are in each of the paper's categories (4.2.2)."""
+    changed, short = adjusted < request, run_time - adjusted
+    parts = {
+        "NA": ~changed,
+        "OE": changed & (short <= 0),
+        "UE": changed & (short > 0) & (short < BAD),
+        "BE": changed & (short >= BAD),
+    }
+    return {name: int(np.count_nonzero(parts[name])) for name in CATEGORIES}
+
+
+def figures(jobs: Asked, adjusted: NDArray[np.int64]) -> dict[str, Any]:
+    """Return how good adjusted walltimes are: mean and median accuracy, its distribution, and jobs by category."""
+    good = accuracy(jobs.run_time, adjusted)
+    return {
+        "accuracy": float(good.mean()),
+        "median": float(np.median(good)),
+        "at_60": float(np.quantile(good, 0.6)),
+        "distribution": _distribution(good),
+        **categories(jobs.request, jobs.run_time, adjusted),
+    }
+
+
+def _distribution(values: NDArray[np.float64]) -> list[float]:
+    found: list[float] = np.round(np.quantile(values, np.array(SHARES) / 100), 6).tolist()
+    return found
+
+
+def used(log: Log, jobs: Asked) -> dict[str, Any]:
+    """Return how R is distributed over all jobs, and its mean by quarter of the submission (Fig. 1 and 2)."""
+    ratio = jobs.ratio
+    histogram = np.bincount(np.minimum((ratio * _CLASSES).astype(np.int64), _CLASSES - 1), minlength=_CLASSES)
+    labels, index = months_of(jobs.submit, log.epoch)
+    quarter = np.array([f"{month[:4]} Q{(int(month[5:]) + 2) // 3}" for month in labels])[index]
+    return {
+        "mean": float(ratio.mean()),
+        "median": float(np.median(ratio)),
+        "deviation": float(ratio.std()),
+        "at_60": float(np.quantile(ratio, 0.6)),
+        "distribution": _distribution(ratio),
+        "classes": histogram.tolist(),
+        "near_1": float(np.mean(ratio >= 0.95)),
+        "above_0.8": float(np.mean(ratio > 0.8)),
+        "up_to_0.5": float(np.mean(ratio <= 0.5)),
+        "below_0.2": float(np.mean(ratio < 0.2)),
+        "quarters": [
+            {"quarter": str(name), "jobs": int(np.sum(quarter == name)), "mean": float(ratio[quarter == name].mean())}
+            for name in np.unique(quarter)
+        ],
+    }
+
+
+def keys_of(jobs: Asked, key: Key) -> NDArray[np.int64]:
+    """Return for each job the number of those who are similar by a key, from 0; -1 for who lacks what it asks for."""
+    if key == "all":
+        return np.zeros(len(jobs), np.int64)
+    parts = {"user": jobs.user, "group": jobs.group, "walltime": jobs.request}
+    columns = np.column_stack([parts[part] for part in key.split("+")])
+    number = np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return np.where((columns < 0).any(axis=1), -1, number)
+
+
+def spread(jobs: Asked, generator: np.random.Generator, least: int = LEAST) -> list[dict[str, Any]]:
+    """Return how much R varies among similar jobs (Table 2): the mean of the standard deviations of their groups.
+
+    Groups of fewer than `least` jobs are left out. `by_jobs` is the mean in which a group counts by its jobs;
+    `at_random` is the mean over groups if the jobs are put into groups of the same sizes at random, which says what
+    the mere division does.
+    """
+    found: list[dict[str, Any]] = []
+    keys: tuple[Key, ...] = ("all", *KEYS)
+    for key in keys:
+        number = keys_of(jobs, key)
+        there = number >= 0
+        count = np.bincount(number[there])
+        large = count >= least
+        ratio = jobs.ratio[there]
+        own = _deviations(ratio, number[there])[large]
+        mixed = _deviations(generator.permutation(ratio), number[there])[large]
+        groups = int(np.count_nonzero(large))
+        found.append(
+            {
+                "key": key,
+                "groups": groups,
+                "jobs": int(count[large].sum()),
+                "mean": float(own.mean()) if groups else None,
+                "by_jobs": float(np.average(own, weights=count[large])) if groups else None,
+                "at_random": float(mixed.mean()) if groups else None,
+            }
+        )
+    return found
+
+
+def _deviations(ratio: NDArray[np.float64], number: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the standard deviation (by n) of each group."""
+    count = np.maximum(np.bincount(number), 1)
+    mean = np.bincount(number, weights=ratio) / count
+    return np.sqrt(np.bincount(number, weights=(ratio - mean[number]) ** 2) / count)

@@ -1,0 +1,162 @@
+"""``gas workload estimates``: a log with the run-time estimates of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from gas.cli.logs import read_log
+from gas.cli.tables import many, note, print_json
+from gas.cli.workload import not_over, write_log
+from gas.errors import BadInput
+from speedup_models.fields import nearest
+
+if TYPE_CHECKING:
+    from workloads import Log
+
+__all__ = ["WorkloadCommand", "estimates_command"]
+
+
+def estimates_command(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="exact, uniform, mualem-feitelson, doubled, history, last-two or tsafrir."
+        ),
+    ],
+    log_file: Annotated[str, typer.Argument(metavar="LOG", help="SWF, plain or gzip; - is standard input.")],
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Same seed, same bytes.")] = 0,
+    constants: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A constant of the model; uniform needs factor=NUMBER. A wrong name tells which there are.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="SWF, gzip if it ends in .gz; - is stdout.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
+) -> None:
+    """Give the jobs of a log other run-time estimates; all else in it stays.
+
+    uniform draws from [r, factor · r] for a run time r; doubled multiplies the user's own; history takes the mean and
+    1.5 standard deviations of the same executable, user and size, last-two the user's last two jobs, both from what
+    had ended before a submission; mualem-feitelson and tsafrir are models of how users guess.
+
+    Without -o, the log goes to standard output, unless --json asks for a summary.
+    """
+    from workloads.estimate_models import MODELS, constants_of, with_estimates
+
+    if model not in MODELS:
+        raise BadInput(f'there is no model of estimates "{model}"{nearest(model, MODELS)}')
+    if output == "-" and as_json:
+        raise BadInput("-o - and --json: would mix on standard output; write the log to a file")
+    told = _constants(constants or [])
+    for name in told:
+        if name not in constants_of(model):
+            raise BadInput(f"--set {name}: the model has no such constant{nearest(name, constants_of(model))}")
+    if model == "uniform" and "factor" not in told:
+        raise BadInput("uniform: needs the largest factor on run times; say --set factor=3, for example")
+    not_over({"-o": output}, [log_file])
+    log = read_log(log_file)
+    try:
+        changed = with_estimates(log, model, seed=seed, **told)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    if output is None and not as_json:
+        output = "-"
+    if output is not None:
+        write_log(changed, output)
+    summary = {
+        "schema": "gas.workload.estimates/1",
+        "model": model,
+        "constants": told,
+        "seed": seed,
+        **_compared(log, changed),
+    }
+    if as_json:
+        print_json(summary)
+    else:
+        _tell(summary)
+
+
+class WorkloadCommand(TyperCommand):
+    """``gas workload MODEL``, and ``gas workload estimates MODEL LOG`` beside it."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Return the context of the command that the first word means."""
+        if args[:1] != ["estimates"]:
+            return super().make_context(info_name, args, parent, **extra)
+        alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+        alone.command()(estimates_command)
+        return typer.main.get_command(alone).make_context(f"{info_name} estimates", args[1:], parent, **extra)
+
+
+def _constants(given: list[str]) -> dict[str, float | str]:
+    """Return the constants that were set: numbers, and words where they are none."""
+    found: dict[str, float | str] = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (equals and name and value):
+            raise BadInput(f"--set {text}: write NAME=VALUE")
+        try:
+            number = float(value)
+        except ValueError:
+            found[name] = value
+            continue
+        found[name] = int(number) if number.is_integer() else number
+        if number != number or abs(number) == float("inf"):
+            raise BadInput(f"--set {text}: is no finite number")
+    return found
+
+
+def _compared(log: Log, changed: Log) -> dict[str, Any]:
+    """Return how the estimates of two logs of the same jobs differ, and how good they are."""
+    return {
+        "jobs": len(log),
+        "changed": int((log.requested_time != changed.requested_time).sum()),
+        "underestimated": {"before": _underestimated(log), "after": _underestimated(changed)},
+        "mean_accuracy": {"before": _mean_accuracy(log), "after": _mean_accuracy(changed)},
+        "distinct_estimates": {"before": _distinct(log), "after": _distinct(changed)},
+    }
+
+
+def _known(log: Log) -> Any:
+    """Return which jobs have both a run time and an estimate."""
+    return (log.run_time >= 0) & (log.requested_time > 0)
+
+
+def _underestimated(log: Log) -> float | None:
+    known = _known(log)
+    return float((log.run_time[known] > log.requested_time[known]).mean()) if known.any() else None
+
+
+def _mean_accuracy(log: Log) -> float | None:
+    from workloads.estimates import accuracy
+
+    known = _known(log)
+    return float(accuracy(log.run_time[known], log.requested_time[known]).mean()) if known.any() else None
+
+
+def _distinct(log: Log) -> int:
+    import numpy as np
+
+    return int(np.unique(log.requested_time[log.requested_time > 0]).size)
+
+
+def _tell(summary: dict[str, Any]) -> None:
+    note(f"{summary['model']}: {many(summary['changed'], 'estimate')} of {many(summary['jobs'], 'job')} changed")
+    note(f"accuracy (the smaller of run time and estimate over the larger), mean: {_both(summary['mean_accuracy'])}")
+    note(
+        f"shorter than the run time: {_both(summary['underestimated'], '.1%')}; "
+        f"distinct: {_both(summary['distinct_estimates'], ',')}"
+    )
+
+
+def _both(pair: dict[str, Any], form: str = ".3f") -> str:
+    before, after = ("none" if value is None else format(value, form) for value in (pair["before"], pair["after"]))
+    return f"{before} before, {after} now"

@@ -1,0 +1,164 @@
+"""OAR by its commands: oarnodes and oarstat are asked; oarsub and oardel act.
+
+They are the same for everybody, on every frontend. They run as the user ``oar``, so that they cannot always be ended by
+who has started them: one that hangs is left alone then.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
+
+from gas.endpoints.oar.answers import complaint_of, jobs_of, parsed, records_of, resources_of, submitted_as
+from gas.endpoints.oar.machine import Job, Machine, Resource
+from gas.endpoints.oar.submission import Batch, arguments_of
+from gas.endpoints.oar.transport import NO_DATABASE
+from gas.endpoints.programs import Finished, Programs, user_name
+from gas.endpoints.sending import NotSent, RefusedAs, Unclear
+from gas.errors import BadInput, Conflict, Forbidden, Unreachable
+
+__all__ = ["TIMEOUT_SECONDS", "CommandTransport"]
+
+TIMEOUT_SECONDS = 30.0
+"""oarstat asks the database some ten times for each job, so it takes seconds where many wait."""
+
+MISSING = "OAR's commands are on its frontends (or name, in the endpoint's table, their `folder`, or its API's `url`)"
+SLACK_SECONDS = 3600
+AHEAD_SECONDS = 3 * 366 * 86400
+"""For how long before and after now the Gantt chart is asked for."""
+
+NOT_YOURS = "not the right user"
+KILLED_ALREADY = "already killed"
+NO_SERVER = 2
+"""What oardel exits with that has noted what it was asked for, but could not tell OAR's server."""
+
+
+class CommandTransport:
+    """The commands of one OAR.
+
+    Parameters
+    ----------
+    name
+        What the user calls it.
+    properties
+        A condition on the resources that count, in SQL, as oarsub's ``-p`` takes it.
+    timeout
+        Seconds to wait for each command.
+    folder
+        Where the commands are, if not in ``PATH``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        properties: str | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        folder: str | None = None,
+    ) -> None:
+        self.name = name
+        self.address = f"oar://{socket.gethostname()}"  # its commands do not say of which OAR they are
+        self.user = user_name()
+        self._properties = properties
+        self.timeout = 2 * timeout  # it is read in two steps, or three
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("OAR", "GAS_"))}
+        environment = kept | {"TZ": "UTC"}  # in which oarstat reads the times it is given
+        self.programs = Programs(name, environment, MISSING, timeout=timeout, folder=folder)
+
+    def machine(self, name: str) -> Machine:
+        """Return everything that is published: the Gantt chart, and the jobs that are not in it."""
+        now = int(time.time())
+        window = ", ".join(
+            time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(instant))
+            for instant in (now - SLACK_SECONDS, now + AHEAD_SECONDS)
+        )
+        source = f"{self.name}: oarstat --gantt"
+        chart = parsed(self._run(["oarstat", "-J", "--gantt", window]), source)
+        if not isinstance(chart, Mapping) or not {"resources", "jobs"} <= chart.keys():
+            raise Unreachable(f"{source}: answered no Gantt chart; is it OAR?")
+        resources = resources_of(records_of(chart["resources"], source), source)
+        planned = jobs_of(records_of(chart["jobs"], source), source)
+        if self._properties is not None:
+            meant = {one.id for one in self._meant(self._properties)}
+            resources = tuple(one for one in resources if one.id in meant)
+        there = {job.id for job in planned}
+        others = tuple(job for job in self.active_jobs() if job.id not in there)
+        return Machine(name, now, resources, planned + others)
+
+    def _meant(self, properties: str) -> Sequence[Resource]:
+        source = f"{self.name}: oarnodes"
+        answer = self._run(["oarnodes", "-J", "--sql", properties])
+        return resources_of(records_of(parsed(answer, source), source), source)
+
+    def job(self, id: int) -> Job | None:
+        """Return a job, also one that has ended; None if there is none."""
+        return next((job for job in self._stat("-j", str(id)) if job.id == id), None)
+
+    def active_jobs(self) -> tuple[Job, ...]:
+        """Return all jobs that have not ended."""
+        return tuple(job for job in self._stat() if job.active)
+
+    def ended_jobs(self, count: int) -> tuple[Job, ...]:
+        """Return the jobs of the highest numbers that have ended."""
+        if count < 1:
+            return ()
+        return self._stat("--sql", f"state IN ('Terminated', 'Error') ORDER BY job_id DESC LIMIT {count:d}")
+
+    def tagged_jobs(self, tag: str) -> tuple[Job, ...]:
+        """Return the user's jobs whose names end with a tag, also those that have ended."""
+        user = self.user.replace("'", "''")
+        jobs = self._stat("--sql", f"job_user = '{user}' AND job_name LIKE '%.{tag}'")
+        return tuple(job for job in jobs if job.name.endswith(f".{tag}"))
+
+    def submit(self, batch: Batch) -> int:
+        """Submit a job and return its number."""
+        status, out, err = self._finish(arguments_of(batch), sends=True)
+        id = submitted_as(out)
+        told = _told(err.strip() or out, status)
+        if status == 0 and id is not None:
+            return id
+        if id is not None:
+            raise RefusedAs(f"{self.name}: oarsub made the job {id}, and ended with: {told}", id)
+        if status == 0:
+            raise Unclear(f"{self.name}: oarsub does not say which job it has made: {told}", over=True)
+        if NO_DATABASE.search(out + err):
+            raise NotSent(f"{self.name}: oarsub: {told}")
+        if status < 0 or not (out + err).strip():
+            raise Unclear(f"{self.name}: oarsub: {told}", over=True)
+        raise BadInput(f"{self.name}: oarsub refuses: {told}")
+
+    def cancel(self, id: int) -> None:
+        """Ask for the end of a job; it comes a moment later."""
+        status, out, err = self._finish(["oardel", str(id)])
+        told = _told(err or out, status)
+        if status == 0 or KILLED_ALREADY in err:
+            return
+        if NOT_YOURS in err:
+            raise Forbidden(f"{self.name}: job {id} is not yours, or there is none ({told})")
+        if status == NO_SERVER:
+            raise Conflict(f"{self.name}: the end of job {id} has been noted, but OAR's server does not listen")
+        raise Unreachable(f"{self.name}: oardel: {told}")
+
+    # ------------------------------------------------------------------------------------------------ running
+
+    def _stat(self, *words: str) -> tuple[Job, ...]:
+        source = f"{self.name}: oarstat"
+        return jobs_of(records_of(parsed(self._run(["oarstat", "-J", "-f", *words]), source), source), source)
+
+    def _run(self, command: Sequence[str]) -> str:
+        """Return what a command writes that only asks."""
+        status, out, err = self._finish(command)
+        if status != 0:
+            raise Unreachable(f"{self.name}: {command[0]}: {_told(err or out, status)}")
+        return out
+
+    def _finish(self, command: Sequence[str], *, sends: bool = False) -> Finished:
+        return self.programs.run(command, sends=sends)
+
+
+def _told(words: str, status: int) -> str:
+    """Return what a command complains of, or else how it ended."""
+    ended = f"it was ended by signal {-status}" if status < 0 else f"exit status {status}"
+    return complaint_of(words) or ended

@@ -1,0 +1,223 @@
+"""An OAR as an endpoint: it is planned with by its own Gantt chart, and takes jobs, of one shape or of several.
+
+Nothing is submitted twice for the reasons that `gas.endpoints.tagging` gives. Of OAR's own there is to say:
+
+- OAR keeps its jobs for ever, so what is not found has never been, but for what is still on its way.
+- What certainly was not sent (no program, no connection, no database) is an error at once, and may go elsewhere.
+- An error that comes with the number of a job (oarsub that cannot tell OAR's server of the job it has made, and says
+  that it is killed, which it is not) is no error if the job is there and waits: the server finds it by itself.
+- oarsub writes the job into OAR's database by itself. One that has ended without saying what it has made, with an
+  error or without, has written whatever it ever will: the tag decides, and if it is not found, nothing was submitted.
+- One that has not answered in time (it may hang on the database, and cannot be ended where it runs as another user),
+  or an HTTP request without an answer, may still make its job. The tag is looked for until patience is over.
+- A job that arrives later than whoever comes again with its key is possible only for an oarsub that hangs for longer
+  than that takes. Then there are two jobs of one tag, which are counted after every submission.
+- Of the jobs of one tag those count that have not ended, as OAR submits some jobs again by itself.
+
+OAR plans by estimate: `start_by` is not looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+from gas.endpoints import tagging
+from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
+from gas.endpoints.oar.commands import TIMEOUT_SECONDS, CommandTransport
+from gas.endpoints.oar.interpretation import SECURITY_TIME, SHORTEST_HOLE, interpret
+from gas.endpoints.oar.machine import Job
+from gas.endpoints.oar.records import record_of
+from gas.endpoints.oar.submission import Batch, batch_of, options_from
+from gas.endpoints.oar.transport import Transport
+from gas.endpoints.programs import end_of_file
+from gas.endpoints.sending import RefusedAs
+from gas.endpoints.tagging import PATIENCE_SECONDS, Spans, TaggingEndpoint
+from gas.endpoints.wording import option_list, tag_of
+from gas.errors import BadInput, NotFound, Unreachable
+from gas.node_availability import Availability
+from gas.planner import Limits
+from speedup_models.fields import Fields, quoted
+
+__all__ = ["OarEndpoint"]
+
+LOOKS_AT_CANCELLED = 5
+"""How often a cancelled job is looked at before it is reported as it stands."""
+
+
+class OarEndpoint(TaggingEndpoint[Transport, Batch]):
+    """A queue of an OAR.
+
+    Parameters
+    ----------
+    name
+        What the user calls it.
+    transport
+        How it is spoken to.
+    resource
+        What processors are: ``resource_id``, ``core``, ``nodes``, or another property of the site's resources.
+    queue
+        By default OAR's own choice.
+    options
+        Further options of oarsub, by their long names.
+    moldable
+        Whether OAR is given all shapes and decides by itself; else it is given the chosen one.
+    security_time, shortest_hole, standby
+        How its scheduler plans (`gas.endpoints.oar.interpretation`).
+    limits
+        What bounds a request.
+    patience
+        Seconds for which a job is looked for of which it is not known whether it was submitted.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        transport: Transport,
+        *,
+        resource: str = "resource_id",
+        queue: str | None = None,
+        options: tuple[tuple[str, str | None], ...] = (),
+        moldable: bool = False,
+        security_time: int = SECURITY_TIME,
+        shortest_hole: int = SHORTEST_HOLE,
+        standby: bool = False,
+        limits: Limits | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        super().__init__(name, transport, queue, limits, patience, Spans(resend=0.0, settle=0.0, search=patience))
+        self.moldable = moldable
+        self.resource = resource
+        self._options = options if queue is None else (("queue", queue), *options)
+        self._besteffort = queue == "besteffort" or ("type", "besteffort") in options
+        self._security_time, self._shortest_hole, self._standby = security_time, shortest_hole, standby
+
+    @classmethod
+    def configured(cls, name: str, fields: Fields) -> OarEndpoint:
+        """Return the endpoint of a table.
+
+        Its keys are ``resource``, ``queue``, ``project``, ``properties`` (a condition in SQL), ``options`` (more of
+        oarsub's), ``moldable``, ``security_time``, ``shortest_hole``, ``standby``, ``patience`` and limits; for the
+        commands ``folder`` and ``timeout``; with ``url``, the REST API is spoken to, and the keys are those of
+        `gas.endpoints.oar.rest`.
+        """
+        properties = fields.text("properties", None)
+        transport: Transport
+        if "url" in fields:
+            from gas.endpoints.oar.rest import RestTransport
+
+            transport = RestTransport.configured(name, fields, properties)
+        else:
+            timeout = fields.number("timeout", TIMEOUT_SECONDS, above=0, maximum=3600)
+            folder = fields.text("folder", None)
+            transport = CommandTransport(name, properties=properties, timeout=timeout, folder=folder)
+        resource = fields.text("resource", "resource_id")
+        if not (resource.isascii() and resource.isidentifier()):
+            raise fields.fail("resource", f"{quoted(resource)} is no property of resources; write core, for example")
+        words = option_list(fields, "oarsub", "--type=besteffort")
+        options = options_from(words, fields.where("options"))
+        for option, value in (("project", fields.text("project", None)), ("property", properties)):
+            if value is not None:
+                options = (*options, (option, value))
+        endpoint = cls(
+            name,
+            transport,
+            resource=resource,
+            queue=fields.text("queue", None),
+            options=options,
+            moldable=fields.boolean("moldable", False),
+            security_time=fields.integer("security_time", SECURITY_TIME, minimum=0, maximum=86400),
+            shortest_hole=fields.integer("shortest_hole", SHORTEST_HOLE, minimum=0, maximum=86400),
+            standby=fields.boolean("standby", False),
+            limits=limits_from(fields),
+            patience=fields.number("patience", PATIENCE_SECONDS, minimum=0, maximum=86400),
+        )
+        fields.done()
+        return endpoint
+
+    # ------------------------------------------------------------------------------------------------ planning
+
+    def availability(self) -> Availability:
+        """Return when which resources are free, by OAR's Gantt chart; sets `remarks`."""
+        found = interpret(
+            self.transport.machine(self.name),
+            self.resource,
+            security_time=self._security_time,
+            shortest_hole=self._shortest_hole,
+            standby=self._standby,
+            besteffort=self._besteffort,
+        )
+        self.remarks = found.remarks
+        return found.availability
+
+    # ------------------------------------------------------------------------------------------------ acting
+
+    def batch(self, request: Request, job: JobDescription, key: str) -> Batch:
+        """Return what is submitted."""
+        options = (*self._options, *options_from(job.native, "--native"))
+        return batch_of(request, job, key=key, resource=self.resource, options=options, moldable=self.moldable)
+
+    def _tagged(self, key: str) -> list[dict[str, Any]]:
+        """Return the user's jobs that bear the tag of a key and have not ended; else the latest of them."""
+        jobs = self.transport.tagged_jobs(tag_of(key))
+        return [self._record(job) for job in [job for job in jobs if job.active] or jobs[-1:]]
+
+    def _made_with_error(self, error: RefusedAs, key: str) -> dict[str, Any]:
+        """Return the job, or raise the error if that job is none, or has ended already."""
+        try:
+            made = self.transport.job(error.id)
+        except Unreachable as problem:
+            raise InDoubt(f"{error}; and what it has made cannot be asked for: {problem}", key) from None
+        if made is None or not made.active:
+            raise BadInput(f"{error}; nothing of it will run")
+        self.tell(f"{error}; but the job is there and waits")
+        return self._record(made)
+
+    def _unseen(self, id: int, batch: Batch) -> dict[str, Any]:
+        return self._record(Job(id, batch.name, self.transport.user, "Waiting", walltime=batch.shapes[0].walltime))
+
+    def _record(self, job: Job) -> dict[str, Any]:
+        return record_of(job, self.resource, self.transport.user)
+
+    def job(self, id: int) -> dict[str, Any]:
+        """Return what has become of a job, or raise `NotFound`."""
+        return self._record(self._one(id))
+
+    def _one(self, id: int) -> Job:
+        found = self.transport.job(id)
+        if found is None:
+            raise NotFound(f"{self.name}: there is no job {id}")
+        return found
+
+    def jobs(self, ended: int = 0) -> list[dict[str, Any]]:
+        """Return the jobs in the schedule, after those `ended` that have ended and have the highest numbers."""
+        past = self.transport.ended_jobs(ended)
+        there = self.transport.active_jobs()
+        now_there = {job.id for job in there}
+        return [self._record(job) for job in (*(job for job in past if job.id not in now_there), *there)]
+
+    def output(self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20) -> bytes:
+        """Return the end of what a job has written, from its file, which must be readable here."""
+        job = self._one(id)
+        file = job.stdout if stream == "stdout" else job.stderr
+        if not file:
+            raise NotFound(f"{self.name}: OAR does not say where the output of job {id} is")
+        return end_of_file(Path(job.directory) / file, limit, f"job {id} is {job.state}")
+
+    def cancel(self, id: int) -> dict[str, Any]:
+        """Cancel a job and return it; it may take a moment to end."""
+        job = self._one(id)
+        if not job.active:
+            return self._record(job)
+        self.transport.cancel(id)
+        for _ in range(LOOKS_AT_CANCELLED):
+            job = self._one(id)
+            if not job.active:
+                break
+            time.sleep(tagging.PAUSE_SECONDS)
+        return self._record(job)
+
+    def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
+        """Refuse: advance reservations of an OAR are not made by Gas."""
+        raise BadInput(f"{self.name}: Gas makes no reservations of OAR's; oarsub -r 'YYYY-MM-DD hh:mm:ss' does")

@@ -1,0 +1,293 @@
+"""OAR by its REST API, with requests: what the commands answer, and the same readers.
+
+Who asks is told by a token (``token_file``), by name and password of the user's ``~/.netrc``, or, where a site's API
+trusts that, by a name in the header X-REMOTE-IDENT (``ident``). Reading needs none of these as a rule.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from gas.endpoints.access import Access, is_loopback, split_address
+from gas.endpoints.connection import never_made, words_of
+from gas.endpoints.oar.answers import complaint_of, jobs_of, page_of, parsed, resources_of, submitted_as
+from gas.endpoints.oar.interpretation import condition_of, fulfils
+from gas.endpoints.oar.machine import Job, Machine
+from gas.endpoints.oar.submission import Batch, body_of
+from gas.endpoints.oar.transport import NO_DATABASE
+from gas.endpoints.sending import NotSent, RefusedAs, Unclear
+from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unauthorized, Unreachable
+from speedup_models.fields import Fields, quoted
+
+if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
+    import requests
+
+__all__ = ["TIMEOUT_SECONDS", "RestTransport"]
+
+TIMEOUT_SECONDS = 30.0
+"""The API is a CGI program as a rule, which takes half a second for the simplest question."""
+
+PAGE = 500
+"""How many objects are asked for at once; a site may allow fewer."""
+
+MOST_PAGES = 2000
+
+MEMORY_SECONDS = 90 * 86400
+"""For how long back jobs that have ended are looked for: without a bound OAR would go through all that it ever had."""
+
+ENDED = "Terminated,Error,toError"
+
+
+class RestTransport:
+    """The REST API of one OAR.
+
+    Parameters
+    ----------
+    name
+        What the user calls it.
+    url
+        Where it is, for example ``https://frontend/oarapi``.
+    timeout
+        Seconds to wait for a connection, and for an answer.
+    access
+        A token and certificates.
+    ident
+        The user's name, for APIs that trust the header X-REMOTE-IDENT.
+    properties
+        A condition on the resources that count (`gas.endpoints.oar.interpretation.condition_of`).
+    netrc
+        Whether name and password of ``~/.netrc`` may be sent.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        *,
+        timeout: float = TIMEOUT_SECONDS,
+        access: Access | None = None,
+        ident: str | None = None,
+        properties: str | None = None,
+        netrc: bool = True,
+    ) -> None:
+        import requests
+        from requests.utils import get_netrc_auth
+
+        parts = split_address(url)
+        self.name = name
+        self.address = url.rstrip("/")
+        self.timeout = 3 * timeout  # three requests read how things stand
+        self._timeout = timeout
+        self._access = access or Access()
+        self._condition = None if properties is None else condition_of(properties)
+        self._user: str | None = None
+        self._session = requests.Session()
+        self._session.trust_env = not is_loopback(parts)  # a proxy does not know this machine's own services
+        self._session.headers["Accept"] = "application/json"
+        credentials = get_netrc_auth(self.address) if netrc and self._access.token is None else None
+        self._credentials = credentials
+        self._session.auth = self._sign
+        if ident is not None:
+            self._session.headers["X-REMOTE-IDENT"] = ident
+
+    @classmethod
+    def configured(cls, name: str, fields: Fields, properties: str | None) -> RestTransport:
+        """Return the transport of a table.
+
+        Its keys are ``url``, ``timeout``, ``ident``, ``token_file``, ``ca_file`` and ``insecure``.
+        """
+        url = fields.text("url")
+        timeout = fields.number("timeout", TIMEOUT_SECONDS, above=0, maximum=3600)
+        ident = fields.text("ident", None)
+        if ident is not None and not re.fullmatch(r"[\w.-]+", ident, re.ASCII):
+            raise fields.fail("ident", f"{quoted(ident)} is not the name of a user")
+        others = {key: value for key, value in os.environ.items() if key != "GAS_TOKEN"}  # that one is S³'s
+        try:
+            parts = split_address(url)
+            access = Access.of(url.rstrip("/"), fields, others)
+        except BadInput as error:
+            raise fields.fail("url", str(error)) from None
+        netrc = parts.scheme == "https" or is_loopback(parts) or fields.boolean("insecure", False)
+        try:
+            return cls(name, url, timeout=timeout, access=access, ident=ident, properties=properties, netrc=bool(netrc))
+        except BadInput as error:
+            raise fields.fail("properties", str(error)) from None
+
+    @property
+    def user(self) -> str:
+        """Return as whom it acts, empty if the API knows nobody."""
+        if self._user is None:
+            content = self._ask("whoami.json")
+            found = content.get("authenticated_user") if isinstance(content, Mapping) else None
+            self._user = found if isinstance(found, str) else ""
+        return self._user
+
+    def machine(self, name: str) -> Machine:
+        """Return everything that is published."""
+        source = f"{self.name}: resources/full.json"
+        listed, _ = self._pages("resources/full.json", {})
+        resources = resources_of(listed, source)
+        if self._condition is not None:
+            resources = tuple(one for one in resources if fulfils(one, self._condition))
+        jobs, now = self._pages("jobs/details.json", {})
+        found = jobs_of(jobs, f"{self.name}: jobs/details.json")
+        return Machine(name, int(time.time()) if now is None else now, resources, found)
+
+    def job(self, id: int) -> Job | None:
+        """Return a job, also one that has ended; None if there is none."""
+        return next((job for job in self._details([id]) if job.id == id), None)
+
+    def active_jobs(self) -> tuple[Job, ...]:
+        """Return all jobs that have not ended."""
+        listed, _ = self._pages("jobs/details.json", {})
+        return tuple(job for job in jobs_of(listed, f"{self.name}: jobs/details.json") if job.active)
+
+    def ended_jobs(self, count: int) -> tuple[Job, ...]:
+        """Return the jobs of the highest numbers that have ended lately."""
+        if count < 1:
+            return ()
+        query = {"state": ENDED, "from": str(int(time.time()) - MEMORY_SECONDS)}
+        _, total, _ = self._page("jobs.json", query | {"limit": "1"})
+        listed, _ = self._pages("jobs/details.json", query, offset=max(0, total - count))
+        return jobs_of(listed, f"{self.name}: jobs/details.json")[-count:]
+
+    def tagged_jobs(self, tag: str) -> tuple[Job, ...]:
+        """Return the user's jobs whose names end with a tag, also those that have ended."""
+        if not self.user:
+            raise Unauthorized(f"{self.name}: {self.address} does not know who asks; {self._hint}")
+        since = str(int(time.time()) - MEMORY_SECONDS)
+        found: set[int] = set()
+        for query in ({}, {"state": ENDED, "from": since}):
+            listed, _ = self._pages("jobs.json", {"user": self.user} | query)
+            jobs = jobs_of(listed, f"{self.name}: jobs.json")
+            found |= {job.id for job in jobs if job.name.endswith(f".{tag}") and job.user == self.user}
+        return self._details(sorted(found)) if found else ()
+
+    def submit(self, batch: Batch) -> int:
+        """Submit a job and return its number."""
+        body = body_of(batch)
+        answer = self._send("POST", "jobs.json", body)
+        content, words = _content(answer)
+        id = content.get("id") if isinstance(content, Mapping) else None
+        status = answer.status_code
+        if 200 <= status < 300 and isinstance(id, int) and id > 0:
+            return id
+        told = f"{self.name}: {words}" if words else f"{self.name}: {self.address} answered HTTP {status}"
+        made = submitted_as(words)
+        if made is not None:
+            raise RefusedAs(f"{self.name}: oarsub made the job {made}, and ended with: {complaint_of(words)}", made)
+        if status in (401, 403) or status == 404 or status == 405:
+            raise self._refusal(status, words)
+        if NO_DATABASE.search(words):
+            raise NotSent(f"{self.name}: {complaint_of(words)}")
+        if words and (400 <= status < 500 or "Oarsub command exited with status" in words):
+            raise BadInput(f"{self.name}: oarsub refuses: {complaint_of(words)}")
+        raise Unclear(complaint_of(told), over=200 <= status < 300)
+
+    def cancel(self, id: int) -> None:
+        """Ask for the end of a job; it comes a moment later."""
+        answer = self._send("DELETE", f"jobs/{id}.json", asks=True)
+        if 200 <= answer.status_code < 300:
+            return
+        _, words = _content(answer)
+        if "already killed" in words:
+            return
+        if "not the right user" in words:
+            raise Forbidden(f"{self.name}: job {id} is not yours, or there is none")
+        if "REGISTERED" in words:
+            raise Conflict(f"{self.name}: the end of job {id} has been noted, but OAR's server does not listen")
+        raise self._refusal(answer.status_code, words)
+
+    # ------------------------------------------------------------------------------------------------ asking
+
+    def _details(self, ids: list[int]) -> tuple[Job, ...]:
+        listed, _ = self._pages("jobs/details.json", {"ids": ":".join(map(str, ids))})
+        return jobs_of(listed, f"{self.name}: jobs/details.json")
+
+    def _pages(
+        self, path: str, query: Mapping[str, str], offset: int = 0
+    ) -> tuple[list[Mapping[str, Any]], int | None]:
+        """Return the objects of all pages, and when the first was asked."""
+        found: dict[object, Mapping[str, Any]] = {}
+        asked: int | None = None
+        for _ in range(MOST_PAGES):
+            records, total, now = self._page(path, {**query, "limit": str(PAGE), "offset": str(offset)})
+            asked = now if asked is None else asked
+            found |= {record.get("id"): record for record in records}  # the list may move between two pages
+            offset += len(records)
+            if not records or offset >= total:
+                return list(found.values()), asked
+        raise Unreachable(f"{self.name}: {path} has no end")
+
+    def _page(self, path: str, query: Mapping[str, str]) -> tuple[list[Mapping[str, Any]], int, int | None]:
+        content = self._ask(f"{path}?{urlencode({**query, 'structure': 'simple'}, safe=':,')}")
+        return page_of(content, f"{self.name}: {path}")
+
+    def _ask(self, path: str) -> Any:
+        answer = self._send("GET", path, asks=True)
+        if not 200 <= answer.status_code < 300:
+            raise self._refusal(answer.status_code, _content(answer)[1])
+        return parsed(_text(answer), f"{self.name}: {path.partition('?')[0]}")
+
+    def _send(self, method: str, path: str, body: object = None, *, asks: bool = False) -> requests.Response:
+        """Make a request; `asks` says that it makes nothing."""
+        import requests
+
+        where = f"{self.name}: {self.address}"
+        try:
+            return self._session.request(
+                method, f"{self.address}/{path}", json=body, timeout=self._timeout, allow_redirects=False,
+                verify=self._access.certificates or True,
+            )  # fmt: skip
+        except requests.ConnectTimeout:
+            raise NotSent(f"{where} cannot be reached within {self._timeout:g} s") from None
+        except requests.Timeout:
+            problem = f"{where} has not answered for {self._timeout:g} s (`timeout` in its table)"
+        except (requests.RequestException, OSError) as error:
+            if never_made(error) or type(error) is OSError:  # so requests says that certificates cannot be read
+                raise NotSent(f"{where} cannot be reached ({words_of(error)})") from None
+            problem = f"{where}: the connection was lost ({words_of(error)})"
+        raise Unreachable(problem) if asks else Unclear(problem)
+
+    def _sign(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Add the token, or name and password; with this in place, requests looks for no others."""
+        if self._credentials is not None:
+            request.prepare_auth(self._credentials)
+            return request
+        return self._access.sign(request)
+
+    @property
+    def _hint(self) -> str:
+        return "put name and password into ~/.netrc, or name a token_file, or an ident if the API trusts that"
+
+    def _refusal(self, status: int, words: str) -> Exception:
+        """Return the error that an answer is."""
+        told = complaint_of(words) or f"HTTP {status}"
+        if status == 401:
+            return Unauthorized(f"{self.name}: {told}; {self._hint}")
+        if status == 403:
+            return Forbidden(f"{self.name}: {told}")
+        if status == 404 and words:
+            return NotFound(f"{self.name}: {told}")
+        return Unreachable(f"{self.name}: {self.address} answered {told}; is it the REST API of OAR?")
+
+
+def _text(answer: requests.Response) -> str:
+    return answer.content.decode("utf-8", errors="replace")
+
+
+def _content(answer: requests.Response) -> tuple[Any, str]:
+    """Return an answer, and what it says to a person if it is an error of OAR's; neither need be there."""
+    try:
+        content = parsed(_text(answer), "")
+    except Unreachable:
+        return None, ""
+    if not isinstance(content, Mapping):
+        return None, ""
+    message = content.get("message") or content.get("cmd_output") or ""
+    return content, str(message)

@@ -1,0 +1,192 @@
+"""From what is to run to a request of oarsub's or of the REST API's, of one shape or of several.
+
+Where OAR is given several shapes it decides for one, at every pass of its scheduler anew until the job starts. Which
+one it was, the job learns when it starts: from the list of its resources, that OAR leaves for it in a file.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gas.endpoints.endpoint import JobDescription, Request
+from gas.endpoints.oar.interpretation import property_of
+from gas.endpoints.wording import TOLD, checked_name, long_options, shell_word, tag_of
+from gas.errors import BadInput
+from speedup_models.fields import quoted
+
+__all__ = ["Batch", "Shape", "arguments_of", "batch_of", "body_of", "options_from"]
+
+LONGEST_NAME = 100
+"""Characters of a job's name in OAR's database."""
+
+OWN_OPTIONS = frozenset(
+    {"array", "array-param-file", "connect", "directory", "dumper", "help", "interactive", "json", "name",
+     "reservation", "resource", "resubmit", "scanscript", "version", "xml", "yaml"}
+)  # fmt: skip
+"""Options of oarsub by which a job would not be the one that was planned, or not be found again."""
+
+OWN_KEYS = {"property": "properties", "queue": "queue"}
+"""Options that plans depend on, and the keys of the endpoint's table that they are given by."""
+
+_UNSAFE = re.compile(r'["$`\\!\n\r\0]|~/')
+"""What the REST API's own shells would read as something else on the way to oarsub."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How much for how long: so many units for so many seconds."""
+
+    processors: int
+    walltime: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A job as it is submitted, whatever the transport.
+
+    Attributes
+    ----------
+    name
+        The job's name with its tag.
+    command
+        What the user's shell runs, in one line.
+    shapes
+        Of several, OAR takes the one that ends first.
+    resource
+        What the processors of the shapes are.
+    options
+        Further options of oarsub by their long names without dashes; None for those that take no value.
+    """
+
+    name: str
+    command: str
+    shapes: tuple[Shape, ...]
+    resource: str
+    directory: str | None = None
+    options: tuple[tuple[str, str | None], ...] = ()
+
+
+def options_from(words: Iterable[str], where: str) -> tuple[tuple[str, str | None], ...]:
+    """Return options of oarsub from ``--project=abc`` or ``--hold``, one word each.
+
+    Raises
+    ------
+    BadInput
+        It is no long option, or one that Gas sets.
+    """
+    options = []
+    for name, value in long_options(words, where, "oarsub", "--project=abc"):
+        if name in OWN_OPTIONS:
+            raise BadInput(f"{where}: --{name} is what Gas decides; leave it out")
+        if name in OWN_KEYS:
+            raise BadInput(f"{where}: --{name} changes the plan; write {OWN_KEYS[name]} in the endpoint's table")
+        options.append((name, value))
+    return tuple(options)
+
+
+def batch_of(
+    request: Request,
+    job: JobDescription,
+    *,
+    key: str,
+    resource: str,
+    options: tuple[tuple[str, str | None], ...] = (),
+    moldable: bool = False,
+) -> Batch:
+    """Return the job that runs a command on what was chosen, or nothing for `run_time` seconds.
+
+    Parameters
+    ----------
+    moldable
+        Ask for all shapes, the chosen one first. Then ``{processors}`` and ``{walltime}`` in the command stand for what
+        OAR has decided, and GAS_PROCESSORS and GAS_WALLTIME tell it too.
+    """
+    if request.not_before is not None:
+        raise BadInput("OAR holds no job back until a time; leave --not-before out, or submit later")
+    chosen = Shape(request.processors, request.walltime)
+    shapes: tuple[Shape, ...] = (chosen,)
+    words = job.command if job.run_time is None else ("sleep", str(job.run_time))
+    if moldable:
+        others = (Shape(processors, walltime) for processors, walltime in request.alternatives)
+        shapes = tuple(dict.fromkeys((chosen, *others)))
+        command = _deciding_command(job.template or words, job.environment, resource)
+    else:
+        settings = [f"{name}={value}" for name, value in sorted(job.environment.items())]
+        command = shlex.join(["env", *settings, *words] if settings else words)
+    tag = tag_of(key)
+    name = f"{checked_name(job.name)[: LONGEST_NAME - len(tag) - 1]}.{tag}"
+    return Batch(name, command, shapes, resource, job.directory, options)
+
+
+def _deciding_command(words: Iterable[str], environment: Mapping[str, str], resource: str) -> str:
+    """Return a command that first finds out how many units it has got.
+
+    OAR_RESOURCE_PROPERTIES_FILE has a line for each resource, in which only its number is not named.
+    """
+    key = property_of(resource)
+    lines = '"$OAR_RESOURCE_PROPERTIES_FILE"'
+    count = f"grep -c . {lines}"
+    if key != "resource_id":
+        count = f"grep -o \" {key} = '[^']*'\" {lines} | sort -u | grep -c ."
+    settings = [f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items()) if name not in TOLD]
+    script = (
+        f"GAS_PROCESSORS=$({count}); GAS_WALLTIME=$OAR_JOB_WALLTIME_SECONDS; export GAS_PROCESSORS GAS_WALLTIME; "
+        f"exec {' '.join([*(['env', *settings] if settings else []), *map(shell_word, words)])}"
+    )
+    return shlex.join(["sh", "-c", script])
+
+
+def resource_text(batch: Batch, shape: Shape) -> str:
+    """Return a shape as oarsub's ``-l`` takes it."""
+    hours, minutes, seconds = shape.walltime // 3600, shape.walltime // 60 % 60, shape.walltime % 60
+    return f"/{batch.resource}={shape.processors},walltime={hours}:{minutes:02}:{seconds:02}"
+
+
+def arguments_of(batch: Batch) -> list[str]:
+    """Return the command line that submits a job."""
+    line = ["oarsub", f"--name={batch.name}"]
+    for shape in batch.shapes:
+        line += ["-l", resource_text(batch, shape)]
+    if batch.directory is not None:
+        line.append(f"--directory={batch.directory}")
+    line += [f"--{name}" if value is None else f"--{name}={value}" for name, value in batch.options]
+    return [*line, batch.command]
+
+
+def body_of(batch: Batch) -> dict[str, Any]:
+    """Return what ``POST jobs.json`` is given.
+
+    The API writes it into the words of two shells. A command that they would change goes over in base64; anything else
+    that they would change is refused.
+
+    Raises
+    ------
+    BadInput
+        A name, a directory or an option cannot go over.
+    """
+    command = batch.command
+    if _UNSAFE.search(command):
+        command = f"echo {base64.b64encode(_alone(command).encode()).decode()} | base64 -d | sh"
+    body: dict[str, Any] = {"resource": [resource_text(batch, shape) for shape in batch.shapes], "name": batch.name}
+    if batch.directory is not None:
+        body["directory"] = batch.directory
+    for name, value in batch.options:
+        if name in body and value is not None:
+            body[name] = [*([body[name]] if isinstance(body[name], str) else body[name]), value]
+        else:
+            body[name] = 1 if value is None else value
+    for name, value in body.items():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and _UNSAFE.search(one):
+                raise BadInput(f'{name} {quoted(one)}: over REST it must be without " $ ` \\ ! and ~/')
+    return body | {"command": command}
+
+
+def _alone(command: str) -> str:
+    """Return a script of one command, which does not take the rest of the script for its input."""
+    return f"{{ {command}\n}} </dev/null\n"

@@ -1,0 +1,35 @@
+"""How one speaks to an OAR: what each transport can do besides sending (`gas.endpoints.sending`)."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from gas.endpoints.oar.machine import Job, Machine
+from gas.endpoints.oar.submission import Batch
+from gas.endpoints.sending import SendingTransport
+
+__all__ = ["NO_DATABASE", "Transport"]
+
+
+NO_DATABASE = re.compile(r"DB connection error|[Cc]annot connect to (the )?database|could not connect to server")
+"""What commands say that reached nobody; oarsub has then made nothing."""
+
+
+class Transport(SendingTransport[Batch], Protocol):
+    """One way to speak to one OAR."""
+
+    def machine(self, name: str) -> Machine:
+        """Return everything that is published; `name` is what the user calls it."""
+
+    def job(self, id: int) -> Job | None:
+        """Return a job, also one that has ended; None if there is none."""
+
+    def active_jobs(self) -> tuple[Job, ...]:
+        """Return all jobs that have not ended."""
+
+    def ended_jobs(self, count: int) -> tuple[Job, ...]:
+        """Return the latest jobs that have ended."""
+
+    def tagged_jobs(self, tag: str) -> tuple[Job, ...]:
+        """Return the user's jobs whose names end with a tag, also those that have ended."""

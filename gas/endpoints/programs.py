@@ -1,0 +1,173 @@
+"""The programs of a scheduler, run one at a time: what they say, or that they say nothing.
+
+Each runs in a session of its own, so that it can be ended with all that it has started, and an interruption in the
+terminal does not end one that is submitting. Those that only ask are ended with this process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pwd
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from gas.endpoints.sending import NotSent, Unclear
+from gas.errors import BadInput, Forbidden, NotFound, Unreachable
+
+__all__ = ["Finished", "Programs", "end_of_file", "user_name"]
+
+
+class Finished(NamedTuple):
+    """How a program ended, and what it wrote; a status below 0 is the signal that ended it."""
+
+    status: int
+    out: str
+    err: str
+
+
+class Programs:
+    """The programs by which one scheduler is spoken to.
+
+    Parameters
+    ----------
+    name
+        What the user calls the scheduler.
+    environment
+        To run them with.
+    missing
+        Where they are if they are not here, for a message.
+    timeout
+        Seconds to wait for each.
+    folder
+        Where they are, if not in ``PATH``.
+    """
+
+    def __init__(
+        self, name: str, environment: Mapping[str, str], missing: str, *, timeout: float, folder: str | None = None
+    ) -> None:
+        self._name, self._missing, self._timeout = name, missing, timeout
+        self.environment = dict(environment)
+        if folder is not None:
+            self.environment["PATH"] = f"{folder}:{self.environment.get('PATH', os.defpath)}"
+
+    def run(
+        self,
+        command: Sequence[str],
+        text: str = "",
+        *,
+        called: str | None = None,
+        sends: bool = False,
+        deadline: float | None = None,
+    ) -> Finished:
+        """Run a program to its end.
+
+        Parameters
+        ----------
+        text
+            What it reads.
+        called
+            What messages call it.
+        sends
+            Whether it makes something, so that it is not known what has become of that if it does not answer.
+        deadline
+            Instant of the monotonic clock by which it must have ended, in place of the timeout.
+
+        Raises
+        ------
+        NotSent
+            It cannot be run.
+        Unclear, Unreachable
+            It has not ended in time; the former if it sends.
+        """
+        called = f"{self._name}: {called or command[0]}"
+        timeout = self._timeout if deadline is None else max(0.05, deadline - time.monotonic())
+        try:
+            process = subprocess.Popen(
+                command,
+                env=self.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise NotSent(f"{self._name}: there is no {command[0]} here; {self._missing}") from None
+        except OSError as error:
+            raise NotSent(f"{called} cannot be run: {error.strerror}") from None
+        if not sends:
+            _ASKING.add(process)
+        try:
+            out, err = process.communicate(text.encode(), timeout)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            problem = f"{called} has not answered for {self._timeout:g} s (`timeout` in the endpoint's table)"
+            raise (Unclear(problem) if sends else Unreachable(problem)) from None
+        except BaseException:  # Ctrl-C, of which a session of its own is not told
+            _end(process)
+            raise
+        finally:
+            _ASKING.discard(process)
+        return Finished(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+_ASKING: set[subprocess.Popen[bytes]] = set()
+
+
+@atexit.register
+def _end_asking() -> None:
+    """End the programs whose answers nobody waits for any more: they hang in a thread, or somebody has interrupted."""
+    for process in list(_ASKING):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program and what it has started; leave it to itself if it belongs to another user."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(OSError):  # what was still to be written to it
+                stream.close()
+    try:
+        process.wait(1.0)
+    except subprocess.TimeoutExpired:
+        threading.Thread(target=process.wait, daemon=True).start()  # to know of its end, whenever that is
+
+
+def user_name() -> str:
+    """Return the name of who runs this, whatever the environment says."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        raise BadInput(
+            f"your user id {os.getuid()} has no name on this machine; its administrator gives it one"
+        ) from None
+
+
+def end_of_file(path: Path, limit: int, whose: str) -> bytes:
+    """Return the last `limit` bytes of a file that a job writes.
+
+    Raises
+    ------
+    NotFound
+        It is not here.
+    Forbidden
+        It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - limit))
+            return file.read(limit)
+    except FileNotFoundError:
+        raise NotFound(f"{path}: is not here ({whose}); look for it where the scheduler's own nodes see it") from None
+    except OSError as error:
+        raise Forbidden(f"{path}: cannot be read ({error.strerror})") from None

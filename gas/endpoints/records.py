@@ -1,0 +1,92 @@
+"""Jobs of other schedulers in the form in which Gas speaks of jobs: the object of S³'s ``GET /v1/jobs/{id}``.
+
+Their starts are no promises; ``expected`` says for when one is planned.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gas.endpoints.wording import name_without_tag
+from gas.times import iso_time
+
+__all__ = ["ACTIVE", "job_record", "signal_name"]
+
+ACTIVE = frozenset({"queued", "running"})
+"""States of jobs that have not ended."""
+
+_SIGNALS = {1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 6: "SIGABRT", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV",
+            13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM"}  # fmt: skip
+"""Of Linux, where these schedulers run; others are named by their number."""
+
+
+def signal_name(number: int) -> str:
+    """Return what a signal is called."""
+    return _SIGNALS.get(number, f"signal {number}")
+
+
+def job_record(
+    id: int,
+    *,
+    user: str,
+    asked_by: str,
+    tagged_name: str,
+    state: str,
+    processors: int,
+    walltime: int | None,
+    actuator: str,
+    command: str = "",
+    exit_status: int | None,
+    signal: int | None,
+    message: str | None,
+    submitted: int | None,
+    not_before: int | None = None,
+    expected: int | None,
+    start: int | None,
+    due: int | None,
+    finished: int | None,
+) -> dict[str, Any]:
+    """Return a job as the commands show it, of a scheduler whose starts are no promises.
+
+    Parameters
+    ----------
+    asked_by
+        Who asks.
+    tagged_name
+        Its name there, perhaps with a tag.
+    signal
+        The number of the one that ended it.
+    submitted, not_before, expected, start, due, finished
+        Epoch seconds.
+    """
+    record: dict[str, Any] = {
+        "id": id,
+        "kind": "job",
+        "user": user,
+        "mine": user == asked_by,
+        "name": name_without_tag(tagged_name)[0],
+        "state": state,
+        "processors": processors,
+        "walltime": walltime,
+        "actuator": actuator,
+        "command": [command] if command else [],
+        "run_time": None,
+        "exit_status": exit_status,
+        "signal": None if signal is None else signal_name(signal),
+        "message": message,
+    }
+    instants = {
+        "submitted": submitted,
+        "not_before": not_before,
+        "promise": None,
+        "first_promise": None,
+        "broken_promise": None,
+        "expected": expected,
+        "start": start,
+        "due": due,
+        "finished": finished,
+    }
+    for name, instant in instants.items():
+        record[name] = instant
+        record[f"{name}_iso"] = None if instant is None else iso_time(instant)
+    return record

@@ -1,0 +1,78 @@
+"""One record of what Slurm's commands print, its values read with the place named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
+from typing import TypeVar
+
+from gas.endpoints.slurm.notation import instant
+from gas.errors import BadInput, Unreachable
+from speedup_models.fields import quoted
+
+__all__ = ["Record", "count", "ended", "limit", "whole"]
+
+T = TypeVar("T")
+
+LARGEST = 2**48
+"""Slurm's own numbers have 32 bits; sums of damaged ones must not leave those of 64."""
+
+
+class Record:
+    """Texts by their keys, and where they were found."""
+
+    def __init__(self, where: str, values: Mapping[str, str], zone: tzinfo | None) -> None:
+        self.where = where
+        self.values = values
+        self.zone = zone
+
+    def read(self, key: str, reader: Callable[[str], T]) -> T:
+        """Return a value as `reader` understands it, or raise `Unreachable` that says where."""
+        if key not in self.values:
+            raise Unreachable(f"{self.where} has no {key}; is it Slurm that answered?")
+        try:
+            return reader(self.values[key])
+        except BadInput as error:
+            raise Unreachable(f"{self.where}, {key}: {error}") from None
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a text, empty for what stands for nothing."""
+        if default is not None and key not in self.values:
+            return default
+        value = self.read(key, str.strip)
+        return "" if value in ("(null)", "N/A") else value
+
+    def number(self, key: str) -> int:
+        """Return a whole number."""
+        return self.read(key, whole)
+
+    def instant(self, key: str) -> int | None:
+        """Return a time."""
+        return self.read(key, lambda text: instant(text, self.zone))
+
+
+def whole(text: str) -> int:
+    """Return a whole number."""
+    text = text.strip()
+    if not (text.isascii() and text.isdecimal()):
+        raise BadInput(f"{quoted(text)} is no whole number")
+    if len(text) > 20 or int(text) > LARGEST:
+        raise BadInput(f"{quoted(text[:40])} is more than there can be")
+    return int(text)
+
+
+def count(text: str) -> tuple[int, int | None]:
+    """Return the least and the most of ``4`` or ``2-4``."""
+    least, dash, most = text.partition("-")
+    return whole(least), whole(most) if dash else None
+
+
+def ended(text: str) -> tuple[int, int]:
+    """Return the exit status and the signal of ``0:15``."""
+    status, _, signal = text.partition(":")
+    return whole(status), whole(signal or "0")
+
+
+def limit(text: str) -> int | None:
+    """Return a number, None where there is no limit."""
+    return None if text == "UNLIMITED" else whole(text)

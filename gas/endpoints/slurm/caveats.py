@@ -1,0 +1,46 @@
+"""What Slurm does otherwise than it is planned with, in sentences: of a partition, its reservations and its queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gas.endpoints.slurm.cluster import Cluster, Partition, Reservation
+from speedup_models.fields import quoted
+
+__all__ = ["caveats"]
+
+
+def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
+    """Return what may make jobs of a partition start at other times than planned; nothing that does not apply."""
+    there = set(partition.nodes)
+    usual = max((node.cpus for node in cluster.nodes if node.name in there), default=0)
+    if partition.most_cpus is not None and partition.most_cpus < usual:
+        yield (
+            f"partition {quoted(partition.name)} gives at most {partition.most_cpus} CPUs of a node (MaxCPUsPerNode), "
+            "which is not planned with: jobs may start later than said"
+        )
+    if partition.sharing > 1:
+        yield (
+            f"in partition {quoted(partition.name)} up to {partition.sharing} jobs may share a CPU (OverSubscribe), "
+            "which is not planned with: jobs may start earlier than said"
+        )
+    kept = [one for one in cluster.reservations if one.end > cluster.now and there.intersection(one.nodes)]
+    if partial := [one for one in kept if one.partial]:
+        yield f"of {_named(partial)} only some cores are kept; whole nodes are planned as kept"
+    if flexible := [one for one in kept if "FLEX" in one.flags]:
+        yield f"jobs of {_named(flexible)} may take other nodes and times too (FLEX), which is not planned with"
+    suspended = sum(job.state == "SUSPENDED" for job in cluster.jobs if there.intersection(job.nodes))
+    if suspended:
+        what = "1 job is" if suspended == 1 else f"{suspended:,} jobs are"
+        yield f"{what} suspended: nobody knows when {'it ends' if suspended == 1 else 'they end'}"
+    here = {one.name for one in cluster.partitions if there.intersection(one.nodes)}
+    waiting = [job for job in cluster.jobs if job.pending and job.besides and here.intersection(job.partitions)]
+    if waiting:
+        asked = sorted({word for job in waiting for word in job.besides})
+        what = "1 waiting job asks" if len(waiting) == 1 else f"{len(waiting):,} waiting jobs ask"
+        yield f"{what} for what is not planned with: {', '.join(asked)}"
+
+
+def _named(reservations: list[Reservation]) -> str:
+    names = ", ".join(quoted(one.name) for one in reservations[:3]) + (", ..." if len(reservations) > 3 else "")
+    return f"reservation{'' if len(reservations) == 1 else 's'} {names}"

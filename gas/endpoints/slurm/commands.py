@@ -1,0 +1,195 @@
+"""Slurm by its commands: scontrol, squeue and sdiag are asked; sbatch, scancel and scontrol act.
+
+They are the same for everybody, on every login node, and find their Slurm by themselves or by ``SLURM_CONF``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shlex
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+
+from gas.endpoints.programs import Programs, user_name
+from gas.endpoints.sending import NotSent, Unclear
+from gas.endpoints.slurm import command_line
+from gas.endpoints.slurm.cluster import Cluster, Job
+from gas.endpoints.slurm.refusals import kind_of
+from gas.endpoints.slurm.transport import Batch, Shape
+from gas.errors import BadInput, Conflict, GasError, NotFound, Unreachable
+from speedup_models.fields import quoted
+
+__all__ = ["CommandTransport"]
+
+TIMEOUT_SECONDS = 30.0
+"""A large site's squeue takes seconds; Slurm's own commands give up after a multiple of its MessageTimeout of 10 s."""
+
+MISSING = "Slurm's commands are on its login nodes (`folder` in the endpoint's table names a place that is not in PATH)"
+
+NEVER_FORGETS = 10**9
+"""Seconds of memory where MinJobAge is 0."""
+
+KEPT = frozenset(
+    {"SLURM_CONF", "SBATCH_ACCOUNT", "SBATCH_QOS", "SBATCH_REQUEUE", "SBATCH_NO_REQUEUE", "SBATCH_EXPORT",
+     "SBATCH_OUTPUT", "SBATCH_ERROR", "SBATCH_INPUT", "SBATCH_OPEN_MODE", "SBATCH_GET_USER_ENV", "SBATCH_COMMENT",
+     "SBATCH_SIGNAL", "SBATCH_DEBUG"}
+)  # fmt: skip
+"""What of a user's own settings is kept: none by which a job would be another one than was planned."""
+
+
+class CommandTransport:
+    """The commands of one Slurm.
+
+    Parameters
+    ----------
+    name
+        What the user calls it.
+    configuration
+        Its slurm.conf, where it is not the one that the commands find by themselves.
+    timeout
+        Seconds to wait for a command, and for all of those that read how things stand.
+    folder
+        Where the commands are, if not in ``PATH``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        configuration: str | None = None,
+        *,
+        timeout: float = TIMEOUT_SECONDS,
+        folder: str | None = None,
+    ) -> None:
+        self.name = name
+        self.address = f"slurm:{configuration or os.environ.get('SLURM_CONF') or name}"
+        self.user = user_name()
+        self.timeout = timeout
+        self.is_local = True  # login nodes see the files of the others, as a rule
+        # within a job, sbatch takes what it is not told from the environment of that job
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if key in KEPT or not key.startswith(("SLURM_", "SQUEUE_", "SBATCH_", "SCONTROL_"))
+        }
+        if configuration is not None:
+            kept["SLURM_CONF"] = configuration
+        asking = {**kept, **command_line.ENVIRONMENT}
+        self.programs = Programs(name, asking, MISSING, timeout=timeout, folder=folder)
+        self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit what it has
+
+    def cluster(self, name: str) -> Cluster:
+        """Return everything that is published."""
+        deadline = time.monotonic() + self.timeout
+        mark = secrets.token_hex(8)
+        answers = {kind: self._ask(command, deadline) for kind, command in command_line.commands(mark).items()}
+        cluster = command_line.read_cluster(answers, name=name, mark=mark)
+        if any(job.pending for job in cluster.jobs) or command_line.unclear_shares(cluster):
+            cluster = command_line.detailed(cluster, self._ask(command_line.DETAILS, deadline))
+        return cluster
+
+    def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
+        """Return the jobs of a user, or of these numbers, also those that ended lately; unknown ones not."""
+        mark = secrets.token_hex(8)
+        query = [*command_line.commands(mark)["jobs"], "-t", "all", *([] if user is None else ["-u", user])]
+        if ids:
+            query += ["-j", ",".join(str(id) for id in ids)]
+        try:
+            jobs = command_line.read_jobs(self._ask(query), mark=mark)
+        except NotFound:
+            return ()
+        if ids:  # squeue is not told of exit codes and files
+            with suppress(NotFound):
+                details = "".join(self._ask((*command_line.DETAILS[:-1], "job", str(id))) for id in ids)
+                jobs = command_line.with_details(jobs, details)
+        return jobs
+
+    def cluster_name(self) -> str:
+        """Return what the cluster calls itself."""
+        found = re.search(r"^ClusterName *= *(\S+)", self._ask(command_line.COMMANDS["config"]), re.MULTILINE)
+        return "slurm" if found is None else found[1]
+
+    def memory(self) -> int | None:
+        """Return for how many seconds ended jobs are remembered at least."""
+        found = re.search(r"^MinJobAge *= *(\d+)", self._ask(command_line.COMMANDS["config"]), re.MULTILINE)
+        return None if found is None else int(found[1]) or NEVER_FORGETS
+
+    def submit(self, batch: Batch) -> int:
+        """Submit a job and return its number."""
+        said = self._run(sbatch_line(batch), batch.script, sends=True)
+        found = re.match(r"(\d+)(;|\s|$)", said)
+        if found is None:
+            raise Unclear(f"{self.name}: sbatch answered {quoted(said.strip()[:200])} in place of a number")
+        return int(found[1])
+
+    def cancel(self, id: int) -> None:
+        """Cancel a job; one that has ended stays as it is."""
+        if not self.jobs(ids=[id]):  # scancel says nothing of jobs that there are not
+            raise NotFound(f"{self.name}: there is no job {id}, or none any more")
+        try:
+            self._ask(["scancel", str(id)])
+        except Conflict:
+            return
+
+    def reshape(self, id: int, shape: Shape) -> None:
+        """Change how much for how long a waiting job asks for."""
+        said = self._ask(("scontrol", "-o", "show", "job", str(id)))
+        if re.search(r" HetJobId=\d", said):
+            raise BadInput(
+                f"{self.name}: job {id} is of several parts (heterogeneous), and cannot be given another shape"
+            )
+        if re.search(r" CPUs/Task=(?!1 |N/A )", said):
+            raise BadInput(f"{self.name}: job {id} has several CPUs for each task, and cannot be given another shape")
+        if shape.nodes is None and re.search(r" NumNodes=(?!1-)\d+-\d+ ", said):
+            raise BadInput(f"{self.name}: job {id} asks for a number of nodes, and cannot be given another one of CPUs")
+        if shape.nodes is not None:
+            counts = [f"NumNodes={shape.nodes}-{shape.nodes}", f"NumTasks={shape.nodes}", f"NumCPUs={shape.nodes}"]
+        else:
+            counts = [f"NumCPUs={shape.tasks}", f"NumTasks={shape.tasks}"]
+        self._run(["scontrol", "update", f"jobid={id}", *counts, f"TimeLimit={shape.minutes}"], sends=True)
+
+    # ------------------------------------------------------------------------------------------------ running
+
+    def _ask(self, command: Sequence[str], deadline: float | None = None) -> str:
+        return self._run(command, deadline=deadline)
+
+    def _run(
+        self, command: Sequence[str], text: str = "", *, sends: bool = False, deadline: float | None = None
+    ) -> str:
+        """Return what a command writes; `sends` says that it makes something."""
+        called = " ".join(command[:3]) if command[0] == "scontrol" else command[0]
+        programs = self.sending if command[0] == "sbatch" else self.programs
+        done = programs.run(command, text, called=called, sends=sends, deadline=deadline)
+        if done.status != 0:
+            raise self._refusal(f"{self.name}: {called}", done.status, done.err, sends=sends)
+        return done.out
+
+    def _refusal(self, called: str, status: int, words: str, *, sends: bool) -> GasError:
+        lines = [re.sub(r"^\w+: (error: )?", "", line).strip() for line in words.splitlines() if line.strip()]
+        told = "; ".join(dict.fromkeys(lines)) or f"exit status {status}"
+        kind = (Unclear if sends else Unreachable) if status < 0 else kind_of(words, sends=sends, acts=sends)
+        if kind is NotSent:
+            return NotSent(f"{called}: {told}; is slurmctld up?")
+        return kind(f"{called} refuses: {told}" if kind is BadInput else f"{called}: {told}")
+
+
+def sbatch_line(batch: Batch) -> list[str]:
+    """Return the command that submits a job whose script it reads from standard input."""
+    shape = batch.shape
+    line = ["sbatch", "--parsable", f"--job-name={batch.name}", f"--time={shape.minutes}"]
+    if shape.nodes is not None:
+        line += [f"--nodes={shape.nodes}-{shape.nodes}", "--exclusive"]
+    if shape.tasks is not None:
+        line.append(f"--ntasks={shape.tasks}")
+    if batch.directory is not None:
+        line.append(f"--chdir={batch.directory}")
+    if batch.not_before is not None:
+        line.append(f"--begin=uts{batch.not_before}")
+    return line + [f"--{name}" if value is None else f"--{name}={value}" for name, value in batch.options.items()]
+
+
+def shown_line(batch: Batch) -> str:
+    """Return the command as one would type it."""
+    return shlex.join(sbatch_line(batch))

@@ -1,0 +1,62 @@
+"""The configuration of a Slurm's partitions, from what the Slurm itself says; a person keeps what they like."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from gas.endpoints.slurm.cluster import Cluster, Partition
+from gas.errors import Infeasible
+from gas.times import duration_text, iso_time
+
+__all__ = ["configuration_of"]
+
+
+def configuration_of(cluster: Cluster, keys: dict[str, str]) -> str:
+    """Return the tables of a ``gas.toml``, one for each partition that takes jobs.
+
+    Parameters
+    ----------
+    keys
+        How the Slurm is spoken to, as keys of each table: ``slurm_conf`` or ``url``.
+
+    Raises
+    ------
+    Infeasible
+        No partition takes jobs.
+    """
+    usable = {node.name: node.cpus for node in cluster.nodes if node.usable}
+    tables = [_table(cluster, one, keys, usable) for one in cluster.partitions if one.state in ("", "UP")]
+    if not tables:
+        raise Infeasible(f"{cluster.name}: none of its {len(cluster.partitions)} partitions takes jobs")
+    head = f"# Slurm {cluster.version} as of {iso_time(cluster.now)}; limits of partitions are asked for each time."
+    return "\n\n".join([head, *tables]) + "\n"
+
+
+def _table(cluster: Cluster, partition: Partition, keys: dict[str, str], usable: dict[str, int]) -> str:
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{cluster.name}-{partition.name}").strip("-") or "slurm"
+    there = [usable[node] for node in partition.nodes if node in usable]
+    said = [f"{len(there)} of {len(partition.nodes)} nodes usable", f"{sum(there)} CPUs"]
+    if partition.longest is not None:
+        said.append(f"at most {duration_text(partition.longest)}")
+    if partition.most_nodes is not None:
+        said.append(f"at most {partition.most_nodes} nodes a job")
+    if partition.default:
+        said.insert(0, "the default")
+    if partition.whole_nodes:
+        said.append("jobs share no nodes")
+    unit = "nodes" if partition.whole_nodes else "cpus"
+    lines = [
+        f"[endpoints.{name}]  # {', '.join(said)}",
+        'type = "slurm"',
+        *(f"{key} = {_text(value)}" for key, value in keys.items()),
+        f"partition = {_text(partition.name)}",
+        f'unit = "{unit}"  # what processors are: "cpus", or whole "nodes"',
+        "# speed = 1.0        # how many times as fast as application files say",
+        '# account = "..."    # or whatever else your site wants: options = ["--constraint=..."]',
+    ]
+    return "\n".join(lines)
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML reads alike

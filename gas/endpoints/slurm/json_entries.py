@@ -1,0 +1,111 @@
+"""One object of what slurmrestd answers, its values read by path and with the place named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from gas.endpoints.slurm.notation import LATEST, LONGEST, node_names, words
+from gas.errors import BadInput, Unreachable
+from speedup_models.fields import shown
+
+__all__ = ["REQUIRED", "VERSIONS", "Entry"]
+
+VERSIONS = range(36, 47)
+"""Last numbers of the versions whose answers are understood, v0.0.36 to v0.0.46."""
+
+NO_VALUES = frozenset({0xFFFE, 0xFFFF, 0xFFFFFFFE, 0xFFFFFFFF, 2**64 - 2, 2**64 - 1})
+"""What Slurm's own integers hold for "not set" and "no limit"; early versions publish some of them."""
+
+REQUIRED: Final[Any] = object()
+
+
+class Entry:
+    """One object of an answer, whose values are read by path (``maximums/time``) with the place named."""
+
+    def __init__(self, value: object, where: str) -> None:
+        if not isinstance(value, Mapping):
+            raise Unreachable(f"{where}: {shown(value)} is no object")
+        self.value: Mapping[str, Any] = value
+        self.where = where
+
+    def find(self, *paths: str, default: Any = REQUIRED) -> Any:
+        """Return the value at the first of the paths that is there."""
+        for path in paths:
+            value: Any = self.value
+            for key in path.split("/"):
+                value = value.get(key, REQUIRED) if isinstance(value, Mapping) else REQUIRED
+                if value is REQUIRED:
+                    break
+            if value is not REQUIRED:
+                return value
+        if default is REQUIRED:
+            others = f" (nor {', '.join(paths[1:])})" if paths[1:] else ""
+            raise Unreachable(
+                f"{self.where} has no key {paths[0]}{others}; ask v0.0.{VERSIONS[0]} to v0.0.{VERSIONS[-1]}"
+            )
+        return default
+
+    def fail(self, path: str, value: object, wanted: str) -> Unreachable:
+        """Return the error to raise for a value."""
+        return Unreachable(f"{self.where}, {path}: {shown(value)} is no {wanted}")
+
+    def number(self, *paths: str, default: Any = REQUIRED) -> int | None:
+        """Return a whole number in either form; None if it is not set, or there is no limit."""
+        value = self.find(*paths, default=default)
+        if isinstance(value, Mapping):
+            if "number" not in value:
+                raise self.fail(paths[0], value, "number")
+            value = value["number"] if value.get("set", True) and not value.get("infinite", False) else None
+        if value is None:
+            return None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or (abs(value) >= 2**63 and value not in NO_VALUES):
+            raise self.fail(paths[0], value, "whole number")
+        return None if value < 0 or value in NO_VALUES else value
+
+    def sure(self, *paths: str) -> int:
+        """Return a whole number that must be set."""
+        value = self.number(*paths)
+        if value is None:
+            raise Unreachable(f"{self.where}, {paths[0]} is not set")
+        return value
+
+    def instant(self, *paths: str, default: Any = REQUIRED) -> int | None:
+        """Return an epoch second, at most `LATEST`; None for 0."""
+        value = self.number(*paths, default=default)
+        return min(value, LATEST) if value else None
+
+    def minutes(self, *paths: str) -> int | None:
+        """Return the seconds of a limit in minutes; None for no limit, or `LONGEST`."""
+        value = self.number(*paths)
+        return None if value is None or 60 * value > LONGEST else 60 * value
+
+    def text(self, *paths: str, default: Any = REQUIRED) -> str:
+        """Return a text, empty for null."""
+        value = self.find(*paths, default=default)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self.fail(paths[0], value, "text")
+        return value
+
+    def texts(self, *paths: str, default: Any = REQUIRED) -> tuple[str, ...]:
+        """Return a list of texts, which may also be written as one text with commas."""
+        value = self.find(*paths, default=default)
+        if value is None:
+            return ()
+        if isinstance(value, str):
+            return words(value)
+        if not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):
+            raise self.fail(paths[0], value, "list of texts")
+        return tuple(value)
+
+    def names(self, *paths: str, default: Any = REQUIRED) -> tuple[str, ...]:
+        """Return the names of a node list."""
+        listed = self.texts(*paths, default=default)
+        try:
+            return node_names(",".join(listed))
+        except BadInput as error:
+            raise Unreachable(f"{self.where}, {paths[0]}: {error}") from None

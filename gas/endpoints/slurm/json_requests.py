@@ -1,0 +1,262 @@
+"""What slurmrestd is sent: a batch job, or another shape for one that waits, in the forms of its versions.
+
+Up to v0.0.38 slurmrestd reads what it is sent with the parser of sbatch's own options (openapi/v0.0.38/jobs.c), so a
+value may stand there as on a command line. From v0.0.39 on it fills Slurm's own record (data_parser, parsers.c,
+JOB_DESC_MSG), whose fields have types of their own, and what sbatch would work out has to be said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from gas.endpoints.slurm.transport import Batch, Shape
+from gas.errors import BadInput
+from speedup_models.fields import quoted
+
+__all__ = ["FIRST_TYPED", "OPTIONS", "change", "submission"]
+
+FIRST_TYPED = 39
+"""The first version (v0.0.39) whose fields have types."""
+
+SEARCHED = "/usr/local/bin:/usr/bin:/bin"
+"""The job's PATH where none is given: slurmrestd takes no job without an environment."""
+
+
+class _Option(NamedTuple):
+    """What an option of sbatch is called; empty where a version takes none like it."""
+
+    early: str
+    late: str
+    kind: Callable[[str], Any] = str
+    alone: Any = None  # what it means without a value
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"[+-]?\d+", text.strip()):
+        raise BadInput("is no whole number")
+    return int(text)
+
+
+def _set(number: int) -> dict[str, Any]:
+    """Return a number as fields hold it that need not be set."""
+    return {"set": True, "infinite": False, "number": number}
+
+
+def _megabytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+)([KMGT]?)B?", text.strip().upper())
+    if found is None:
+        raise BadInput("is no amount of memory; sbatch takes 500M, 16G or megabytes")
+    bytes_ = int(found[1]) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[found[2]]
+    return -(-bytes_ >> 20)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.upper().split(",") if word]
+
+
+def _listed(text: str) -> list[str]:
+    return [text]  # the elements are joined with commas, which node lists have in brackets too
+
+
+def _shared(text: str) -> list[str]:
+    return ["none" if text.lower() in ("", "exclusive") else text.lower()]
+
+
+def _resources(text: str) -> str:
+    return ",".join(one if one.startswith("gres/") else f"gres/{one}" for one in text.split(","))
+
+
+def _gpus(text: str) -> str:
+    return ",".join(f"gres/gpu:{one}" for one in text.split(","))
+
+
+def _optional(kind: Callable[[str], int]) -> Callable[[str], dict[str, Any]]:
+    return lambda text: _set(kind(text))
+
+
+OPTIONS: Mapping[str, _Option] = MappingProxyType(
+    {
+        "account": _Option("account", "account"),
+        "acctg-freq": _Option("account_gather_frequency", "account_gather_frequency"),
+        "batch": _Option("batch_features", "batch_features"),
+        "bb": _Option("burst_buffer", "burst_buffer"),
+        "begin": _Option("begin_time", "begin_time"),
+        "cluster-constraint": _Option("cluster_constraint", "cluster_constraint"),
+        "comment": _Option("comment", "comment"),
+        "constraint": _Option("constraints", "constraints"),
+        "container": _Option("container", "container"),
+        "contiguous": _Option("", "contiguous", alone=True),
+        "core-spec": _Option("core_specification", "core_specification", _number),
+        "cores-per-socket": _Option("cores_per_socket", "", _number),
+        "cpus-per-task": _Option("cpus_per_task", "cpus_per_task", _number),
+        "deadline": _Option("deadline", "deadline"),
+        "delay-boot": _Option("delay_boot", "delay_boot", _number),
+        "dependency": _Option("dependency", "dependency"),
+        "distribution": _Option("distribution", ""),
+        "error": _Option("standard_error", "standard_error"),
+        "exclude": _Option("exclude_nodes", "excluded_nodes", _listed),
+        "exclusive": _Option("exclusive", "shared", _shared, ["none"]),
+        "extra": _Option("", "extra"),
+        "gpu-bind": _Option("gpu_binding", ""),
+        "gpu-freq": _Option("gpu_frequency", ""),
+        "gpus": _Option("gpus", "tres_per_job", _gpus),
+        "gpus-per-node": _Option("gpus_per_node", "tres_per_node", _gpus),
+        "gpus-per-socket": _Option("gpus_per_socket", "tres_per_socket", _gpus),
+        "gpus-per-task": _Option("gpus_per_task", "tres_per_task", _gpus),
+        "gres": _Option("gres", "tres_per_node", _resources),
+        "gres-flags": _Option("gres_flags", ""),
+        "hint": _Option("cpu_binding_hint", ""),
+        "hold": _Option("hold", "hold", alone=True),
+        "input": _Option("standard_input", "standard_input"),
+        "kill-on-invalid-dep": _Option("kill_on_invalid_dependency", ""),
+        "licenses": _Option("licenses", "licenses"),
+        "mail-type": _Option("mail_type", "mail_type", _words),
+        "mail-user": _Option("mail_user", "mail_user"),
+        "mcs-label": _Option("mcs_label", "mcs_label"),
+        "mem": _Option("memory_per_node", "memory_per_node", _optional(_megabytes)),
+        "mem-per-cpu": _Option("memory_per_cpu", "memory_per_cpu", _optional(_megabytes)),
+        "mem-per-gpu": _Option("memory_per_gpu", ""),
+        "mincpus": _Option("minimum_cpus_per_node", "minimum_cpus_per_node", _number),
+        "network": _Option("", "network"),
+        "nice": _Option("nice", "nice", _number, 100),
+        "no-requeue": _Option("no_requeue", "requeue", alone=True),
+        "nodelist": _Option("nodelist", "required_nodes", _listed),
+        "ntasks-per-core": _Option("tasks_per_core", "tasks_per_core", _number),
+        "ntasks-per-node": _Option("tasks_per_node", "tasks_per_node", _number),
+        "ntasks-per-socket": _Option("tasks_per_socket", "tasks_per_socket", _number),
+        "open-mode": _Option("open_mode", "open_mode", _words),
+        "output": _Option("standard_output", "standard_output"),
+        "overcommit": _Option("", "overcommit", alone=True),
+        "partition": _Option("partition", "partition"),
+        "prefer": _Option("prefer", "prefer"),
+        "priority": _Option("priority", "priority", _optional(_number)),
+        "profile": _Option("profile", ""),
+        "qos": _Option("qos", "qos"),
+        "reboot": _Option("", "reboot", alone=True),
+        "requeue": _Option("requeue", "requeue", alone=True),
+        "reservation": _Option("reservation", "reservation"),
+        "signal": _Option("signal", "kill_warning_signal"),
+        "sockets-per-node": _Option("sockets_per_node", "sockets_per_node", _number),
+        "spread-job": _Option("spread_job", "", alone=True),
+        "switches": _Option("", "required_switches", _optional(_number)),
+        "thread-spec": _Option("thread_specification", "thread_specification", _number),
+        "threads-per-core": _Option("threads_per_core", "threads_per_core", _number),
+        "tmp": _Option("temporary_disk_per_node", "temporary_disk_per_node", _megabytes),
+        "umask": _Option("umask", ""),
+        "use-min-nodes": _Option("minimum_nodes", "", alone=True),
+        "wckey": _Option("wckey", "wckey"),
+    }
+)
+"""Options of sbatch by their long names."""
+
+_FIRST_NAMES = MappingProxyType({"standard_input": "standard_in", "standard_output": "standard_out"})
+"""What v0.0.36 calls them."""
+
+
+def submission(batch: Batch, version: int) -> dict[str, Any]:
+    """Return what submits a batch job.
+
+    Parameters
+    ----------
+    version
+        The last number of slurmrestd's, 38 for v0.0.38.
+
+    Raises
+    ------
+    BadInput
+        slurmrestd does not take one of the options; the message names it and the way out.
+    """
+    environment = {"PATH": SEARCHED}
+    job: dict[str, Any] = {"name": batch.name}
+    if batch.directory is not None:
+        job["current_working_directory"] = batch.directory
+    if version < FIRST_TYPED:
+        job["environment"] = environment
+    else:
+        job["environment"] = [f"{name}={value}" for name, value in environment.items()]
+    if batch.not_before is not None:
+        job["begin_time"] = f"uts{batch.not_before}" if version < FIRST_TYPED else _set(batch.not_before)
+    job |= _shape(batch.shape, version)
+    if batch.shape.nodes is not None:
+        job |= _option("exclusive", None, version)
+    for name, value in batch.options.items():
+        for key, one in _option(name, value, version).items():
+            both = key in job and key.startswith("tres_")
+            job[key] = f"{job[key]},{one}" if both else one
+    if version >= FIRST_TYPED and batch.shape.tasks is not None:
+        job.setdefault("cpus_per_task", 1)
+        job["minimum_cpus"] = batch.shape.tasks * job["cpus_per_task"]
+    if version == 36:
+        job = {_FIRST_NAMES.get(key, key): value for key, value in job.items()}
+    return {"script": batch.script, "job": job}
+
+
+def change(shape: Shape, version: int) -> dict[str, Any]:
+    """Return what gives a waiting job another shape.
+
+    Without CPUs for each task, Slurm 22.05 leaves the number of CPUs as it was, and a job that asks for fewer tasks
+    than that loses its plan. Node counts as a list of two, as the documentation has them, are not heeded.
+    """
+    body = _shape(shape, version)
+    count = shape.tasks if shape.nodes is None else shape.nodes
+    body |= {"tasks": count, "cpus_per_task": 1}
+    if version >= FIRST_TYPED:
+        body["minimum_cpus"] = count
+    return body
+
+
+def _shape(shape: Shape, version: int) -> dict[str, Any]:
+    late = version >= FIRST_TYPED
+    body: dict[str, Any] = {"time_limit": _set(shape.minutes) if late else shape.minutes}
+    if shape.nodes is not None:
+        body |= (
+            {"minimum_nodes": shape.nodes, "maximum_nodes": shape.nodes}
+            if late
+            else {"nodes": f"{shape.nodes}-{shape.nodes}"}
+        )
+    if shape.tasks is not None:
+        body["tasks"] = shape.tasks
+    return body
+
+
+def _option(name: str, value: str | None, version: int) -> dict[str, Any]:
+    """Return the field, or the fields, of an option."""
+    option = OPTIONS.get(name, _Option("", ""))
+    late = version >= FIRST_TYPED
+    key = option.late if late else option.early
+    if not key:
+        raise BadInput(
+            f"slurmrestd v0.0.{version} does not take sbatch's --{name}; leave it out, or submit with Slurm's commands "
+            "(an endpoint without url)"
+        )
+    if value is None and option.alone is None:
+        raise BadInput(f"--{name} needs a value, as in --{name}=...")
+    if not late:
+        return {key: _early(name, option, value)}
+    if name == "signal" and value is not None:
+        return _signal(value)
+    if name == "no-requeue":
+        return {key: False}
+    try:
+        return {key: option.alone if value is None else option.kind(value)}
+    except BadInput as error:
+        raise BadInput(f"--{name}={quoted(value or '')} {error}") from None
+
+
+def _early(name: str, option: _Option, value: str | None) -> Any:
+    """Return what sbatch's own parser reads."""
+    if name == "exclusive":
+        return value or "exclusive"
+    return option.alone if value is None else value
+
+
+def _signal(text: str) -> dict[str, Any]:
+    """Return the fields of ``B:USR1@120``."""
+    found = re.fullmatch(r"(?:([A-Za-z]+):)?(\w+)(?:@(\d+))?", text)
+    if found is None or (found[1] or "B").upper() != "B":
+        raise BadInput(f"--signal={quoted(text)} is no signal that slurmrestd takes; write it like B:USR1@120")
+    fields: dict[str, Any] = {"kill_warning_signal": found[2], "kill_warning_delay": _set(int(found[3] or 60))}
+    return fields | ({"kill_warning_flags": ["BATCH_JOB"]} if found[1] else {})

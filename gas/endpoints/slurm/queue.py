@@ -1,0 +1,109 @@
+"""Who runs and who waits in a partition of a Slurm, counted in processors: what its queue is simulated forward from.
+
+Which nodes a job has is lost here. Jobs that are held, wait for others or break a limit are left out, as they are in
+the plan (`gas.endpoints.slurm.interpretation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from gas.endpoints.slurm.cluster import Cluster, Job, Partition, Reservation
+from gas.endpoints.slurm.interpretation import HOLDING, Interpretation, _end, _queue
+from gas.endpoints.slurm.placing import Placed
+from gas.endpoints.slurm.selection import places_of
+
+if TYPE_CHECKING:  # imported where it is used: planning needs none of it
+    from gas.prediction.entries import Entry
+    from gas.prediction.snapshot import Snapshot
+
+__all__ = ["snapshot_of"]
+
+
+def snapshot_of(
+    cluster: Cluster, partition: Partition, seen: Interpretation, users: Mapping[str, int], *, user: str | None = None
+) -> Snapshot:
+    """Return the snapshot of a partition, in the unit of its interpretation.
+
+    Waiting jobs stand in the order in which Slurm considers them, with the starts that its plans or those of Gas give
+    them. Reservations are fixed, and have their nodes to their ends, whoever runs on them. So are taken to be jobs
+    that may not start before a time, and CPUs in use by jobs that are not shown, for as long as a job may last.
+
+    Parameters
+    ----------
+    users
+        Numbers of known users.
+    user
+        Who will submit, for whom magnetic reservations are free.
+    """
+    from gas.prediction.entries import snapshot_from
+
+    counted = _Counted(cluster, partition, seen, user)
+    entries = [*counted.running(users), *counted.waiting(users)]
+    return snapshot_from(cluster.now, counted.machine, entries)
+
+
+class _Counted:
+    """The nodes of a partition and what they count for."""
+
+    def __init__(self, cluster: Cluster, partition: Partition, seen: Interpretation, user: str | None) -> None:
+        availability = seen.availability
+        template = availability.template
+        nodes = places_of(0 if template is None else template.nodes)
+        self._units: dict[int, int] = dict(zip(nodes, availability.capacity.tolist(), strict=True))
+        self._whole = template is not None and template.exclusive
+        self._cluster, self._partition, self._seen = cluster, partition, seen
+        self._closed = [one for one in cluster.reservations if not ("MAGNETIC" in one.flags and user in one.users)]
+        self.machine = sum(self._units.values())
+
+    def running(self, users: Mapping[str, int]) -> Iterator[Entry]:
+        """Yield who has processors, and what is reserved."""
+        from gas.prediction.entries import Entry
+
+        now, machine = self._cluster.now, self._seen.machine
+        kept = {place for one in self._closed if one.start <= now < one.end for place in self._places(one)}
+        for job in self._cluster.jobs:
+            if job.state not in HOLDING:
+                continue
+            shares = [(place, cpus) for place, cpus in machine.shares(job) if place not in kept]
+            start = min(job.start or now, now)
+            count = sum(self._share(place, cpus) for place, cpus in shares)
+            yield Entry(count, max(_end(job, self._cluster) - start, 1), start, True, users.get(job.user, -1))
+        unseen = [(place, cpus) for place, cpus in machine.unseen.items() if place not in kept]
+        if unseen:
+            longest = self._partition.longest or self._cluster.scheduling.window
+            yield Entry(sum(self._share(*one) for one in unseen), longest, now, True, fixed=True)
+        for one in self._closed:
+            if one.end > now:
+                start = one.start if one.start > now else now
+                count = sum(self._units[place] for place in self._places(one))
+                yield Entry(count, one.end - start, start, one.start <= now, fixed=True)
+
+    def waiting(self, users: Mapping[str, int]) -> Iterator[Entry]:
+        """Yield the waiting jobs in the order of the queue."""
+        from gas.prediction.entries import Entry
+
+        turn = {job.id: place for place, job in enumerate(_queue(self._cluster))}
+        closed = {one.name: set(self._places(one)) for one in self._closed}
+        for one in sorted(self._seen.plan.placed, key=lambda one: (turn.get(one.job.id, len(turn)), one.start)):
+            places = set(places_of(one.nodes)) - closed.get(one.job.reservation, set())
+            later = one.asked is not None and one.asked.not_before > self._cluster.now
+            user = users.get(one.job.user, -1)
+            yield Entry(self._asked(one, places), one.walltime, one.start, False, user, fixed=later)
+
+    def _places(self, reservation: Reservation) -> list[int]:
+        return [place for place in places_of(self._seen.machine.set_of(reservation.nodes)) if place in self._units]
+
+    def _share(self, place: int, cpus: int) -> int:
+        units = self._units.get(place, 0)
+        return units if self._whole else min(units, cpus)
+
+    def _asked(self, one: Placed, places: set[int]) -> int:
+        """Return what a waiting job takes of the partition."""
+        most = sum(self._units.get(place, 0) for place in places)
+        return most if self._whole or one.job.exclusive else min(most, _cpus(one.job))
+
+
+def _cpus(job: Job) -> int:
+    return max(job.cpus, job.least_nodes, 1)

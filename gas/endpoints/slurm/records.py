@@ -1,0 +1,60 @@
+"""Jobs of Slurm's in the form in which Gas speaks of jobs (`gas.endpoints.records`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gas.endpoints.records import ACTIVE, job_record
+from gas.endpoints.slurm.cluster import Job
+from gas.endpoints.slurm.interpretation import HOLDING
+
+__all__ = ["record_of"]
+
+_ENDED = {"COMPLETED": "completed", "CANCELLED": "cancelled", "TIMEOUT": "timeout", "NODE_FAIL": "lost"}
+"""How jobs ended; whatever is not here, nor waits or runs, has failed."""
+
+_WAITING_AS_USUAL = ("", "None", "Resources", "Priority")
+_STARTING = (*_WAITING_AS_USUAL[1:], "BeginTime", "Reservation", "ReqNodeNotAvail", "JobArrayTaskLimit", "Licenses")
+"""Reasons with which a planned start means something."""
+
+_MESSAGES = {"OUT_OF_MEMORY": "it used more memory than it asked for", "NODE_FAIL": "a node of it failed",
+             "BOOT_FAIL": "its nodes did not boot", "DEADLINE": "it could not end by its deadline",
+             "PREEMPTED": "another job took its place"}  # fmt: skip
+
+
+def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
+    """Return a job as the commands show it.
+
+    Parameters
+    ----------
+    unit
+        What its processors are counted in: CPUs or nodes.
+    user
+        Who asks.
+    """
+    state = "queued" if job.pending else "running" if job.state in HOLDING else _ENDED.get(job.state, "failed")
+    ended = state not in ACTIVE
+    message = _MESSAGES.get(job.state)
+    if job.pending and job.reason not in _WAITING_AS_USUAL:
+        message = f"waits because of {job.reason}"
+    starting = not job.reason or job.reason.startswith(_STARTING)
+    started = None if job.pending or (ended and job.start is not None and not job.nodes) else job.start
+    return job_record(
+        job.id,
+        user=job.user,
+        asked_by=user,
+        tagged_name=job.name,
+        state=state,
+        processors=len(job.nodes) or job.least_nodes if unit == "nodes" else job.cpus,
+        walltime=job.time_limit,
+        actuator="slurm",
+        exit_status=job.exit_status if ended and not job.signal else None,
+        signal=job.signal if ended and job.signal else None,
+        message=message,
+        submitted=job.submitted,
+        not_before=job.eligible if job.pending and job.reason == "BeginTime" else None,
+        expected=(job.start if starting else None) if job.pending else started,
+        start=started,
+        due=job.end if state == "running" else None,
+        finished=job.end if ended else None,
+    )

@@ -1,0 +1,369 @@
+"""Slurm by slurmrestd: where one has a token, or a socket, and no login node.
+
+What comes back is an answer, a refusal in Slurm's words, or nothing definite. slurmrestd before v0.0.39 says the same
+("Unspecified error") of a token that slurmctld does not accept and of a slurmctld that it does not reach; a request to
+send a harmless signal to the job 0, which there never is, tells them apart, as the words of that refusal differ.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gas.endpoints.access import Access, is_loopback, split_address
+from gas.endpoints.connection import NoAnswer
+from gas.endpoints.sending import NotSent, RefusedAs, Unclear
+from gas.endpoints.slurm.cluster import Cluster, Job
+from gas.endpoints.slurm.json_answers import ANSWERS, VERSIONS, read_cluster, read_jobs
+from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
+from gas.endpoints.slurm.refusals import KINDS, kind_of
+from gas.endpoints.slurm.rest_connection import LOCAL, SlurmConnection, Tokens, vetted_address
+from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, UNACCEPTED, job_number, problems_in
+from gas.endpoints.slurm.transport import Batch, Shape
+from gas.errors import BadInput, Conflict, GasError, NotFound, Unauthorized, Unreachable
+from speedup_models.fields import Fields, quoted
+
+if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
+    import requests
+
+__all__ = ["RestTransport"]
+
+T = TypeVar("T")
+
+DESCRIPTION = "openapi/v3"
+"""Where slurmrestd describes itself."""
+
+CERTIFICATES = ("GAS_CA_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+
+TIMEOUT_SECONDS = 30.0
+"""slurmrestd itself tries for 10 s to reach slurmctld before it says that it cannot."""
+
+
+class RestTransport:
+    """A slurmrestd.
+
+    Parameters
+    ----------
+    name
+        What the user calls it.
+    url
+        ``http://host:port``, ``https://...`` or ``unix:/path``.
+    user
+        As whom it acts; by default whom the token is for.
+    tokens
+        Where the token is from; by default ``$SLURM_JWT``, for sockets none.
+    version
+        Such as ``v0.0.38``; by default the newest that it offers and that is understood here.
+    timeout
+        Seconds to wait for an answer, or for all that say together how things stand.
+    certificates
+        A file or directory of certificates to trust in place of the public ones.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        *,
+        user: str | None = None,
+        tokens: Tokens | None = None,
+        version: str | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        certificates: str | None = None,
+    ) -> None:
+        self.name = name
+        self.address = vetted_address(url)
+        tokens = tokens or Tokens(self.address)
+        self._connection = SlurmConnection(name, self.address, timeout, tokens, user, certificates)
+        self._tokens = tokens
+        self.is_local = self.address.startswith("unix:") or is_loopback(split_address(self.address))
+        self.timeout = timeout
+        self._version = None if version is None else number_of(version)
+
+    @classmethod
+    def configured(cls, name: str, fields: Fields) -> RestTransport:
+        """Return what a table names.
+
+        Its keys are ``url`` and perhaps ``user``, ``token_file``, ``token_command``, ``version``, ``ca_file``,
+        ``insecure`` and ``timeout``; other keys are left to the caller.
+        """
+        url = fields.text("url")
+        user, version = fields.text("user", None), fields.text("version", None)
+        timeout = fields.number("timeout", TIMEOUT_SECONDS, above=0, maximum=3600)
+        file, insecure = fields.text("token_file", None), fields.boolean("insecure", False)
+        command = fields.value("token_command", [])
+        if not isinstance(command, list) or not all(isinstance(word, str) and word for word in command):
+            raise fields.fail("token_command", 'must be a list of words, as in ["scontrol", "token"]')
+        if file is not None and command:
+            raise fields.fail("token_command", "stands beside token_file; leave one of them out")
+        if user is not None and not re.fullmatch(r"[\x21-\x7e]+", user):
+            raise fields.fail("user", f"{quoted(user)} is not the name of a user")
+        try:
+            address = vetted_address(url)
+        except BadInput as error:
+            raise fields.fail("url", str(error)) from None
+        tokens = Tokens(address, file=file, command=command, insecure=insecure)
+        if not command:  # a command is run when the token is needed
+            try:
+                tokens.current()
+            except BadInput as error:
+                raise error if file is None else fields.fail("token_file", str(error)) from None
+        table = {} if (ca_file := fields.text("ca_file", None)) is None else {"ca_file": ca_file}
+        trusted = {key: value for key, value in os.environ.items() if key in CERTIFICATES}
+        certificates = Access.of(LOCAL, Fields(table, fields.place), trusted).certificates
+        try:
+            return cls(
+                name, address, user=user, tokens=tokens, version=version, timeout=timeout, certificates=certificates
+            )
+        except BadInput as error:
+            raise fields.fail("version", str(error)) from None
+
+    @property
+    def user(self) -> str:
+        """As whom it acts."""
+        return self._connection.user
+
+    # ------------------------------------------------------------------------------------------------ reading
+
+    def cluster(self, name: str) -> Cluster:
+        """Return everything that is published."""
+        deadline = time.monotonic() + self.timeout
+        version = self.version()
+        asked = sorted(ANSWERS, key=lambda endpoint: endpoint != "diag")  # the shortest first: does anybody answer?
+        if version == 36:
+            asked.remove("reservations")
+        answers = {endpoint: self._read(endpoint, deadline) for endpoint in asked}
+        return self._understood(lambda: read_cluster(answers, name=name))
+
+    def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
+        """Return the jobs of a user, or those of these numbers, also those that ended lately; unknown ones not."""
+        if len(ids) == 1:
+            try:
+                answer = self._read(f"job/{next(iter(ids))}")
+            except NotFound:
+                return ()
+        else:
+            answer = self._read("jobs")
+        jobs = self._understood(lambda: read_jobs({"jobs": answer}))
+        # v0.0.36 says of no job whose it is; who looks for one of theirs rather finds too many than overlooks it
+        return tuple(job for job in jobs if user in (None, job.user or user) and (not ids or job.id in ids))
+
+    def memory(self) -> int | None:
+        """Return None: slurmrestd does not publish for how long ended jobs are remembered."""
+        return None
+
+    def version(self) -> int:
+        """Return the last number of the version that is spoken, 38 for v0.0.38; asks for it once."""
+        if self._version is None:
+            offered = self._offered()
+            known = [number for number in offered if number in VERSIONS]
+            if not known:
+                raise Unreachable(
+                    f"{self._connection.called} offers {_versions(offered)}, none from v0.0.{VERSIONS[0]} to "
+                    f"v0.0.{VERSIONS[-1]}, which Gas understands"
+                )
+            self._version = max(known)
+        return self._version
+
+    def _offered(self) -> list[int]:
+        """Return the versions that its description of itself names."""
+        answer = self._exchange("GET", f"/{DESCRIPTION}")
+        if answer.status_code != 200:
+            raise self._problem("GET", DESCRIPTION, answer)
+        paths = self._document(DESCRIPTION, answer).get("paths")
+        if not isinstance(paths, Mapping):
+            raise Unreachable(f"{self._connection.called}/{DESCRIPTION} has no key paths; is it slurmrestd?")
+        found = {int(match[1]) for path in paths if (match := re.match(r"/slurm/v0\.0\.(\d{1,4})/", str(path)))}
+        return sorted(found)
+
+    def _read(self, endpoint: str, deadline: float | None = None) -> bytes:
+        """Return the answer to a question, in JSON if the reader finds it so."""
+        answer = self._exchange("GET", self._path(endpoint), deadline=deadline)
+        if answer.status_code != 200:
+            raise self._problem("GET", endpoint, answer)
+        if not answer.content.lstrip().startswith(b"{"):
+            self._document(endpoint, answer)
+        return answer.content
+
+    def _understood(self, reader: Callable[[], T]) -> T:
+        """Return what a reader of answers makes of them, with the address in what it says."""
+        try:
+            return reader()
+        except Unreachable as error:
+            raise Unreachable(f"{self._connection.called}: {error}") from None
+
+    # ------------------------------------------------------------------------------------------------ acting
+
+    def submit(self, batch: Batch) -> int:
+        """Submit a job and return its number; see `Transport`."""
+        document = self._act("POST", "job/submit", submission(batch, self.version()), sends=True)
+        id = job_number(document)
+        if not id:
+            said = _beginning(json.dumps(document))
+            raise Unclear(f"{self._connection.called} answered {said}, without a job's number")
+        return id
+
+    def cancel(self, id: int) -> None:
+        """Cancel a job; one that has ended stays as it is."""
+        try:
+            self._act("DELETE", f"job/{id}")
+        except Conflict:
+            return
+
+    def reshape(self, id: int, shape: Shape) -> None:
+        """Change how much for how long a waiting job asks for."""
+        version = self.version()
+        self._must_be_of_tasks(id)
+        body = change(shape, version)
+        try:
+            self._act("POST", f"job/{id}", body)
+        except BadInput as error:
+            if version != FIRST_TYPED or '"job"' not in str(error):
+                raise
+            self._act("POST", f"job/{id}", {"job": body})  # so Slurm 23.02, against its own description
+
+    def _must_be_of_tasks(self, id: int) -> None:
+        """Refuse to change a job whose size is not in its tasks alone."""
+        answer = self._exchange("GET", self._path(f"job/{id}"))
+        if answer.status_code != 200:
+            return  # the request to change it will be told why
+        found = self._document(f"job/{id}", answer).get("jobs")
+        job = found[0] if isinstance(found, list) and found and isinstance(found[0], Mapping) else {}
+        numbers = {}
+        for key in ("het_job_id", "cpus_per_task"):
+            value = job.get(key)
+            value = value.get("number") if isinstance(value, Mapping) and value.get("set", True) else value
+            numbers[key] = value if isinstance(value, int) else 0
+        if numbers["het_job_id"] > 0:
+            raise BadInput(
+                f"{self.name}: job {id} is of several parts (heterogeneous), and cannot be given another shape"
+            )
+        if 1 < numbers["cpus_per_task"] < 0xFFFE:
+            raise BadInput(f"{self.name}: job {id} has several CPUs for each task, and cannot be given another shape")
+
+    def _act(self, method: str, endpoint: str, body: object = None, *, sends: bool = False) -> Mapping[str, Any]:
+        """Make a request that changes something and return the answer; `sends` says that it makes something."""
+        answer = self._exchange(method, self._path(endpoint), body, sends=sends)
+        if answer.status_code != 200:
+            raise self._problem(method, endpoint, answer, sends=sends, acts=True)
+        document = self._document(endpoint, answer, sends=sends)
+        problems = [words for words in problems_in(document) if HELD not in words]
+        if problems:
+            raise self._refusal(problems, sends=sends, acts=True, id=job_number(document) if sends else 0)
+        return document
+
+    # ------------------------------------------------------------------------------------------------ exchanging
+
+    def _path(self, endpoint: str) -> str:
+        return f"/slurm/v0.0.{self.version()}/{endpoint}"
+
+    def _exchange(
+        self, method: str, path: str, body: object = None, *, sends: bool = False, deadline: float | None = None
+    ) -> requests.Response:
+        try:
+            return self._connection.exchange(method, path, body, deadline=deadline)
+        except NoAnswer as error:
+            if not error.sent:
+                raise NotSent(str(error)) from None
+            raise (Unclear if sends else Unreachable)(str(error)) from None
+
+    def _document(self, endpoint: str, answer: requests.Response, *, sends: bool = False) -> Mapping[str, Any]:
+        """Return an answer's JSON object."""
+        try:
+            found = json.loads(answer.content)
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, dict):
+            return found
+        raise (Unclear if sends else Unreachable)(
+            f"{self._connection.called} answered {endpoint} with {_beginning(answer.text)}, which is no JSON object or "
+            "cut off; is it slurmrestd?"
+        )
+
+    def _problem(
+        self, method: str, endpoint: str, answer: requests.Response, *, sends: bool = False, acts: bool = False
+    ) -> GasError:
+        """Return what an answer says that is not HTTP 200."""
+        called, status = self._connection.called, answer.status_code
+        if status == 401:
+            return Unauthorized(f"{called} does not know who asks (HTTP 401); {self._tokens.hint}")
+        try:
+            document = self._document(endpoint, answer)
+        except Unreachable:
+            document = {}
+        problems = list(problems_in(document))
+        if problems:
+            return self._refusal(problems, sends=sends, acts=acts, id=job_number(document) if sends else 0)
+        if status == 404 and endpoint != DESCRIPTION:
+            return self._not_offered(endpoint)
+        came = f" and {_beginning(answer.text)}" if answer.content else ""
+        told = f"{called} answered {method} {endpoint} with HTTP {status}{came}"
+        if sends and status >= 500:
+            return Unclear(told)
+        return Unreachable(f"{told}; is it slurmrestd?")
+
+    def _not_offered(self, endpoint: str) -> GasError:
+        told = f"{self._connection.called} knows no {self._path(endpoint)} (HTTP 404)"
+        try:
+            offered = self._offered()
+        except GasError:
+            return Unreachable(f"{told}; is it slurmrestd?")
+        if self._version in offered:
+            return Unreachable(told)
+        return BadInput(f"{told}: it offers {_versions(offered)}; name one of them as version in the endpoint's table")
+
+    def _refusal(self, problems: Sequence[str], *, sends: bool, acts: bool, id: int = 0) -> GasError:
+        """Return the error that Slurm's words are."""
+        called, words = self._connection.called, "; ".join(dict.fromkeys(problems))
+        if id:
+            return RefusedAs(f"{called}: Slurm answers: {words}", id)
+        kind = kind_of(words, sends=sends, acts=acts)
+        if kind is NotSent:
+            return NotSent(f"{called} does not reach slurmctld ({words}); is it up?")
+        if kind not in KINDS.values():
+            if UNACCEPTED in words:
+                return Unauthorized(f"{called}: Slurm answers: {words}; {self._tokens.hint}")
+            if any(mark in words for mark in DOUBTFUL):
+                return self._doubt(words, sends=sends)
+        return kind(f"{called}: Slurm {'refuses' if kind is BadInput else 'answers'}: {words}")
+
+    def _doubt(self, words: str, *, sends: bool) -> GasError:
+        """Return what words are that may mean the token or slurmctld (see the module)."""
+        called = self._connection.called
+        unaccepted = Unauthorized(f"{called}: slurmctld does not accept the token ({words}); {self._tokens.hint}")
+        lost = (Unclear if sends else Unreachable)(f"{called}: Slurm answers: {words}; is slurmctld up?")
+        if self._tokens.source is None:
+            return lost
+        if self._tokens.expired is not None:
+            return unaccepted
+        try:
+            answer = self._exchange("DELETE", self._path("job/0?signal=CONT"))
+            told = "; ".join(problems_in(self._document("job/0", answer)))
+        except GasError:
+            return lost
+        if "Zero Bytes were transmitted" in told or answer.status_code == 401:
+            return unaccepted
+        return lost
+
+
+def number_of(version: str) -> int:
+    """Return the last number of ``v0.0.38``, or raise `BadInput`."""
+    found = re.fullmatch(r"v?0\.0\.(\d{1,4})", version)
+    if found is None or int(found[1]) not in VERSIONS:
+        raise BadInput(
+            f"{quoted(version)} is no version that Gas understands: those from v0.0.{VERSIONS[0]} to "
+            f"v0.0.{VERSIONS[-1]} are; leave it out, and the newest of them that slurmrestd offers is taken"
+        )
+    return int(found[1])
+
+
+def _versions(numbers: Sequence[int]) -> str:
+    return ", ".join(f"v0.0.{number}" for number in numbers) or "no version"
+
+
+def _beginning(text: str) -> str:
+    return quoted(" ".join(text[:400].split()))

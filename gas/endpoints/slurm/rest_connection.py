@@ -1,0 +1,322 @@
+"""One slurmrestd over HTTP, on a port or on a unix socket, and the token that names the user.
+
+Slurm's tokens are JSON Web Tokens and live for half an hour if nothing else is asked for, so they are read again for
+every request: from the file that the endpoint's table names, from a command (``scontrol token``), or from
+``$SLURM_JWT``. A token goes out in one header, to this address, and stands in no message.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pwd
+import shlex
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gas.endpoints.access import Access, split_address
+from gas.endpoints.connection import Connection, NoAnswer
+from gas.errors import BadInput, Unauthorized
+from gas.times import iso_time
+from speedup_models.fields import Fields, quoted
+
+if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
+    import requests
+    from requests.adapters import HTTPAdapter
+
+__all__ = ["LOCAL", "SlurmConnection", "Tokens", "vetted_address"]
+
+COMMAND_SECONDS = 30.0
+LEEWAY_SECONDS = 30
+"""A token of a command is fetched anew so long before it expires."""
+
+LOCAL = "http://localhost"
+"""What requests over a unix socket are addressed to; the name goes out as the header Host only."""
+
+
+class Tokens:
+    """Where the token for an address is from.
+
+    Parameters
+    ----------
+    address
+        Of slurmrestd; over plain HTTP a token goes to this machine only, unless `insecure`.
+    file
+        Which nobody else can read.
+    command
+        That prints the token, or ``SLURM_JWT=`` and the token.
+    environment
+        By default the process's; ``SLURM_JWT`` counts where neither file nor command is named, and not for sockets:
+        slurmrestd knows by the socket who asks, and refuses a header that it does not expect.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        file: str | None = None,
+        command: Sequence[str] = (),
+        insecure: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._environment = dict(os.environ if environment is None else environment)
+        self._target = LOCAL if socket_path(address) else address
+        self._file, self._command, self._insecure = file, tuple(command), insecure
+        self._last: str | None = None
+        self.source: str | None = "SLURM_JWT"
+        if file is not None:
+            self.source = str(Path(file).expanduser())
+        elif command:
+            self.source = f"the command {shlex.join(command)}"
+        elif socket_path(address) or not self._environment.get("SLURM_JWT"):
+            self.source = None
+
+    def current(self) -> str | None:
+        """Return the token as it is now, None if there is none.
+
+        Raises
+        ------
+        BadInput
+            It cannot be read, others can read its file, or it would travel in the clear.
+        Unauthorized
+            The command fails.
+        """
+        if self.source is None:
+            return None
+        if self._file is not None:
+            return self._from_file(self._file)
+        if not self._command:
+            return self._vetted(self._environment.get("SLURM_JWT", ""))
+        expires = None if self._last is None else claims(self._last).get("exp")
+        if self._last is None or not isinstance(expires, (int, float)) or expires < time.time() + LEEWAY_SECONDS:
+            self._last = self._vetted(self._printed())
+        return self._last
+
+    def _from_file(self, file: str) -> str | None:
+        try:
+            path = Path(file).expanduser()
+            table = Fields({"token_file": str(path), "insecure": self._insecure}, "slurmrestd")
+            return Access.of(self._target, table, {}).token
+        except ValueError as error:  # FieldError, BadInput
+            raise BadInput(str(error).removeprefix("slurmrestd token_file: ")) from None
+
+    def _vetted(self, token: str) -> str | None:
+        """Return a token that fits into a header and may go out."""
+        token = token.strip().removeprefix("SLURM_JWT=")
+        try:
+            return Access.of(
+                self._target, None, {"GAS_TOKEN": token or " ", "GAS_INSECURE": "1" if self._insecure else ""}
+            ).token
+        except BadInput as error:
+            words = str(error).replace("GAS_TOKEN", str(self.source))
+            raise BadInput(words.replace("GAS_INSECURE=1", "insecure = true in the endpoint's table")) from None
+
+    def _printed(self) -> str:
+        try:
+            done = subprocess.run(
+                self._command, capture_output=True, text=True, errors="replace", timeout=COMMAND_SECONDS,
+                stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise Unauthorized(f"{self.source} has printed no token for {COMMAND_SECONDS:g} s") from None
+        except OSError as error:
+            raise Unauthorized(f"{self.source} cannot be run: {error.strerror} (token_command)") from None
+        if done.returncode != 0:
+            said = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+            raise Unauthorized(f"{self.source} prints no token: {said[0][:200]}")
+        return done.stdout
+
+    @property
+    def expired(self) -> int | None:
+        """Since when the token is not valid any more, by itself; None if it does not say so."""
+        token = self.current()
+        expires = None if token is None else claims(token).get("exp")
+        if not isinstance(expires, (int, float)) or not 0 < expires < time.time():
+            return None
+        return int(expires)
+
+    @property
+    def hint(self) -> str:
+        """What a user can do whose token was not accepted."""
+        if self.source is None:
+            return (
+                "no token was sent: put what scontrol token prints into SLURM_JWT, or into a file of mode 0600 named "
+                'as token_file in the endpoint\'s table, or write token_command = ["scontrol", "token"] there'
+            )
+        expired = self.expired
+        why = f" expired {iso_time(expired)}" if expired is not None else " was sent"
+        return f"the token of {self.source}{why}; scontrol token lifespan=86400 prints a new one for a day"
+
+
+def claims(token: str) -> dict[str, Any]:
+    """Return what a token says of itself (RFC 7519), unchecked; nothing if that cannot be read."""
+    try:
+        payload = token.split(".")[1]
+        found = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    except (IndexError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def socket_path(url: str) -> str | None:
+    """Return the path of ``unix:/run/slurmrestd.socket``, None for another address.
+
+    Raises
+    ------
+    BadInput
+        It is relative, or longer than sockets' paths can be.
+    """
+    if not url.startswith("unix:"):
+        return None
+    path = "/" + url.removeprefix("unix:").lstrip("/") if url.startswith(("unix:/", "unix:///")) else ""
+    if not path or len(path.encode()) > 107:
+        raise BadInput(f"{quoted(url)}: is no socket; write it like unix:/run/slurmrestd.socket (107 bytes at most)")
+    return path
+
+
+class SlurmConnection(Connection):
+    """A slurmrestd, and how it is spoken to.
+
+    Parameters
+    ----------
+    name
+        What the user calls it.
+    url
+        ``http://...``, ``https://...`` or ``unix:/...``.
+    timeout
+        Seconds to wait for a connection, and for an answer.
+    tokens
+        Who asks.
+    user
+        As whom; by default whom the token is for.
+    certificates
+        To trust in place of the public ones.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        timeout: float,
+        tokens: Tokens,
+        user: str | None = None,
+        certificates: str | None = None,
+    ) -> None:
+        path = socket_path(url)
+        super().__init__(name, LOCAL if path else url, timeout, Access(certificates=certificates))
+        self.tokens = tokens
+        self.url = f"unix:{path}" if path else self.address
+        self.called = self.url if name == self.url else f"{name}: {self.url}"
+        self._user, self._path = user, path
+        self._most = timeout
+        self._session.headers["Connection"] = "close"
+        if path is not None:
+            self._session.mount(LOCAL, _socket_adapter(path))
+
+    @property
+    def user(self) -> str:
+        """As whom requests act: over a socket without a token, as whoever runs slurmrestd."""
+        if self._user is not None:
+            return self._user
+        token = self.tokens.current()
+        if token is not None:
+            found = claims(token).get("sun")
+            if isinstance(found, str) and found.isprintable() and found.isascii() and found:
+                return found
+        elif self._path is not None:
+            try:
+                return pwd.getpwuid(Path(self._path).stat().st_uid).pw_name
+            except (OSError, KeyError):
+                pass
+        return pwd.getpwuid(os.getuid()).pw_name
+
+    def exchange(
+        self, method: str, path: str, body: object = None, *, deadline: float | None = None
+    ) -> requests.Response:
+        """Make one request and return whatever answer there is.
+
+        Parameters
+        ----------
+        deadline
+            Of `time.monotonic`, where several requests share the time that there is for one.
+
+        Raises
+        ------
+        NoAnswer
+            There is none, or half of one.
+        BadInput, Unauthorized
+            There is no token to send.
+        """
+        token = self.tokens.current()
+        headers = {"Accept": "application/json"}
+        if token is not None:
+            headers |= {"X-SLURM-USER-NAME": self.user, "X-SLURM-USER-TOKEN": token}
+        data = None if body is None else json.dumps(body).encode()
+        left = self._most if deadline is None else deadline - time.monotonic()
+        self._timeout = min(self._most, max(0.05, left))
+        try:
+            return self._send(method, path, data, headers)
+        except NoAnswer as error:
+            words = str(error).replace(f" {self._timeout:g} s", f" {self._most:g} s")
+            raise NoAnswer(words, sent=error.sent, again=error.again) from None
+        except ValueError as error:  # requests: a user's name that is no header
+            raise NoAnswer(f"{self.called} cannot be asked ({error})", sent=False, again=False) from None
+        finally:  # a connection that is kept may be closed there just when a job is sent, which would be in doubt then
+            self._session.close()
+
+
+def _socket_adapter(path: str) -> HTTPAdapter:
+    """Return what carries requests over a unix socket."""
+    from requests.adapters import HTTPAdapter
+    from urllib3.connection import HTTPConnection
+    from urllib3.connectionpool import HTTPConnectionPool
+    from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+
+    class SocketConnection(HTTPConnection):
+        def _new_conn(self) -> socket.socket:
+            made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                made.settimeout(self.timeout if isinstance(self.timeout, (int, float)) else None)
+                made.connect(path)
+            except TimeoutError as error:
+                made.close()
+                raise ConnectTimeoutError(self, str(error)) from error
+            except OSError as error:
+                made.close()
+                raise NewConnectionError(self, str(error)) from error
+            return made
+
+    class SocketPool(HTTPConnectionPool):
+        ConnectionCls = SocketConnection
+
+    class SocketAdapter(HTTPAdapter):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pool = SocketPool("localhost")
+
+        def get_connection_with_tls_context(self, *_: Any, **__: Any) -> SocketPool:
+            return self.pool
+
+        def get_connection(self, *_: Any, **__: Any) -> SocketPool:  # of requests before 2.32
+            return self.pool
+
+        def close(self) -> None:
+            self.pool.close()
+            self.pool = SocketPool("localhost")
+            super().close()
+
+    return SocketAdapter()
+
+
+def vetted_address(url: str) -> str:
+    """Return an address without a slash at its end, or raise `BadInput`."""
+    path = socket_path(url)
+    if path is not None:
+        return f"unix:{path}"
+    split_address(url)
+    return url.rstrip("/")

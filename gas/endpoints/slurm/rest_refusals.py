@@ -1,0 +1,62 @@
+"""What slurmrestd says when something went wrong: Slurm's words, out of keys that change from version to version.
+
+What kind of error they are `gas.endpoints.slurm.refusals` says, but for those that may mean the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from speedup_models.fields import shown
+
+__all__ = ["DOUBTFUL", "HELD", "UNACCEPTED", "job_number", "problems_in"]
+
+DOUBTFUL = ("Unspecified error", "Zero Bytes were transmitted", "Unexpected message received")
+"""What it says of a token that is not accepted, and of a slurmctld that went away."""
+
+HELD = "Job is in held state"
+"""What v0.0.38 and before call an error, though that was asked for."""
+
+UNACCEPTED = "authentication"
+"""What it says of a token; of the commands, which have none, it is said of a munged that is down."""
+
+
+def job_number(document: Mapping[str, Any]) -> int:
+    """Return the number of the job that an answer speaks of, 0 for none."""
+    result = document.get("result")
+    for place in (document, result if isinstance(result, Mapping) else {}):
+        found = place.get("job_id")
+        if isinstance(found, Mapping):
+            found = found.get("number")
+        if isinstance(found, str) and found.isdecimal() and found.isascii():
+            found = int(found[:18])
+        if isinstance(found, int) and not isinstance(found, bool) and found > 0:
+            return found
+    return 0
+
+
+def problems_in(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in words what an answer says went wrong: of the request, and of each job where it is told one by one."""
+    errors = document.get("errors")
+    for one in errors if isinstance(errors, list) else [errors] if errors else []:
+        yield _words(one)
+    for key in ("status", "results"):
+        found = document.get(key)
+        for one in found if isinstance(found, list) else ():
+            error = one.get("error") if isinstance(one, Mapping) else None
+            if isinstance(error, Mapping) and error.get("code"):
+                yield _words({"description": error.get("message"), "error": error.get("string")})
+            elif isinstance(error, str) and one.get("error_code"):
+                yield _words({"description": one.get("why"), "error": error})
+
+
+def _words(error: object) -> str:
+    """Return one entry of ``errors`` in words."""
+    if not isinstance(error, Mapping):
+        return error[:300] if isinstance(error, str) else shown(error)
+    said = [" ".join(text[:300].split()) for key in ("description", "error") if isinstance(text := error.get(key), str)]
+    said = [text for text in said if text]
+    if len(said) == 2 and said[1] in said[0]:
+        del said[1]
+    return ": ".join(said) or shown(dict(error))

@@ -1,0 +1,75 @@
+"""How one speaks to a Slurm: what is sent, and what each transport can do besides (`gas.endpoints.sending`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gas.endpoints.sending import SendingTransport
+from gas.endpoints.slurm.cluster import Cluster, Job
+
+__all__ = ["Batch", "Shape", "Transport"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How much for how long: so many tasks, or whole nodes, for so many minutes.
+
+    Attributes
+    ----------
+    tasks
+        CPUs, one for each task; None where nodes are asked for.
+    nodes
+        Whole nodes; None where Slurm is to choose.
+    minutes
+        The time limit: Slurm's are in minutes.
+    """
+
+    tasks: int | None
+    nodes: int | None
+    minutes: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch job as it is submitted, whatever the transport.
+
+    Attributes
+    ----------
+    name
+        The job's name with its tag.
+    script
+        What is run, from its ``#!`` line on.
+    options
+        Further options of sbatch by their long names without dashes; None for those that take no value.
+    not_before
+        Epoch second before which it does not start.
+    """
+
+    name: str
+    script: str
+    shape: Shape
+    options: Mapping[str, str | None] = field(default_factory=dict)
+    directory: str | None = None
+    not_before: int | None = None
+
+
+class Transport(SendingTransport[Batch], Protocol):
+    """One way to speak to one Slurm."""
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether paths here mean the same there, as far as one can tell."""
+
+    def cluster(self, name: str) -> Cluster:
+        """Return everything that is published; `name` is what the user calls it."""
+
+    def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
+        """Return the jobs of a user, or those of these numbers, also those that ended lately; unknown ones not."""
+
+    def memory(self) -> int | None:
+        """Return for how many seconds ended jobs are remembered at least (MinJobAge), None if that is not published."""
+
+    def reshape(self, id: int, shape: Shape) -> None:
+        """Change how much for how long a waiting job asks for. `Conflict` if it does not wait; `NotFound`."""

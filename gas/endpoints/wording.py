@@ -1,0 +1,71 @@
+"""How a job is worded for a scheduler that is given scripts or command lines: its name with a tag, options, command.
+
+Such a scheduler knows no keys, so the key of a submission goes into the job's name: ``ocean`` becomes ``ocean.gas-``
+and sixteen hexadecimal digits of the key's hash. Whoever has the key can find the job, also one that nobody was told
+of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+
+from gas.errors import BadInput
+from speedup_models.fields import Fields, quoted
+
+__all__ = ["TOLD", "checked_name", "long_options", "name_without_tag", "option_list", "shell_word", "tag_of"]
+
+TOLD = frozenset({"GAS_PROCESSORS", "GAS_WALLTIME"})
+"""Variables by which a command is told its size."""
+
+_MARKS = {"{processors}": '"$GAS_PROCESSORS"', "{walltime}": '"$GAS_WALLTIME"'}
+_TAG = re.compile(r"\.(gas-[0-9a-f]{16})$")
+
+
+def tag_of(key: str) -> str:
+    """Return what a job's name ends with that was submitted with this key."""
+    return f"gas-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+
+
+def name_without_tag(name: str) -> tuple[str, str | None]:
+    """Return a job's name as its user gave it, and the tag; None if it has none."""
+    found = _TAG.search(name)
+    return (name, None) if found is None else (name[: found.start()], found[1])
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a job, or raise `BadInput` if it has more than one line."""
+    if any(c in name for c in "\0\n\r"):
+        raise BadInput(f"{quoted(name)} cannot be the name of a job: it has more than one line")
+    return name
+
+
+def option_list(fields: Fields, program: str, example: str) -> list[str]:
+    """Return the key ``options`` of an endpoint's table: options of the program that submits, one word each."""
+    words = fields.value("options", [])
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise fields.fail("options", f'must be a list of options of {program}, as in ["{example}"]')
+    return words
+
+
+def long_options(words: Iterable[str], where: str, program: str, example: str) -> Iterator[tuple[str, str | None]]:
+    """Yield name and value of long options, one word each; None where there is no value.
+
+    Raises
+    ------
+    BadInput
+        It is no long option in one word.
+    """
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not re.fullmatch(r"--[a-z][a-z0-9-]*", name) or "\n" in value or "\0" in value:
+            raise BadInput(f"{where}: {quoted(word)} is no long option of {program} in one word, as in {example}")
+        yield name[2:], value if equals else None
+
+
+def shell_word(word: str) -> str:
+    """Return a word of a command for a shell, with the job's size where ``{processors}`` and ``{walltime}`` stand."""
+    pieces = re.split(f"({'|'.join(map(re.escape, _MARKS))})", word)
+    return "".join(_MARKS.get(piece) or shlex.quote(piece) for piece in pieces if piece) or "''"

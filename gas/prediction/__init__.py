@@ -1,0 +1,16 @@
+"""Predictions: when jobs are likely to start and finish, told from how much of their walltimes jobs use.
+
+The planner knows walltimes and promises; this knows habits. From a `Snapshot` of a machine and a `Past` that a log
+tells, `forecast` simulates the queue forward many times, each time with other run times drawn from what similar jobs
+used and other jobs arriving, and returns the distribution of each candidate's start.
+
+    snapshot   who runs and who waits on a machine at an instant
+    usage      what share of their walltimes jobs use; run times drawn from it
+    parts      samples in several threads, in slices
+    forward    the queue simulated forward with such run times, by the simulator's own engine
+    together   the same for all candidates at once, where the queue is long and they are many
+    past       what a log tells up to an instant: habits, and who may arrive
+    forecast   when candidates are likely to start and finish
+    choice     which request of a plan is likely to finish first
+    simulated  snapshots of simulations
+"""

@@ -1,0 +1,90 @@
+"""A snapshot put together from what a scheduler tells of its jobs one by one, whatever it plans by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from gas.availability import MOST_PROCESSORS
+from gas.errors import BadInput
+from gas.prediction.snapshot import Snapshot
+from gas.profile import NEVER, earliest_fit, empty_profile, free_during, take, with_room
+from gas.times import LATEST, LONGEST
+
+__all__ = ["Entry", "snapshot_from"]
+
+
+class Entry(NamedTuple):
+    """A job that runs or waits, or a reservation; see `gas.prediction.snapshot.Snapshot` for its fields."""
+
+    processors: int
+    walltime: int
+    start: int
+    running: bool
+    user: int = -1
+    group: int = -1
+    fixed: bool = False
+
+
+def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
+    """Return the snapshot of entries in the order of the queue.
+
+    A planned start that is past is now. Plans that are rounded to minutes, or made of nodes where only processors are
+    counted here, may take more than there is; then who comes later in the queue is put to where there is enough, as
+    soon after the planned start as can be. Of what is settled (it runs, or is fixed) the start stays, and what would
+    be more than the machine is cut off.
+
+    Raises
+    ------
+    BadInput
+        The entries make no snapshot.
+    """
+    placed: dict[int, Entry] = {}
+    entries = list(entries)
+    for number, limit, what in [
+        (machine, MOST_PROCESSORS, "processors of the machine"),
+        (abs(now), LATEST, "now"),
+        *((e.processors, MOST_PROCESSORS, "processors of a job") for e in entries),
+        *((e.walltime, LONGEST, "walltime of a job") for e in entries),
+        *((abs(e.start), LATEST, "start of a job") for e in entries),
+    ]:
+        if number > limit:
+            raise BadInput(f"{what} {number}: is above {limit}, the most that is possible")
+    given = [e if e.running else e._replace(start=max(e.start, now)) for e in entries]
+    given = [e for e in given if e.processors > 0]
+    profile = empty_profile(machine, now, 16 + 2 * len(given))
+    order = sorted(range(len(given)), key=lambda i: (not given[i].running, not given[i].fixed))  # stable
+    for i in order:
+        entry = given[i]
+        begin = max(entry.start, now)
+        end = max(entry.start + entry.walltime, now + 1)
+        if entry.running or entry.fixed:
+            free = int(free_during(profile, begin, end))
+            if free < 1:
+                continue
+            entry = entry._replace(processors=min(entry.processors, free))
+        else:
+            begin = int(earliest_fit(profile, min(entry.processors, machine), entry.walltime, begin))
+            if begin == NEVER:  # pragma: no cover  # the last frame is that of the empty machine
+                continue
+            entry = entry._replace(processors=min(entry.processors, machine), start=begin)
+            end = begin + entry.walltime
+        profile = with_room(profile, 2)
+        take(profile, begin, end, entry.processors)
+        placed[i] = entry
+    rows = [placed[i] for i in sorted(placed)]
+    columns = np.array([(e.processors, e.walltime, e.start, e.user, e.group) for e in rows], np.int64).reshape(-1, 5).T
+    processors, walltime, start, user, group = (np.ascontiguousarray(column) for column in columns)
+    return Snapshot(
+        now=now,
+        machine=machine,
+        processors=processors,
+        walltime=walltime,
+        start=start,
+        running=np.array([e.running for e in rows], np.bool_),
+        user=user,
+        group=group,
+        fixed=np.array([e.fixed for e in rows], np.bool_) if any(e.fixed for e in rows) else None,
+    )

@@ -1,0 +1,168 @@
+"""When candidates are likely to start and finish, were they submitted now: a distribution for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gas.errors import BadInput
+from gas.prediction.forward import latest_starts, starts_of_each, visits_of
+from gas.prediction.past import Past
+from gas.prediction.snapshot import Snapshot
+from gas.prediction.together import starts_of_all
+from gas.simulation.schedule import Policy
+from gas.times import LONGEST
+
+__all__ = ["SAMPLES", "TAIL", "Forecast", "forecast"]
+
+SAMPLES = 500
+"""How many times the queue is simulated forward, unless told otherwise."""
+
+TAIL = 0.025
+"""Which share of the samples an interval takes at either end beyond those that its probability names, but never more
+than half of what is left there: the samples are somewhat surer than they should be, since they know nothing of habits
+that change. Chosen on the first halves of three logs, for intervals of 90%."""
+
+_WORK = 4e7
+"""How many visits to jobs candidates may take that are followed by themselves: a few seconds."""
+
+_MOST = 5e7
+"""How many run times are drawn at most: 400 MB."""
+
+
+class _Options(TypedDict):
+    policy: Policy
+    threads: int
+    machine_code: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """What is likely to become of some candidates; arrays have one value, or one column, a candidate.
+
+    Attributes
+    ----------
+    now
+        The instant from which it looks ahead.
+    latest
+        When each would start if everybody used up their walltimes. Under a scheduler that keeps promises, no later.
+    starts
+        When it would start in each sample: shape ``(samples, candidates)``.
+    execution_time
+        Seconds that each is expected to run.
+    alone
+        Which candidates were followed by themselves; the others all in one simulation a sample, which is less
+        exact for small ones (`gas.prediction.together`).
+    """
+
+    now: int
+    latest: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    execution_time: NDArray[np.int64]
+    alone: NDArray[np.bool_]
+
+    @property
+    def expected_start(self) -> NDArray[np.float64]:
+        """The mean over the samples."""
+        return np.asarray(self.starts.mean(axis=0), np.float64)
+
+    @property
+    def expected_finish(self) -> NDArray[np.float64]:
+        """The mean over the samples."""
+        return self.expected_start + self.execution_time
+
+    def start_by(self, share: float) -> NDArray[np.float64]:
+        """Return by when each starts in this share of the samples."""
+        return np.asarray(np.quantile(self.starts, share, axis=0), np.float64)
+
+    def interval(self, share: float = 0.9) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return instants between which the start of each lies with this probability."""
+        if not 0 < share < 1:
+            raise BadInput(f"share {share} of an interval: must lie between 0 and 1, say 0.9")
+        left = (1 - share) / 2
+        tail = max(left - TAIL, left / 2)
+        low = np.quantile(self.starts, tail, axis=0, method="inverted_cdf")
+        high = np.quantile(self.starts, 1 - tail, axis=0, method="inverted_cdf")
+        return low.astype(np.int64), high.astype(np.int64)
+
+    def scores(self, risk: float | None = None) -> NDArray[np.float64]:
+        """Return what is to be least: the expected finish, or that by which this share of the samples has finished."""
+        if risk is None:
+            return self.expected_finish
+        if not 0 < risk < 1:
+            raise BadInput(f"risk {risk}: must lie between 0 and 1; 0.9 asks for the finish that 9 of 10 samples meet")
+        return self.start_by(risk) + self.execution_time
+
+
+def forecast(
+    snapshot: Snapshot,
+    past: Past,
+    processors: ArrayLike,
+    walltimes: ArrayLike,
+    execution_times: ArrayLike,
+    *,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    policy: Policy = "s3",
+    threads: int = 1,
+    alone: int | None = None,
+    machine_code: bool = True,
+) -> Forecast:
+    """Return the forecast for candidates, from how jobs have used their walltimes and who arrived in the past.
+
+    Parameters
+    ----------
+    processors, walltimes, execution_times
+        Of each candidate.
+    policy
+        By which the machine plans its queue.
+    threads
+        How many samples are simulated at a time; the forecast does not depend on it.
+    alone
+        How many candidates to follow by themselves: those that seem to finish first. By default as many as that takes
+        no more than a few seconds.
+
+    Raises
+    ------
+    BadInput
+        There are no samples, or a candidate does not fit the machine.
+    """
+    if samples < 1:
+        raise BadInput(f"samples {samples}: at least 1 is needed, some hundreds are usual")
+    if samples * len(snapshot) > _MOST:
+        raise BadInput(f"samples {samples}: too many for {len(snapshot)} jobs; {int(_MOST / len(snapshot))} at most")
+    if seed < 0:
+        raise BadInput(f"seed {seed}: must be 0 or more")
+    asked = [np.atleast_1d(np.asarray(one)) for one in (processors, walltimes, execution_times)]
+    if len({one.shape for one in asked}) > 1:
+        counts = ", ".join(str(one.size) for one in asked)
+        raise BadInput(f"{counts} processors, walltimes and execution times: give one of each for every candidate")
+    candidates, lasts = np.array(asked[:2], np.int64), asked[2].astype(np.int64)
+    for size in candidates[0].tolist():
+        if not 1 <= size <= snapshot.machine:
+            raise BadInput(f"processors {size}: the machine has {snapshot.machine}")
+    for walltime in candidates[1].tolist():
+        if not 1 <= walltime <= LONGEST:
+            raise BadInput(f"walltime {walltime}: must be 1 to {LONGEST} seconds")
+    past.learn(snapshot.now)
+    generator = np.random.default_rng(seed)
+    run_times = past.usage.draw(snapshot, samples, generator)
+    latest = latest_starts(snapshot, candidates, policy=policy, machine_code=machine_code)
+    arrivals = past.arrivals(snapshot.now, int((latest - snapshot.now).max(initial=0)))
+    if alone is None:
+        alone = int(_WORK / (samples * visits_of(snapshot, arrivals)))
+    options: _Options = {"policy": policy, "threads": threads, "machine_code": machine_code}
+    chosen = np.arange(len(lasts))
+    starts = np.empty((samples, len(lasts)), np.int64)
+    if alone < len(lasts):
+        starts[:] = starts_of_all(snapshot, run_times, candidates, arrivals, **options)
+        seem = np.minimum(starts, latest).mean(axis=0) + lasts
+        chosen = np.sort(np.argsort(seem, kind="stable")[:alone])
+    if chosen.size:
+        starts[:, chosen] = starts_of_each(snapshot, run_times, candidates[:, chosen], arrivals, **options)
+    by_itself = np.zeros(len(lasts), bool)
+    by_itself[chosen] = True
+    return Forecast(snapshot.now, latest, np.minimum(starts, latest), lasts, by_itself)

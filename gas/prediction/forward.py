@@ -1,0 +1,328 @@
+"""A queue simulated forward, again and again, each time with other run times, to see when one job more would start.
+
+The state is made of a snapshot: what runs holds its processors, what waits stands in the plan where it is planned, the
+candidate arrives now, and others may later. In each sample the jobs get the run times that were drawn for them. All
+the rest is the simulator's own engine, told to stop when the candidate starts.
+
+That takes a simulation for each sample and candidate. Where the queue is long and candidates are many,
+`gas.prediction.together` makes one a sample do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import available, compiled, kernel
+from gas.errors import BadInput
+from gas.prediction.parts import in_parts
+from gas.prediction.snapshot import UNPLANNED, Snapshot
+from gas.s3.blocks import empty_blocks, with_rows
+from gas.s3.changes import take
+from gas.s3.holes import first_fit
+from gas.s3.placing import append, empty_queue, place
+from gas.simulation.branching import copy_into
+from gas.simulation.engine import FULL, run
+from gas.simulation.heap import empty_heap, push
+from gas.simulation.schedule import POLICIES, Policy
+from gas.simulation.state import (
+    ALIVE,
+    ARRIVING,
+    DUE,
+    ENDS,
+    FOR_EVER,
+    MADE,
+    NEXT,
+    NOW,
+    RUNNING,
+    SPANS,
+    W_EARLIEST,
+    W_ESTIMATE,
+    W_PROCESSORS,
+    W_PROMISE,
+    W_RUN_TIME,
+    W_START,
+    W_STATUS,
+    W_SUBMIT,
+    WAITING,
+    State,
+    copy_state,
+    initial_state,
+    with_room,
+)
+from workloads import RigidJobs
+
+__all__ = [
+    "NOBODY_ELSE",
+    "Arrivals",
+    "begin_sample",
+    "first_fits",
+    "in_samples",
+    "latest_starts",
+    "starts_of_each",
+    "starts_of_waiting",
+    "state_of",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PLANNING = tuple(policy for policy in POLICIES if policy not in ("fcfs", "easy"))
+"""Policies that plan every job."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """Jobs that may be submitted after the candidate: some streams of them, of which each sample takes one.
+
+    Attributes
+    ----------
+    jobs
+        Shape ``(streams, 4, jobs)``: submission (ascending, after now), processors, walltime and run time. A stream
+        that has fewer jobs than others ends with submissions at `UNPLANNED`.
+    """
+
+    jobs: NDArray[np.int64]
+
+    def of_samples(self, samples: int) -> NDArray[np.int64]:
+        """Return which stream each sample takes: all of them equally often."""
+        return np.arange(samples, dtype=np.int64) % len(self.jobs)
+
+
+NOBODY_ELSE = Arrivals(np.zeros((1, 4, 0), np.int64))
+
+
+def starts_of_each(
+    snapshot: Snapshot,
+    run_times: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    arrivals: Arrivals = NOBODY_ELSE,
+    *,
+    policy: Policy = "s3",
+    threads: int = 1,
+    machine_code: bool = True,
+) -> NDArray[np.int64]:
+    """Return when each candidate would start in each sample, if it alone were submitted now.
+
+    Parameters
+    ----------
+    run_times
+        For each sample (rows) and job of the snapshot (columns), seconds; more than a running job has run.
+    candidates
+        Shape ``(2, n)``: processors and walltimes.
+    arrivals
+        Who else may come.
+    policy
+        One that plans every job.
+
+    Returns
+    -------
+    Shape ``(samples, candidates)``.
+    """
+    machine = machine_of(machine_code)
+    state = state_of(snapshot, policy, arrivals, machine)
+    stream = arrivals.of_samples(len(run_times))
+
+    follow = machine(follow_each)
+
+    def ahead(scratch: State, rows: slice, found: NDArray[np.int64], done: NDArray[np.int64]) -> bool:
+        return bool(follow(state, scratch, run_times[rows], candidates, arrivals.jobs, stream[rows], found, done))
+
+    visits = visits_of(snapshot, arrivals) * max(candidates.shape[1], 1)
+    return in_samples(state, (len(run_times), candidates.shape[1]), ahead, threads, visits)
+
+
+def starts_of_waiting(
+    snapshot: Snapshot,
+    run_times: NDArray[np.int64],
+    arrivals: Arrivals = NOBODY_ELSE,
+    *,
+    policy: Policy = "s3",
+    threads: int = 1,
+    machine_code: bool = True,
+) -> NDArray[np.int64]:
+    """Return when each job of the snapshot would start in each sample: shape ``(samples, jobs)``.
+
+    See `starts_of_each`; of a job that runs it is when it started.
+    """
+    machine = machine_of(machine_code)
+    state = state_of(snapshot, policy, arrivals, machine)
+    state.now[NEXT] += 1  # the place of a candidate stays empty
+    stream = arrivals.of_samples(len(run_times))
+
+    follow = machine(follow_waiting)
+
+    def ahead(scratch: State, rows: slice, found: NDArray[np.int64], done: NDArray[np.int64]) -> bool:
+        return bool(follow(state, scratch, run_times[rows], arrivals.jobs, stream[rows], found, done))
+
+    return in_samples(state, run_times.shape, ahead, threads, visits_of(snapshot, arrivals))
+
+
+def in_samples(
+    state: State,
+    shape: tuple[int, ...],
+    ahead: Callable[[State, slice, NDArray[np.int64], NDArray[np.int64]], bool],
+    threads: int,
+    visits: float,
+) -> NDArray[np.int64]:
+    """Return what is found in all samples: an array of this shape, with a row for each.
+
+    Parameters
+    ----------
+    ahead
+        Goes on in a scratch with some of the samples, until their rows are found; False if that has to get more room
+        first. It keeps in an array of two numbers how far it has come.
+    visits
+        About how many visits to jobs a sample takes.
+    """
+
+    def some(rows: slice) -> NDArray[np.int64]:
+        scratch = with_room(copy_state(state))
+        found = np.empty((rows.stop - rows.start, *shape[1:]), np.int64)
+        done = np.zeros(2, np.int64)
+        while not ahead(scratch, rows, found, done):
+            scratch = with_room(scratch)
+        return found
+
+    return in_parts(some, shape[0], threads, visits)
+
+
+def visits_of(snapshot: Snapshot, arrivals: Arrivals) -> float:
+    """Return about how many visits to jobs it takes to follow one candidate in one sample."""
+    return float((snapshot.waiting + 10) ** 2 + 100 * arrivals.jobs.shape[2])
+
+
+def latest_starts(
+    snapshot: Snapshot, candidates: NDArray[np.int64], *, policy: Policy = "s3", machine_code: bool = True
+) -> NDArray[np.int64]:
+    """Return when each candidate would start if everybody used up their walltimes: what S³ would promise."""
+    machine = machine_of(machine_code)
+    return first_fits(state_of(snapshot, policy, NOBODY_ELSE, machine), candidates, machine)
+
+
+def first_fits(state: State, candidates: NDArray[np.int64], machine: Callable[[Any], Any]) -> NDArray[np.int64]:
+    """Return the first slot of each candidate in the plan of a state."""
+    fit, now = machine(first_fit), int(state.now[NOW])
+    return np.array([fit(state.plan, int(p), int(w), now) for p, w in candidates.T], np.int64)
+
+
+def machine_of(machine_code: bool) -> Callable[[F], F]:
+    """Return what makes machine code of a kernel, or leaves it as it is."""
+    return compiled if machine_code and available() else lambda function: function
+
+
+def state_of(snapshot: Snapshot, policy: Policy, arrivals: Arrivals, machine: Callable[[Any], Any]) -> State:
+    """Return the state of a simulation in which the jobs of a snapshot run and wait, and a candidate arrives next.
+
+    Raises
+    ------
+    BadInput
+        The policy is none that plans every job.
+    """
+    if policy not in PLANNING:
+        raise BadInput(f'policy "{policy}" cannot be predicted; those that plan every job can: {", ".join(PLANNING)}')
+    count, now, later = len(snapshot), snapshot.now, arrivals.jobs.shape[2]
+    ones, unknown = np.ones(later + 1, np.int64), np.full(count + later + 1, -1)
+    jobs = RigidJobs(
+        id=np.arange(count + later + 1),
+        submit=np.concatenate([np.full(count + 1, now), np.full(later, UNPLANNED)]),
+        processors=np.concatenate([snapshot.processors, ones]),
+        estimate=np.concatenate([snapshot.walltime, ones]),
+        run_time=np.concatenate([snapshot.walltime, ones]),
+        user=unknown,
+        group=unknown,
+        executable=unknown,
+        row=unknown,
+        machine=snapshot.machine,
+    )
+    state, _, _ = initial_state(jobs, policy, "instant", None, ())
+    work, numbers, queue = state.work, state.now, empty_queue(count + later + 2)
+    plan = empty_blocks(snapshot.machine, now, walltime=int(snapshot.walltime.max(initial=1)))
+    due, settled = FOR_EVER, snapshot.settled
+    for i in np.argsort(~settled, kind="stable").tolist():  # who runs has its processors, whatever was planned
+        size, walltime, start = (int(of[i]) for of in (snapshot.processors, snapshot.walltime, snapshot.start))
+        plan = with_rows(plan, 2)
+        if settled[i]:
+            machine(take)(plan, max(start, now), max(start + walltime, now + 1), size)
+        elif start == UNPLANNED:
+            start = int(machine(place)(plan, size, walltime, now))
+        else:
+            machine(take)(plan, start, start + walltime, size)
+        work[W_START, i], work[W_PROMISE, i] = start, start
+        work[W_STATUS, i] = RUNNING if settled[i] else WAITING
+        if not settled[i]:
+            machine(append)(queue, plan, i, size, walltime, now, start)
+            due = min(due, start)
+    numbers[[NOW, ARRIVING, NEXT, DUE, ALIVE, SPANS]] = now, 1, count, due, int(queue.used[0]), count
+    return state._replace(plan=plan, queue=queue, ends=empty_heap(2 * count + later + 64))
+
+
+@kernel
+def follow_each(
+    state: State,
+    scratch: State,
+    run_times: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    later: NDArray[np.int64],
+    stream: NDArray[np.int64],
+    found: NDArray[np.int64],
+    done: NDArray[np.int64],
+) -> bool:
+    """Follow each candidate in each sample until it starts; False if the scratch has to get more room first."""
+    work, count = scratch.work, run_times.shape[1]
+    while done[0] < found.shape[0]:
+        sample = done[0]
+        while done[1] < found.shape[1]:
+            size, walltime = candidates[0, done[1]], candidates[1, done[1]]
+            begin_sample(state, scratch, run_times[sample], later[stream[sample]])
+            work[W_PROCESSORS, count], work[W_ESTIMATE, count], work[W_RUN_TIME, count] = size, walltime, walltime
+            if run(scratch, FOR_EVER, FOR_EVER, count) == FULL:
+                return False
+            found[sample, done[1]] = work[W_START, count]
+            done[1] += 1
+        done[1] = 0
+        done[0] += 1
+    return True
+
+
+@kernel
+def follow_waiting(
+    state: State,
+    scratch: State,
+    run_times: NDArray[np.int64],
+    later: NDArray[np.int64],
+    stream: NDArray[np.int64],
+    found: NDArray[np.int64],
+    done: NDArray[np.int64],
+) -> bool:
+    """Follow each sample until all have started who wait now; False if the scratch has to get more room first."""
+    work, count = scratch.work, run_times.shape[1]
+    while done[0] < found.shape[0]:
+        begin_sample(state, scratch, run_times[done[0]], later[stream[done[0]]])
+        for job in range(count):  # one after the other, so all of them in the end
+            if work[W_STATUS, job] == WAITING and run(scratch, FOR_EVER, FOR_EVER, job) == FULL:
+                return False
+        found[done[0], :] = work[W_START, :count]
+        done[0] += 1
+    return True
+
+
+@kernel
+def begin_sample(state: State, scratch: State, run_times: NDArray[np.int64], later: NDArray[np.int64]) -> None:
+    """Put the scratch back to the beginning, with these run times and arrivals."""
+    work, now, count = scratch.work, scratch.now, len(run_times)
+    copy_into(state, scratch, 0, work.shape[1])
+    for k in range(later.shape[1]):
+        at = count + 1 + k
+        work[W_SUBMIT, at], work[W_EARLIEST, at] = later[0, k], later[0, k]
+        work[W_PROCESSORS, at], work[W_ESTIMATE, at], work[W_RUN_TIME, at] = later[1, k], later[2, k], later[3, k]
+    for job in range(count):
+        work[W_RUN_TIME, job] = run_times[job]
+        if work[W_STATUS, job] == RUNNING:
+            end = max(work[W_START, job] + run_times[job], now[NOW] + 1)
+            push(scratch.ends, now[ENDS], end, now[MADE], job)
+            now[ENDS] += 1
+            now[MADE] += 1

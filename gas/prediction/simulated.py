@@ -1,0 +1,38 @@
+"""What a simulation shows of its machine, where it stands: no more than a live scheduler would."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gas.errors import BadInput
+from gas.prediction.forward import PLANNING
+from gas.prediction.snapshot import Snapshot
+from gas.simulation.simulate import Simulation
+
+__all__ = ["snapshot_of"]
+
+
+def snapshot_of(simulation: Simulation) -> Snapshot:
+    """Return who runs and who waits, and for when that is planned.
+
+    Raises
+    ------
+    BadInput
+        The policy does not plan every job, or there are reservations, which a simulation does not show.
+    """
+    if simulation.policy not in PLANNING:
+        raise BadInput(f'policy "{simulation.policy}" has no plan to predict by; those that do: {", ".join(PLANNING)}')
+    if simulation.reservations:
+        raise BadInput(f"{len(simulation.reservations)} reservations: a simulation that has some cannot be predicted")
+    places, start, running = simulation.standing()
+    jobs = simulation.jobs
+    return Snapshot(
+        now=simulation.now,
+        machine=jobs.machine,
+        processors=jobs.processors[places],
+        walltime=jobs.estimate[places],
+        start=start,
+        running=running,
+        user=np.array(jobs.user[places]),
+        group=np.array(jobs.group[places]),
+    )

@@ -1,0 +1,96 @@
+"""A machine at an instant: who runs, who waits and for when that is planned.
+
+Whoever predicts needs no more of a scheduler than this; a live endpoint and a simulation both can give it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.errors import BadInput
+from gas.times import LATEST, LONGEST
+
+__all__ = ["UNPLANNED", "Snapshot"]
+
+UNPLANNED = 2**62
+"""The start of a waiting job for which nothing is planned yet."""
+
+_COLUMNS = ("processors", "walltime", "start", "user", "group")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Running and waiting jobs in the order of the queue (that of submission, under S³); columns are int64.
+
+    Raises
+    ------
+    BadInput
+        Jobs need more processors than the machine has, have no walltime, or start in an order that cannot be.
+    """
+
+    now: int
+    """In epoch seconds, or those of a log."""
+    machine: int
+    """Processors of the machine."""
+    processors: NDArray[np.int64]
+    walltime: NDArray[np.int64]
+    """Seconds asked for."""
+    start: NDArray[np.int64]
+    """When each started; when it is planned to, for one that waits; or `UNPLANNED`."""
+    running: NDArray[np.bool_]
+    user: NDArray[np.int64]
+    """A number for each user; -1 where it is not known. The same for `group`."""
+    group: NDArray[np.int64]
+    fixed: NDArray[np.bool_] | None = None
+    """Which of the waiting ones nothing moves, as reservations are; None for none."""
+
+    def __post_init__(self) -> None:
+        shape = self.running.shape
+        for name in _COLUMNS:
+            column = getattr(self, name)
+            if column.dtype != np.int64 or column.shape != shape or column.ndim != 1:
+                raise ValueError(f"{name} has {column.dtype}{column.shape}, expected int64{shape}")
+        if self.fixed is not None:
+            if self.fixed.shape != shape:
+                raise ValueError(f"fixed has shape {self.fixed.shape}, expected {shape}")
+            self._check("start", self.start, self.fixed & (self.start == UNPLANNED))
+        self._check("processors", self.processors, (self.processors < 1) | (self.processors > self.machine))
+        self._check("walltime", self.walltime, (self.walltime < 1) | (self.walltime > LONGEST))
+        early = -LATEST + LONGEST
+        self._check("start", self.start, (self.start < early) | ((self.start > LATEST) & (self.start != UNPLANNED)))
+        if abs(self.now) > LATEST:
+            raise BadInput(f"now {self.now}: is outside -{LATEST} to {LATEST} seconds")
+        self._check("start", self.start, self.running & (self.start > self.now))
+        self._check("start", self.start, ~self.running & (self.start < self.now))
+        used = int(self.processors[self.running].sum())
+        if used > self.machine:
+            raise BadInput(f"the running jobs hold {used} processors, and the machine has {self.machine}")
+
+    def _check(self, name: str, column: NDArray[np.int64], wrong: NDArray[np.bool_]) -> None:
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            what = "running" if self.running[at] else "waiting"
+            raise BadInput(
+                f"{what} job in place {at}: {name} {column[at]} cannot be, at {self.now} on {self.machine} processors"
+            )
+
+    def __len__(self) -> int:
+        return len(self.running)
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        """Which jobs have a start that nothing changes any more: they run, or are fixed."""
+        return self.running if self.fixed is None else self.running | self.fixed
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait in the queue."""
+        return int(np.count_nonzero(~self.settled))
+
+    @property
+    def elapsed(self) -> NDArray[np.int64]:
+        """Seconds that each job has run; 0 for one that waits."""
+        return np.where(self.running, self.now - self.start, 0)

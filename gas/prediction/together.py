@@ -1,0 +1,224 @@
+"""All candidates in one simulation a sample: for a long queue and many of them.
+
+Two things are different from following each candidate by itself (`gas.prediction.forward`):
+
+* A candidate takes no processors. It has a planned start as it would in the queue, which never gets later and nobody
+  takes from it: the earliest fit at first, and after each revision the earliest fit then, if that is sooner. But jobs
+  before it may move to where it would stand in their way, so that the starts of small candidates, which come long
+  before those of others in the queue, are off by some tenths (tests/benchmarks/test_prediction.py shows how much).
+* In a long queue the plan is not revised after each early completion but after each `every`-th, in one pass. After the
+  others, only who can start at once moves. Revising a thousand planned starts takes most of the time, and who starts
+  next is seldom decided among those that are far away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import kernel, lean_kernel
+from gas.prediction.forward import (
+    NOBODY_ELSE,
+    Arrivals,
+    begin_sample,
+    first_fits,
+    in_samples,
+    machine_of,
+    state_of,
+    visits_of,
+)
+from gas.prediction.snapshot import Snapshot
+from gas.profile import NEVER
+from gas.s3.blocks import BEGIN, EACH, FREE, GIVEN_MOST, HEAD, LEAST, LENGTH, ORDER, START, USED, Blocks, frame_at
+from gas.s3.changes import give_back, take
+from gas.s3.holes import first_fit
+from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME
+from gas.simulation.engine import FINISHED, FULL, NOBODY, run
+from gas.simulation.planning import begin, revise
+from gas.simulation.schedule import Policy
+from gas.simulation.state import (
+    CONSERVATIVE,
+    FOR_EVER,
+    NEXT,
+    NOW,
+    POLICY,
+    S3,
+    STATIC,
+    W_START,
+    W_STATUS,
+    WAITING,
+    State,
+    is_roomy,
+)
+
+__all__ = ["starts_of_all"]
+
+SHORT, PART = 100, 20
+"""A queue of up to SHORT waiting jobs is revised after every early completion; a longer one when as many as a PART-th
+of its jobs have completed early."""
+
+
+def starts_of_all(
+    snapshot: Snapshot,
+    run_times: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    arrivals: Arrivals = NOBODY_ELSE,
+    *,
+    policy: Policy = "s3",
+    threads: int = 1,
+    every: int | None = None,
+    machine_code: bool = True,
+) -> NDArray[np.int64]:
+    """Return about when each candidate would start in each sample; see `gas.prediction.forward.starts_of_each`.
+
+    Parameters
+    ----------
+    every
+        After how many early completions the plan is revised; by default that depends on how many jobs wait.
+    """
+    waiting = snapshot.waiting
+    every = every or (1 if waiting <= SHORT else waiting // PART)
+    machine = machine_of(machine_code)
+    state = state_of(snapshot, policy, arrivals, machine)
+    state.now[NEXT] += 1  # the place of a single candidate stays empty
+    latest = first_fits(state, candidates, machine)
+    stream = arrivals.of_samples(len(run_times))
+
+    follow = machine(follow_all)
+
+    def ahead(scratch: State, rows: slice, found: NDArray[np.int64], done: NDArray[np.int64]) -> bool:
+        times, streams = run_times[rows], stream[rows]
+        return bool(follow(state, scratch, times, candidates, latest, arrivals.jobs, streams, every, found, done))
+
+    shape = len(run_times), candidates.shape[1]
+    return in_samples(state, shape, ahead, threads, visits_of(snapshot, arrivals))
+
+
+@kernel
+def follow_all(
+    state: State,
+    scratch: State,
+    run_times: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    latest: NDArray[np.int64],
+    later: NDArray[np.int64],
+    stream: NDArray[np.int64],
+    every: int,
+    found: NDArray[np.int64],
+    done: NDArray[np.int64],
+) -> bool:
+    """Follow each sample until every candidate has started; False if the scratch has to get more room first."""
+    policy = state.rules[POLICY]
+    if every > 1 and policy == S3:
+        policy = CONSERVATIVE  # one pass; those until nothing moves would cost what revising less often saves
+    planned = latest.copy()
+    while done[0] < found.shape[0]:
+        sample = done[0]
+        begin_sample(state, scratch, run_times[sample], later[stream[sample]])
+        scratch.rules[POLICY] = STATIC
+        planned[:] = latest
+        found[sample, :] = NEVER
+        missing, since = len(latest), 0
+        while True:
+            missing -= _start_candidates(scratch, candidates, planned, found[sample])
+            if missing == 0:
+                break
+            why = run(scratch, 1, FOR_EVER, NOBODY)
+            if why == FULL or not is_roomy(scratch):
+                return False
+            if why == FINISHED:
+                break
+            if scratch.plan.numbers[GIVEN_MOST] == 0:  # nobody can start sooner than planned
+                continue
+            since += 1
+            if since >= every:
+                since = 0
+                scratch.rules[POLICY] = policy
+                revise(scratch)
+                scratch.rules[POLICY] = STATIC
+                _plan_candidates(scratch, candidates, planned, found[sample])
+            else:
+                _start_at_once(scratch)
+        done[0] += 1
+    return True
+
+
+@lean_kernel
+def _start_candidates(
+    state: State, candidates: NDArray[np.int64], planned: NDArray[np.int64], found: NDArray[np.int64]
+) -> int:
+    """Note who of the candidates starts by now; return how many."""
+    now, plan = state.now[NOW], state.plan
+    free = _free_now(plan)
+    started = 0
+    for one in range(len(planned)):
+        if found[one] != NEVER:
+            continue
+        if planned[one] <= now:
+            found[one] = planned[one]
+        elif candidates[0, one] <= free and candidates[1, one] <= _free_for(plan, candidates[0, one]):
+            found[one] = now
+        else:
+            continue
+        started += 1
+    return started
+
+
+@lean_kernel
+def _plan_candidates(
+    state: State, candidates: NDArray[np.int64], planned: NDArray[np.int64], found: NDArray[np.int64]
+) -> None:
+    """Plan the candidates again, none of them later."""
+    for one in range(len(planned)):
+        if found[one] == NEVER:
+            start = first_fit(state.plan, candidates[0, one], candidates[1, one], state.now[NOW])
+            planned[one] = min(planned[one], start)
+
+
+@lean_kernel
+def _start_at_once(state: State) -> None:
+    """Start who can start now beside everybody else's place in the plan, in the order of the queue."""
+    queue, work, plan, now = state.queue, state.work, state.plan, state.now
+    free = _free_now(plan)
+    for i in range(queue.used[0]):
+        size, start = queue.jobs[Q_PROCESSORS, i], queue.jobs[Q_START, i]
+        job = queue.jobs[Q_JOB, i]
+        if size > free or start <= now[NOW] or work[W_STATUS, job] != WAITING:
+            continue
+        walltime = queue.jobs[Q_WALLTIME, i]
+        end = now[NOW] + walltime
+        if _free_for(plan, size) < min(start, end) - now[NOW]:  # from its own start on it has them anyway
+            continue
+        take(plan, now[NOW], min(start, end), size)
+        give_back(plan, max(start, end), start + walltime, size)
+        queue.jobs[Q_START, i] = now[NOW]
+        work[W_START, job] = now[NOW]
+        begin(state, job)
+        free -= size
+
+
+@lean_kernel
+def _free_now(plan: Blocks) -> int:
+    numbers = plan.numbers
+    k = numbers[HEAD]
+    return plan.frames[numbers[ORDER + EACH * k], FREE, frame_at(plan, k, numbers[BEGIN])]  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def _free_for(plan: Blocks, processors: int) -> int:
+    """Return for how many seconds from its beginning on the plan has so many processors free."""
+    frames, numbers = plan.frames, plan.numbers
+    k = numbers[HEAD]
+    at = ORDER + EACH * k
+    j = frame_at(plan, k, numbers[BEGIN])
+    while k < numbers[USED]:
+        if numbers[at + LEAST] < processors:
+            row = numbers[at]
+            while j < numbers[at + LENGTH]:
+                if frames[row, FREE, j] < processors:
+                    return max(frames[row, START, j] - numbers[BEGIN], 0)  # type: ignore[no-any-return]
+                j += 1
+        k += 1
+        at += EACH
+        j = 0
+    return FOR_EVER

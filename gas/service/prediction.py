@@ -1,0 +1,359 @@
+"""When those who wait are likely to start: what ``GET /v1/jobs/{id}`` says beside the promise.
+
+Learnt from the jobs that have ended here lately: which part of their walltimes they used, and who arrives when. The
+queue is simulated forward some times with such run times (`gas.prediction.forward`), for all who wait at once.
+
+The scheduler is kept out of it. Its lock is held while the schedule is copied and no longer; one thread simulates, in
+machine code beside which all others go on; whoever asks meanwhile shares what it finds. There is no prediction, which
+is never an error, where too few jobs have ended, the queue is too long, or the machine code is not ready.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gas.compiled import available, is_ready
+from gas.errors import BadInput, GasError
+from gas.service.jobs import TEACHING, Job, Predicted
+
+if TYPE_CHECKING:
+    from gas.prediction.past import Past
+    from gas.prediction.snapshot import Snapshot
+
+__all__ = ["LEAST", "MOST", "Experience", "Predictor", "Standing", "compile_predictions", "predictions_for"]
+
+LEAST = 20
+"""How many jobs must have ended before anything is predicted."""
+
+MOST = 2_000
+"""How many of those that ended are remembered, the last ones."""
+
+MOST_SAMPLES, FEWEST_SAMPLES = 200, 20
+"""How often the queue is simulated forward, if it is short; if that would be less often, nothing is predicted."""
+
+MOST_IN_SCHEDULE = 3_000
+"""Of how many jobs and reservations a copy is made, at most."""
+
+LASTS_SECONDS = 60
+"""For so long, by the scheduler's clock, predictions hold while the schedule is of the same version: who runs on has
+not ended, which by and by says something too."""
+
+REST = 3.0
+"""So many times as long as they took, predictions hold for those they know, even if the schedule has changed: there
+is always time for something else."""
+
+log = logging.getLogger("gas.s3")
+
+
+class _Run(NamedTuple):
+    """How a job that has ended used its walltime: instants of the scheduler, seconds."""
+
+    submitted: int
+    processors: int
+    walltime: int
+    run_time: int
+    finished: int
+    user: str
+
+
+class Experience:
+    """The last jobs that ended by themselves, in the order in which they did; used by one thread at a time.
+
+    A job that was cancelled shows what its user thought of it, not how long it would have run, and a reservation holds
+    its processors to its end: they teach nothing. One that was killed at its walltime has used all of it.
+    """
+
+    def __init__(self, jobs: Iterable[Job] = ()) -> None:
+        self._runs: deque[_Run] = deque(maxlen=MOST)
+        self.add(sorted(jobs, key=lambda job: (job.finished or 0, job.id)))
+
+    def add(self, jobs: Iterable[Job]) -> None:
+        """Learn from jobs that have ended."""
+        for job in jobs:
+            wish = job.wish
+            if wish.kind == "job" and job.state in TEACHING and job.finished is not None:
+                lasted = wish.walltime if job.state == "timeout" else max(0, job.finished - job.start)
+                run = _Run(job.submitted, wish.processors, wish.walltime, lasted, job.finished, wish.user)
+                self._runs.append(run)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @property
+    def runs(self) -> tuple[_Run, ...]:
+        """All that is remembered."""
+        return tuple(self._runs)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the schedule stands: all that predictions depend on.
+
+    Attributes
+    ----------
+    machine
+        As ``GET /v1/machine`` says it.
+    jobs
+        By number, in submission order, what of ``GET /v1/jobs`` is needed (`gas.endpoints.s3_queue`).
+    submitted
+        When each of them was.
+    runs
+        Of an `Experience`.
+    lead
+        Seconds from an early end to the start of who comes next (`gas.s3.S3`).
+    """
+
+    machine: Mapping[str, Any]
+    jobs: Mapping[int, Mapping[str, Any]]
+    submitted: Sequence[int]
+    runs: Sequence[_Run]
+    lead: int = 0
+
+    @classmethod
+    def of(cls, machine: Mapping[str, Any], jobs: Iterable[Job], experience: Experience, lead: int) -> Standing:
+        """Return a copy: nobody changes it any more."""
+        listed = list(jobs)
+        return cls(machine, {j.id: _entry(j) for j in listed}, [j.submitted for j in listed], experience.runs, lead)
+
+
+def _entry(job: Job) -> dict[str, Any]:
+    wish = job.wish
+    return {
+        "kind": wish.kind,
+        "user": wish.user,
+        "state": job.state,
+        "processors": wish.processors,
+        "walltime": wish.walltime,
+        "not_before": wish.start if wish.kind == "job" else None,
+        "promise": job.promise,
+        "start": job.start if job.state == "running" else None,
+        "due": job.due,
+    }
+
+
+def predictions_for(standing: Standing) -> dict[int, Predicted]:
+    """Return, by number, when jobs that wait are likely to start; the same standing gives the same answer.
+
+    A job that may not start before an instant yet to come is predicted only if it is planned for that very instant.
+    """
+    import numpy as np
+
+    from gas.endpoints.s3_queue import snapshot_of
+    from gas.prediction.choice import INTERVAL
+    from gas.prediction.forecast import Forecast
+    from gas.prediction.forward import NOBODY_ELSE, starts_of_waiting
+
+    if len(standing.runs) < LEAST:
+        return {}
+    users: dict[str, int] = {}
+    for run in standing.runs:
+        users.setdefault(run.user, len(users))
+    try:
+        snapshot, _ = snapshot_of("s3", standing.machine, list(standing.jobs.values()), users)
+    except BadInput:  # more is held than there is: the machine was made smaller
+        return {}
+    if len(snapshot) != len(standing.jobs):
+        return {}
+    now, entries = snapshot.now, list(standing.jobs.values())
+    past = _past(standing, snapshot, users)
+    past.learn(now)
+    waits = ~snapshot.settled
+    arrivals = past.arrivals(now, int((snapshot.start[waits] - now).max(initial=0)))
+    samples = _samples(snapshot.waiting, arrivals.jobs.shape[2])
+    if samples < FEWEST_SAMPLES:
+        arrivals, samples = NOBODY_ELSE, _samples(snapshot.waiting, 0)
+    if samples < FEWEST_SAMPLES:
+        return {}
+    run_times = past.usage.draw(snapshot, samples, np.random.default_rng(0))
+    run_times = np.minimum(run_times + standing.lead, snapshot.walltime)
+    starts = starts_of_waiting(snapshot, run_times, arrivals)
+    found = Forecast(now, snapshot.start, np.minimum(starts, snapshot.start), snapshot.walltime, waits)
+    low, high = found.interval(INTERVAL)
+    mean = np.rint(found.expected_start).astype(np.int64)
+    columns = np.array([mean, np.minimum(low, mean), np.maximum(high, mean)]).T.tolist()
+    wanted = waits | np.array([_comes_in_time(entry) for entry in entries], np.bool_)
+    return {id: Predicted(*columns[i]) for i, id in enumerate(standing.jobs) if wanted[i]}
+
+
+def _comes_in_time(entry: Mapping[str, Any]) -> bool:
+    return bool(entry["state"] == "queued" and entry["promise"] == entry["not_before"])
+
+
+def _past(standing: Standing, snapshot: Snapshot, users: Mapping[str, int]) -> Past:
+    """Return what is known: those that ended, and those in the schedule as ones who arrived."""
+    import numpy as np
+
+    from gas.prediction.past import Past
+    from workloads.replay import NEVER
+
+    rows = [(*run[:5], users[run.user]) for run in standing.runs]
+    for entry, submitted in zip(standing.jobs.values(), standing.submitted, strict=True):
+        if entry["kind"] == "job":
+            rows.append((submitted, entry["processors"], entry["walltime"], 0, NEVER, users.get(entry["user"], -1)))
+    rows.sort(key=lambda row: row[0])
+    columns = np.array([row for row in rows if row[1] <= snapshot.machine], np.int64).reshape(-1, 6).T
+    submit, processors, walltime, run_time, end, user = (np.ascontiguousarray(column) for column in columns)
+    return Past(submit, processors, walltime, run_time, end, user, np.full(len(user), -1, np.int64))
+
+
+def _samples(waiting: int, arrivals: int) -> int:
+    """Return how many samples take about half a second of one core, at most `MOST_SAMPLES`.
+
+    Measured with queues of 30 to 600: a sample takes about 1 ms × (waiting / 100)^2.5; who arrives later waits for less
+    of the time that is simulated.
+    """
+    return min(MOST_SAMPLES, int(600 / max(1e-3, ((waiting + arrivals / 2) / 100) ** 2.5)))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Predictions, of which version of the schedule they are, and when by which clock they were made."""
+
+    version: str
+    now: int
+    of: Mapping[int, Predicted]
+    begun: float
+    took: float
+
+
+_NOTHING: Mapping[int, Predicted] = {}
+
+
+class Predictor:
+    """Predictions of one scheduler, made when somebody asks; safe to use from several threads.
+
+    Parameters
+    ----------
+    look
+        Returns how the schedule stands; called in a thread of its own.
+    clock
+        Returns the scheduler's present second.
+    observe
+        Is told how many seconds it took to predict.
+    """
+
+    def __init__(
+        self, look: Callable[[], Standing], clock: Callable[[], int], observe: Callable[[float], None]
+    ) -> None:
+        self._look, self._clock, self._observe = look, clock, observe
+        self._mutex = threading.Lock()
+        self._worker: ThreadPoolExecutor | None = None
+        self._stopped = False
+        self._kept: _Kept | None = None
+        self._next: Future[Mapping[int, Predicted]] | None = None  # has not looked yet
+
+    def start(self, known: int) -> None:
+        """Have the machine code made, if it has to be and this many ended jobs suffice to need it."""
+        if known >= LEAST and available():
+            _prepare()
+
+    def ask(self, id: int, version: str, counts: tuple[int, int, int], known: int) -> Future[Mapping[int, Predicted]]:
+        """Return what will be the predictions, by number; there may be none of this job.
+
+        Parameters
+        ----------
+        id
+            The job that matters.
+        version, counts
+            Of the schedule in which it was seen to wait (`gas.s3.S3.counts`).
+        known
+            How many ended jobs are remembered.
+        """
+        with self._mutex:
+            kept = self._kept
+            too_long = _samples(counts[0], 0) < FEWEST_SAMPLES or sum(counts) > MOST_IN_SCHEDULE
+            if self._stopped or known < LEAST or too_long or not available():
+                return _done(_NOTHING)
+            if kept is not None and (self._holds(kept, version) or _resting(kept, id)):
+                return _done(kept.of)
+            if self._next is None:
+                self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="s3-prediction")
+                self._next = self._worker.submit(self._predict)
+            return self._next
+
+    def stop(self) -> None:
+        """Predict nothing more; call it without holding what `look` needs."""
+        with self._mutex:
+            self._stopped = True
+            worker = self._worker
+        if worker is not None:
+            worker.shutdown(cancel_futures=True)
+
+    def _holds(self, kept: _Kept, version: str) -> bool:
+        return kept.version == version and self._clock() - kept.now < LASTS_SECONDS
+
+    def _predict(self) -> Mapping[int, Predicted]:
+        """Look, and predict what is seen; whatever goes wrong, nobody who asks is to be the worse for it."""
+        begun = time.monotonic()
+        with self._mutex:
+            self._next = None  # whoever asks from now on may know of a later change
+        try:
+            if not _prepare():
+                return _NOTHING
+            standing = self._look()
+            version, now = str(standing.machine["version"]), int(standing.machine["now"])
+            if self._kept is not None and self._holds(self._kept, version):
+                return self._kept.of
+            found: Mapping[int, Predicted] = _NOTHING
+            try:
+                found = predictions_for(standing)
+            finally:  # what fails once would fail again
+                took = time.monotonic() - begun
+                self._kept = _Kept(version, now, found, begun, took)
+                self._observe(took)
+            return found
+        except Exception as error:
+            foreseen = isinstance(error, GasError)
+            log.warning("starts cannot be predicted: %s", error, exc_info=not foreseen, extra={"event": "unpredicted"})
+            return _NOTHING
+
+
+def _resting(kept: _Kept, id: int) -> bool:
+    return id in kept.of and time.monotonic() < kept.begun + (1 + REST) * kept.took
+
+
+def _done(found: Mapping[int, Predicted]) -> Future[Mapping[int, Predicted]]:
+    future: Future[Mapping[int, Predicted]] = Future()
+    future.set_result(found)
+    return future
+
+
+_compiling: list[threading.Thread] = []  # one in a process, whoever began it
+_compiling_lock = threading.Lock()
+
+
+def _prepare() -> bool:
+    """Return whether the machine code is at hand; if it has to be made, that begins, and takes a minute."""
+    from gas.prediction.forward import follow_waiting
+
+    with _compiling_lock:
+        if _compiling:
+            return not _compiling[0].is_alive()
+        if is_ready(follow_waiting):
+            return True
+        log.info("predictions are being compiled, which takes a minute", extra={"event": "compiling"})
+        # Nobody waits for this thread, neither here nor at the end of the program.
+        _compiling.append(threading.Thread(target=compile_predictions, name="s3-compiling", daemon=True))
+        _compiling[0].start()
+        return False
+
+
+def compile_predictions() -> None:
+    """Have the machine code made: predict a queue of one."""
+    try:
+        runs = [_Run(0, 1, 10, 5, 5, "")] * LEAST
+        job = {"kind": "job", "user": "", "processors": 1, "walltime": 10, "not_before": None}
+        running = {**job, "state": "running", "promise": 10, "start": 10, "due": 20}
+        waiting = {**job, "state": "queued", "promise": 20, "start": None, "due": 30}
+        machine = {"now": 11, "processors": 1, "version": "0"}
+        predictions_for(Standing(machine, {1: running, 2: waiting}, [10, 10], runs))
+        log.info("predictions are ready", extra={"event": "compiled"})
+    except Exception:
+        log.exception("predictions cannot be compiled")

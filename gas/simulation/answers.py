@@ -1,0 +1,83 @@
+"""Answers for a job that arrives and waits for one: what takes part in its place, or why that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gas.errors import BadInput
+from gas.simulation.branching import plain_answers
+from gas.simulation.inputs import Reach, whole
+from gas.simulation.schedule import Adjustment
+from workloads import Overrun
+
+__all__ = ["Asked", "checked_adjusted", "checked_answer", "checked_answers"]
+
+
+class Asked(NamedTuple):
+    """Who waits for an answer, and what that has to keep to.
+
+    Attributes
+    ----------
+    known
+        Processors, estimate and run time of the job in the log; None if no job waits for an answer.
+    reach
+        How far the simulation may come as things are.
+    """
+
+    known: tuple[int, int, int] | None
+    machine: int
+    overrun: Overrun
+    reach: Reach
+
+
+def checked_answers(asked: Asked, given: Sequence[ArrayLike]) -> NDArray[np.int64]:
+    """Return answers as they take part, in columns; all at once, or one by one where that says what is wrong."""
+    rows: list[NDArray[Any]] = [np.atleast_1d(each) for each in given]
+    if len({len(row) for row in rows}) > 1:
+        counts = ", ".join(str(len(row)) for row in rows)
+        raise BadInput(f"answers: {counts} processors, estimates and run times; give one of each for every answer")
+    if asked.known is not None:
+        answers = plain_answers(rows, asked.machine, asked.reach.left + asked.known[1], asked.overrun)
+        if answers is not None:
+            return answers
+    checked = [checked_answer(asked, *one)[:3] for one in zip(*rows, strict=True)]
+    return np.array(checked, np.int64).reshape(-1, 3).T.copy()
+
+
+def checked_answer(
+    asked: Asked, processors: int | None, estimate: int | None, run_time: int | None
+) -> tuple[int, int, int, Reach]:
+    """Return an answer as it takes part, and how far everything can reach with it."""
+    if asked.known is None:
+        raise BadInput("no job waits for an answer; run() returns the next one that does")
+    size, before, lasts = asked.known
+    size = size if processors is None else whole(processors, "processors")
+    limit = before if estimate is None else whole(estimate, "estimate")
+    lasts = lasts if run_time is None else whole(run_time, "run_time")
+    if not 1 <= size <= asked.machine:
+        raise BadInput(f"processors {size}: the machine has {asked.machine}; answer 1 to {asked.machine}")
+    if limit < 1 or lasts < 0:
+        raise BadInput(f"estimate {limit} and run time {lasts}: must be at least 1 and 0 seconds")
+    if lasts > limit:
+        lasts, limit = (limit, limit) if asked.overrun == "kill" else (lasts, lasts)
+    reach = asked.reach._replace(walltimes=asked.reach.walltimes + limit - before)
+    return size, limit, lasts, reach.checked()
+
+
+def checked_adjusted(adjusted: int | None, limit: int, adjustment: Adjustment | None) -> int:
+    """Return the walltime by which a job with this estimate is planned while it waits."""
+    if adjusted is None:
+        return limit
+    seconds = whole(adjusted, "adjusted")
+    if adjustment is None:
+        raise BadInput(f'adjusted {seconds}: nothing is planned by it; ask for adjustment "regular" or "selective"')
+    if not 1 <= seconds <= limit:
+        raise BadInput(
+            f"adjusted {seconds}: must be 1 to {limit} s, the estimate; a scheduler can believe that a job is shorter "
+            "than its user asked for, but never gives it more"
+        )
+    return seconds

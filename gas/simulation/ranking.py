@@ -1,0 +1,52 @@
+"""Priorities: the order of a queue in which the longer one has waited counts for more, the shorter one's walltime.
+
+WFP, the policy of Argonne's Intrepid (Tang et al. 2013, equation 5), ranks by (wait / walltime)^3 times processors, the
+highest first. The walltime is the one by which the job is planned while it waits: an adjusted one if it has one, which
+is the effect of adjustment on prioritizing that the paper describes (5.1). It is computed anew for each pass. Who has
+the same priority, as all have who came this second, stays in the order of submission.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gas.compiled import inlined_kernel, lean_kernel
+from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_WALLTIME
+from gas.simulation.state import FRONT, NOW, W_SUBMIT, State
+
+__all__ = ["rank", "wfp_priority"]
+
+
+@inlined_kernel
+def wfp_priority(wait: Any, walltime: Any, processors: Any) -> Any:
+    """Return (wait / walltime)^3 times processors in float64, of a job or, elementwise, of many.
+
+    Parameters
+    ----------
+    wait, walltime
+        Seconds; integers.
+    """
+    ratio = wait / walltime
+    return ratio * ratio * ratio * processors
+
+
+@lean_kernel
+def rank(state: State) -> None:
+    """Put the queue in the order of priority as of now.
+
+    By insertion: from one pass to the next little changes, and who has come since stands at the end, where it belongs.
+    """
+    jobs, work, now = state.queue.jobs, state.work, state.now
+    for i in range(now[FRONT] + 1, state.queue.used[0]):
+        processors, walltime, job = jobs[Q_PROCESSORS, i], jobs[Q_WALLTIME, i], jobs[Q_JOB, i]
+        priority = wfp_priority(now[NOW] - work[W_SUBMIT, job], walltime, processors)
+        k = i
+        while k > now[FRONT]:
+            other = jobs[Q_JOB, k - 1]
+            there = wfp_priority(now[NOW] - work[W_SUBMIT, other], jobs[Q_WALLTIME, k - 1], jobs[Q_PROCESSORS, k - 1])
+            if there > priority or (there == priority and other < job):
+                break
+            for row in (Q_PROCESSORS, Q_WALLTIME, Q_JOB):
+                jobs[row, k] = jobs[row, k - 1]
+            k -= 1
+        jobs[Q_PROCESSORS, k], jobs[Q_WALLTIME, k], jobs[Q_JOB, k] = processors, walltime, job

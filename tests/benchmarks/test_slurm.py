@@ -1,0 +1,63 @@
+"""Reading and interpreting a Slurm with very many waiting jobs: time, and memory.
+
+The queue is the recorded one with further jobs that have no plan, 100,000 in all.
+"""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from slurm_answers import recorded
+
+from gas.endpoints.slurm.command_line import RS, US, read_cluster
+from gas.endpoints.slurm.interpretation import interpret
+
+WAITING = 100_000
+MOST_MEBIBYTES = 1500
+"""A login node may give a user no more than two gibibytes."""
+
+
+@pytest.fixture(scope="module")
+def answers():
+    said = recorded("v22.05")
+    one = next(record for record in said["jobs"].split(RS) if f"{US}PENDING{US}" in record)
+    values = one.strip().split(US)
+    values[4], values[6], values[7], values[12], values[15] = "PENDING", "N/A", "N/A", "(null)", "Priority"
+    chance = np.random.default_rng(1)
+    records = []
+    for number, cpus, minutes in zip(
+        range(WAITING), chance.integers(1, 60, WAITING), chance.integers(5, 600, WAITING), strict=True
+    ):
+        values[0] = values[1] = str(1_000_000 + number)
+        values[8], values[9] = f"{minutes // 60}:{minutes % 60:02}:00", str(cpus)
+        records.append("\n" + US.join(values) + RS)
+    return {**said, "jobs": said["jobs"].rstrip("\n") + "".join(records) + "\n"}
+
+
+def test_reading(benchmark, answers):
+    cluster = benchmark(read_cluster, answers, name="large")
+    assert sum(job.pending for job in cluster.jobs) > WAITING
+
+
+def test_interpreting(benchmark, answers):
+    cluster = read_cluster(answers, name="large")
+    found = benchmark(interpret, cluster)
+    assert found.placed > 0
+
+
+def test_planning_a_thousand_sizes(benchmark, answers):
+    found = interpret(read_cluster(answers, name="large"))
+    sizes = np.arange(1, found.availability.processors + 1)
+    anchors = benchmark(found.availability.anchors, sizes, np.full(len(sizes), 3600), found.availability.now)
+    assert len(anchors) == len(sizes)
+
+
+def test_memory(answers):
+    tracemalloc.start()
+    try:
+        interpret(read_cluster(answers, name="large"))
+        most = tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()
+    print(f"{WAITING:,} waiting jobs: {most:.0f} MiB at most")
+    assert most < MOST_MEBIBYTES

@@ -1,0 +1,464 @@
+"""gas plan --predict: what is likely beside what is promised, on a real S³."""
+
+import gzip
+import io
+import json
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_slurm import FakeSlurm
+
+from gas import AvailabilityList
+from gas.service.tokens import the_service_user
+from workloads import Log, write_swf
+from workloads.header import Header
+
+pytest.importorskip("numba")
+
+HOUR = 3600
+NOBODY = "http://127.0.0.1:9"
+"""Where no scheduler answers: what is refused is refused before any is asked."""
+ENDED = 1_700_000_000
+"""When the last job of a made-up history has ended: years ago."""
+
+
+def history(path, share, *, jobs=100, processors=1, start=None):
+    """Write a log in which every job uses this share of its ten hours; one is submitted every two hours."""
+    submit = np.arange(jobs) * 2 * HOUR
+    first = ENDED - jobs * 2 * HOUR - 10 * HOUR if start is None else start
+    header = Header.of(
+        [("Version", "2.2"), ("UnixStartTime", first), ("TimeZoneString", "UTC"), ("MaxProcs", max(processors, 10))]
+    )
+    columns = {
+        "submit": submit,
+        "wait": np.zeros(jobs),
+        "run_time": np.full(jobs, int(share * 10 * HOUR)),
+        "allocated_processors": np.full(jobs, processors),
+        "requested_time": np.full(jobs, 10 * HOUR),
+        "status": np.ones(jobs, int),
+        "user": np.arange(jobs) % 3,
+    }
+    write_swf(Log.from_columns(columns, header=header), path)
+    return str(path)
+
+
+def accounting(path, shares, jobs=100):
+    """Write what sacct would print of the same jobs, each user with a share of their own."""
+    lines = ["JobID|User|Account|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|State"]
+    for n in range(jobs):
+        for user, share in shares.items():
+            submit = ENDED - (jobs - n) * 2 * HOUR - 10 * HOUR
+            ran = int(share * 10 * HOUR)
+            lines.append(f"{n}|{user}|abc|10:00:00|{ran}|{submit}|{submit}|{submit + ran}|1|COMPLETED")
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def tenth(tmp_path):
+    """A history of users who use a tenth of their walltimes."""
+    return history(tmp_path / "tenth.swf", 0.1)
+
+
+@pytest.fixture
+def app(tmp_path):
+    """Five hours on two processors, one on ten."""
+    path = tmp_path / "app.toml"
+    path.write_text(
+        'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 18000, 10 = 3600 }\n[walltime]\nsafety = 1\n'
+    )
+    return str(path)
+
+
+@pytest.fixture
+def busy(s3):
+    """Eight of ten processors run for ten hours if they use up their walltime: ten are promised only for then."""
+    s3.until(s3.simulated(8, 10 * HOUR)["id"], "running")
+    return s3
+
+
+@pytest.fixture
+def predicted(gas, app, busy):
+    """Return the plan with predictions as JSON; after some checks that hold for every one."""
+
+    def call(*options):
+        result = gas("plan", app, "-e", busy.url, "--samples", "50", "--json", "--predict", *options)
+        assert result.code == 0, result.err
+        for candidate in result.json["candidates"]:
+            likely = candidate["predicted"]
+            assert result.json["now"] <= likely["start_low"] <= likely["start_high"] <= candidate["start"]
+            assert likely["finish"] - likely["start"] == pytest.approx(candidate["execution_time"], abs=1)
+        return result.json
+
+    return call
+
+
+def on(plan, processors):
+    return next(c for c in plan["candidates"] if c["processors"] == processors)
+
+
+# ------------------------------------------------------------------------------------------------------------- choice
+
+
+def test_waiting_for_a_larger_size_is_better_where_jobs_use_a_tenth_of_their_walltimes(predicted, tenth):
+    plan = predicted(tenth)
+    assert (plan["schema"], plan["best"]["processors"]) == ("gas.plan/1", 2)
+    best = plan["predicted_best"]
+    assert best["processors"] == 10
+    assert best["start"] - plan["now"] == pytest.approx(10 * HOUR, abs=5)  # the promise stays what it is
+    assert best["predicted"]["start"] - plan["now"] == pytest.approx(HOUR, abs=HOUR / 4)  # some of what is not known
+    assert best == on(plan, 10)
+    assert plan["best"] == on(plan, 2)
+    assert plan["prediction"]["chosen_by"] == "expected finish"
+    assert best["predicted"]["finish_at_risk"] is None
+    assert best["predicted"]["start_iso"].endswith("Z")
+    likely = on(plan, 2)["predicted"]
+    assert likely["start_low"] == likely["start"] == likely["start_high"] == plan["now"]
+
+
+def test_it_is_not_where_they_use_them_up(predicted, tmp_path):
+    plan = predicted(history(tmp_path / "whole.swf", 1.0))
+    assert plan["best"]["processors"] == plan["predicted_best"]["processors"] == 2
+    assert on(plan, 10)["predicted"]["start"] - plan["now"] == pytest.approx(10 * HOUR, abs=HOUR / 4)
+
+
+def test_each_user_is_predicted_by_their_own_past(predicted, tmp_path):
+    """The job in the way is of whoever runs the tests, by the name that S³ and sacct have for them."""
+    me = the_service_user().user
+    assert predicted(accounting(tmp_path / "a", {me: 0.1, "other": 1.0}))["predicted_best"]["processors"] == 10
+    assert predicted(accounting(tmp_path / "b", {me: 1.0, "other": 0.1}))["predicted_best"]["processors"] == 2
+
+
+def test_a_risk_asks_for_more_certainty(predicted, tmp_path):
+    """Who is in the way uses a tenth two times out of three, all of it else: on average ten processors finish first."""
+    mixed = tmp_path / "mixed"
+    text = accounting(mixed, {"ann": 0.1, "bob": 0.1, "cid": 1.0})
+    assert predicted(text, "--risk", "50%")["predicted_best"]["processors"] == 10
+    sure = predicted(text, "--risk", "0.95")
+    assert sure["predicted_best"]["processors"] == 2
+    assert (sure["prediction"]["risk"], sure["prediction"]["chosen_by"]) == (0.95, "finish in 95% of samples")
+    likely = on(sure, 10)["predicted"]
+    assert likely["finish_at_risk"] > likely["finish"]
+    assert likely["finish_at_risk_iso"].endswith("Z")
+
+
+def test_with_a_risk_people_are_shown_the_finish_that_decides(gas, app, busy, tmp_path):
+    mixed = accounting(tmp_path / "mixed", {"ann": 0.1, "bob": 0.1, "cid": 1.0})
+    result = gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", mixed, "--risk", "95%")
+    assert "95% finish by" in result.out
+    assert "to have finished in 95% of samples in 5h00m (" in result.out.splitlines()[0]
+    (large,) = [line for line in result.out.splitlines() if line.lstrip().startswith("s3") and " 10 " in line]
+    assert re.search(r"in (10h5\dm|11h00m)\s+10\.00$", large.rstrip()), large
+
+
+def test_a_tolerance_holds_for_what_is_expected(predicted, tenth):
+    """Two hours on ten processors are expected, five on two."""
+    assert predicted(tenth, "--tolerance", "100%")["predicted_best"]["processors"] == 10
+
+
+def test_a_deadline_holds_for_what_is_expected_not_for_what_is_promised(predicted, tenth):
+    """Ten processors are promised to finish in eleven hours, and expected to in two; two surely finish in five."""
+    plan = predicted(tenth, "--deadline", "+4h")
+    assert (plan["best"], plan["predicted_best"]["processors"]) == (None, 10)
+    (late,) = plan["rejected"]
+    assert late["processors"] == 2
+    assert re.fullmatch(r"expected to finish (1h00m|59m\d\ds|59m) after the deadline", late["reason"]), late
+    plan = predicted(tenth, "--deadline", "+6h")
+    assert (plan["best"]["processors"], plan["predicted_best"]["processors"], plan["rejected"]) == (2, 10, [])
+
+
+def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk(gas, app, busy, tmp_path):
+    """Who is in the way uses a tenth two times out of three, all of it else."""
+    mixed = accounting(tmp_path / "mixed", {"ann": 0.1, "bob": 0.1, "cid": 1.0})
+    options = ("plan", app, "-e", busy.url, "--samples", "50", "--predict", mixed, "--deadline", "+4h59m")
+    assert "10 processors on s3" in gas(*options, "--risk", "50%").out
+    sure = gas(*options, "--risk", "95%")
+    assert sure.code == 3
+    assert re.search(r"2 processors: 95% of samples finish \S+ after the deadline", sure.err)  # misses it by least
+
+
+def test_reservations_do_not_end_early(gas, app, s3, tenth):
+    now = int(time.time())
+    reservation = s3.post("/v1/reservations", {"processors": 8, "start": now + 60, "walltime": 10 * HOUR})
+    assert reservation.status_code == 201
+    plan = gas("plan", app, "-e", s3.url, "--samples", "50", "--json", "--predict", tenth).json
+    assert plan["predicted_best"]["processors"] == 2
+    assert on(plan, 10)["predicted"]["start_low"] == pytest.approx(on(plan, 10)["start"], abs=2)
+
+
+def test_jobs_that_may_not_start_yet_are_not_predicted_to(gas, app, s3, tenth):
+    now = int(time.time())
+    s3.simulated(8, 3 * HOUR, not_before=now + 1800)
+    result = gas("plan", app, "-e", s3.url, "--samples", "50", "--json", "--predict", tenth)
+    assert "s3: 1 waiting job may not start before a time that was asked for" in result.err
+    assert on(result.json, 10)["predicted"]["start_high"] == pytest.approx(now + 1800 + 3 * HOUR, abs=5)
+
+
+# ---------------------------------------------------------------------------------------------------- what is printed
+
+
+def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(gas, app, busy, tenth):
+    result = gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", tenth)
+    assert result.code == 0
+    first, second, third = result.out.splitlines()[:3]
+    assert first.startswith("app: 10 processors on s3, walltime 1h00m: expected to start in ")
+    assert "no later than in 9h59m" in first or "no later than in 10h00m" in first
+    assert second.startswith("Without predictions it would be 2 processors on s3: expected to finish 2h5")
+    assert "later than the above, promised to finish " in second
+    assert second.endswith(" sooner.")
+    assert third == (
+        "s3: learnt from 100 jobs of tenth.swf that ended before now; jobs in the queue of users it knows: 0 of 1."
+    )
+    assert "learnt from so few" not in result.err
+    assert "90% of starts  no later than" in result.out
+    assert "best, at the latest: 10 processors, starts in " in result.out
+    assert "knows none of the users in the queue; they are taken to be like everybody" in result.err
+
+
+def test_where_predictions_change_nothing_that_is_said(gas, app, s3, tenth):
+    result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", tenth, "--explain")
+    assert "Without predictions it would be the same request." in result.out
+    assert "expected to finish 4h00m later" in result.out
+
+
+def test_the_request_for_other_programs_is_that_of_the_prediction(gas, app, busy, tenth):
+    result = gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", tenth, "--as", "sbatch")
+    assert result.code == 0
+    assert "10" in result.out.split("--ntasks=")[1].split()[0]
+
+
+def test_the_picture_shows_likely_starts(gas, app, busy, tenth, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "plan.svg"
+    gas("plan", app, "-e", busy.url, "--samples", "50", "--predict", tenth, "--plot", str(picture))
+    assert "likely start: 90%, and the mean" in picture.read_text()
+    assert "likely start of the best request" in picture.read_text()
+    assert "best request, as promised, start to finish" in picture.read_text()
+    assert "10 processors, likely to start in " in picture.read_text()
+    gas("plan", app, "-e", busy.url, "--plot", str(picture))
+    assert "likely" not in picture.read_text()
+
+
+def test_how_the_prediction_was_made_is_in_the_json(predicted, tenth):
+    made = predicted(tenth, "--seed", "7")["prediction"]
+    assert (made["history"], made["samples"], made["seed"], made["interval"]) == ("tenth.swf", 50, 7, 0.9)
+    (scheduler,) = made["schedulers"]
+    assert (scheduler["name"], scheduler["policy"], scheduler["running"], scheduler["waiting"]) == ("s3", "s3", 1, 0)
+    assert (scheduler["unknown_users"], scheduler["history_jobs"]) == (1, 100)
+
+
+def test_few_jobs_are_warned_of_and_all_are_counted(gas, app, s3, tmp_path):
+    few = history(tmp_path / "few.swf", 0.1, jobs=7)
+    result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", few)
+    assert "s3: only 7 jobs of few.swf ended before now; what is learnt from so few may be far off" in result.err
+    assert "s3: learnt from 7 jobs of few.swf that ended before now." in result.out
+    many = history(tmp_path / "many.swf", 0.1, jobs=1234)
+    assert "learnt from 1,234 jobs" in gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", many).out
+
+
+def test_submit_sends_what_is_predicted_to_be_best_with_its_promise(gas, app, busy, tenth):
+    result = gas("submit", app, "-e", busy.url, "--simulate", "--samples", "50", "--predict", tenth, "--json")
+    assert result.code == 0, result.err
+    assert (result.json["job"]["processors"], result.json["plan"]["best"]["processors"]) == (10, 2)
+    assert result.json["job"]["promise"] == pytest.approx(result.json["plan"]["predicted_best"]["start"], abs=2)
+
+
+def test_submit_says_last_when_the_job_is_predicted_to_start(gas, app, busy, tenth):
+    result = gas("submit", app, "-e", busy.url, "--simulate", "--samples", "50", "--predict", tenth)
+    *_, job, _ = result.out.splitlines()
+    assert re.match(r"job \d+ on s3, promised to start in \S+ at the latest \(.*\); predicted to start in \S+$", job)
+
+
+def test_what_is_compiled_already_is_not_said_to_be_compiled(gas, app, busy, tenth):
+    options = ("plan", app, "-e", busy.url, "--samples", "5", "--predict", tenth)
+    gas(*options)
+    assert "compiling" not in gas(*options).err
+
+
+# -------------------------------------------------------------------------------------------------------- schedulers
+
+
+def test_a_list_in_a_file_keeps_its_planned_starts_beside_a_queue_that_is_predicted(gas, app, busy, tenth, tmp_path):
+    now = int(time.time())
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps(AvailabilityList.of([now, now + 3 * HOUR], [1, 40], scheduler="disk").to_wire()))
+    result = gas("plan", app, "-e", busy.url, "-a", str(path), "--samples", "50", "--predict", tenth, "--json")
+    assert result.code == 0
+    assert "disk: has no queue that could be looked at" in result.err
+    assert "its starts are taken as planned" in result.err
+    by = {(c["scheduler"], c["processors"]): c for c in result.json["candidates"]}
+    assert by["disk", 10]["predicted"] is None
+    assert result.json["best"]["scheduler"] == "disk"
+    assert result.json["predicted_best"]["scheduler"] == "s3"
+
+
+def test_a_slurm_is_predicted_in_the_unit_of_its_endpoint(gas, app, tmp_path):
+    folder = FakeSlurm(tmp_path / "bin").folder
+    config = tmp_path / "gas.toml"
+    tables = [
+        f'[endpoints.{unit}]\ntype = "slurm"\nfolder = "{folder}"\nunit = "{unit}"\n' for unit in ("cpus", "nodes")
+    ]
+    config.write_text("".join(tables))
+    past = accounting(tmp_path / "past", {"ann": 0.1})
+    options = ("--config", str(config), "--samples", "5", "--predict", past, "--json")
+    result = gas("plan", app, *options)
+    assert result.code == 0
+    by = {c["scheduler"]: c["predicted"] for c in result.json["candidates"]}
+    assert (by["cpus"] is None, by["nodes"] is None) == (False, True)
+    assert "past: does not say how many nodes jobs had; add AllocNodes to sacct's --format" in result.err
+    (scheduler,) = result.json["prediction"]["schedulers"]
+    assert scheduler["policy"] == "conservative-replan"
+    assert "not node by node" in scheduler["remarks"][0]
+
+
+def test_lists_alone_cannot_be_predicted(gas, app, tenth, tmp_path):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps(AvailabilityList.of([0], [40], scheduler="disk").to_wire()))
+    result = gas("plan", app, "-a", str(path), "--predict", tenth)
+    assert result.code == 2
+    assert "has no queue that could be looked at, only a list of what is free; --predict needs a live" in result.err
+
+
+def test_nothing_possible_is_still_exit_3(gas, app, busy, tenth):
+    result = gas("plan", app, "-e", busy.url, "--predict", tenth, "--deadline", "+10m", "--json")
+    assert (result.code, result.json["best"], result.json["predicted_best"]) == (3, None, None)
+
+
+# ------------------------------------------------------------------------------------------------------------ histories
+
+
+def test_a_packed_log_is_read_too(predicted, tmp_path):
+    assert predicted(history(tmp_path / "tenth.swf.gz", 0.1))["predicted_best"]["processors"] == 10
+    plain = accounting(tmp_path / "plain", {"ann": 0.1})
+    (tmp_path / "packed").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
+    assert predicted(str(tmp_path / "packed"))["predicted_best"] is not None
+    assert plain.endswith("plain")
+
+
+def test_malformed_lines_are_left_out_and_counted(gas, app, busy, tmp_path):
+    path = tmp_path / "history"
+    accounting(path, {"ann": 0.1})
+    path.write_text(path.read_text() + "200|ann\n201|bob|abc|UNLIMITED|5|1|1|6|1|COMPLETED\n")
+    result = gas("plan", app, "-e", busy.url, "--samples", "5", "--predict", str(path))
+    assert result.code == 0
+    assert "1 malformed line left out: another number of fields" in result.err
+    assert "1 job left out: no time limit of its own" in result.err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is empty"),
+        ("; Version: 2.2\n", "has no jobs"),
+        ("JobID|User\n1|ann\n", "has no Submit; add it to sacct's --format"),
+        ("Dear all, this is no log\n", "18 numbers on a line"),
+        ('{"jobs": []}\n', "18 numbers on a line"),
+        ("       JobID      User\n------------ ---------\n", "print it with sacct --parsable2"),
+        ("1|ann|abc|10:00|10:00|2024-05-01T08:00:00\n", "without its header line"),
+        ("1  ann  abc  10:00  2024-05-01T08:00:00\n", "print it with sacct --parsable2"),
+    ],
+)
+def test_what_is_no_history_is_refused(gas, app, tmp_path, text, told):
+    path = tmp_path / "history"
+    path.write_text(text)
+    result = gas("plan", app, "-e", NOBODY, "--predict", str(path))
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("gas: history")
+    assert told in result.err
+
+
+def test_a_history_that_cannot_be_read_is_refused(gas, app, tmp_path):
+    result = gas("plan", app, "-e", NOBODY, "--predict", str(tmp_path / "nowhere"))
+    assert (result.code, "nowhere: cannot be read: No such file" in result.err) == (2, True)
+    result = gas("plan", app, "-e", NOBODY, "--predict", str(tmp_path))
+    assert result.code == 2
+    assert "directory" in result.err
+
+
+def test_a_history_that_is_yet_to_come_says_nothing(gas, app, s3, tmp_path):
+    later = history(tmp_path / "later.swf", 0.1, start=int(time.time()) + 86_400)
+    result = gas("plan", app, "-e", s3.url, "--predict", later)
+    assert result.code == 2
+    assert "later.swf: none of its 100 jobs fits 10 processors and had ended by 20" in result.err
+
+
+def test_a_history_without_jobs_says_nothing(gas, app, s3, tmp_path):
+    (tmp_path / "none").write_text("JobID|User|Timelimit|Elapsed|Submit|Start|AllocCPUS\n")
+    result = gas("plan", app, "-e", s3.url, "--predict", str(tmp_path / "none"))
+    assert (result.code, "none: has no jobs" in result.err) == (2, True)
+
+
+def test_a_log_without_wait_times_says_so_and_what_gives_them(gas, app, s3, tenth, tmp_path):
+    lines = [line.split() for line in Path(tenth).read_text().splitlines()]
+    without = [line if line[0] == ";" else [*line[:2], "-1", *line[3:]] for line in lines]
+    (tmp_path / "new.swf").write_text("".join(" ".join(line) + "\n" for line in without))
+    result = gas("plan", app, "-e", s3.url, "--predict", str(tmp_path / "new.swf"))
+    assert result.code == 2
+    assert "new.swf: its wait times are unknown" in result.err
+    assert "gas simulate new.swf --output hist.swf gives a log with them" in result.err
+
+
+@pytest.mark.parametrize("kind", ["swf", "sacct"])
+def test_a_history_comes_from_standard_input_or_a_pipe_too(gas, app, s3, tmp_path, monkeypatch, kind):
+    path = tmp_path / "history"
+    history(path, 0.1) if kind == "swf" else accounting(path, {"ann": 0.1})
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", "-")
+    assert result.code == 0, result.err
+    assert "learnt from 100 jobs of standard input" in result.out
+    reading, writing = os.pipe()
+    writer = threading.Thread(target=lambda: (os.write(writing, path.read_bytes()), os.close(writing)))
+    writer.start()
+    result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", f"/dev/fd/{reading}")
+    writer.join()
+    os.close(reading)
+    assert (result.code, "learnt from 100 jobs" in result.out) == (0, True), result.err
+
+
+def test_standard_input_is_not_both_the_application_and_the_history(gas):
+    for command in (("plan",), ("submit", "--simulate")):
+        result = gas(*command, "-", "-e", NOBODY, "--predict", "-")
+        assert (result.code, "standard input is the application already" in result.err) == (2, True)
+
+
+def test_jobs_larger_than_the_machine_tell_nothing(gas, app, s3, tmp_path):
+    large = history(tmp_path / "large.swf", 0.1, processors=64)
+    assert gas("plan", app, "-e", s3.url, "--predict", large).code == 2
+
+
+# ------------------------------------------------------------------------------------------------------------ options
+
+
+@pytest.mark.parametrize("options", [("--risk", "90%"), ("--samples", "10"), ("--seed", "1")])
+def test_options_of_predictions_need_a_history(gas, app, options):
+    result = gas("plan", app, "-e", NOBODY, *options)
+    assert (result.code, "is about predictions; name a history with --predict" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize("risk", ["0%", "100%", "90", "1.5", "much", "-5%", "nan"])
+def test_a_risk_lies_between_0_and_100_percent(gas, app, tenth, risk):
+    result = gas("plan", app, "-e", NOBODY, "--predict", tenth, f"--risk={risk}")
+    assert (result.code, "--risk" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("risk", "told"), [("90", "write 90% or 0.9"), ("0%", "are excluded"), ("100%", "are excluded"), ("1", "excluded")]
+)
+def test_a_risk_out_of_range_is_told_the_way_out(gas, app, tenth, risk, told):
+    assert told in gas("plan", app, "-e", NOBODY, "--predict", tenth, "--risk", risk).err
+
+
+@pytest.mark.parametrize("samples", ["0", "10001", "-3"])
+def test_samples_have_bounds(gas, app, tenth, samples):
+    result = gas("plan", app, "-e", NOBODY, "--predict", tenth, f"--samples={samples}")
+    assert (result.code, f"gas: --samples {samples}: must be from 1 to 10,000" in result.err) == (2, True)
+
+
+def test_a_start_that_is_not_to_be_before_a_time_is_not_predicted(gas, app, tenth):
+    result = gas("plan", app, "-e", NOBODY, "--predict", tenth, "--not-before", "+1h")
+    assert (result.code, "predicts jobs that may start at once" in result.err) == (2, True)

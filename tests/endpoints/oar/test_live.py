@@ -1,0 +1,80 @@
+"""A real OAR is asked, understood, agreed with and submitted to; skipped where there is none.
+
+It is the one whose commands are found here, and the jobs are the user's own: short probes, each cancelled at once.
+"""
+
+import os
+import shutil
+import time
+import uuid
+
+import numpy as np
+import pytest
+
+from gas.endpoints.endpoint import JobDescription, Request
+from gas.endpoints.oar.endpoint import OarEndpoint
+from gas.errors import GasError
+from speedup_models.fields import Fields
+
+pytestmark = pytest.mark.live
+
+SHAPES = [(1, 300), (2, 600), (3, 60), (5, 1800), (8, 900)]
+PATIENCE_SECONDS = 30
+
+
+def described(*command):
+    """Return a job that leaves no files."""
+    return JobDescription("gas-probe", command, native=("--stdout=/dev/null", "--stderr=/dev/null"))
+
+
+@pytest.fixture
+def live():
+    if shutil.which("oarstat") is None:
+        pytest.skip("needs OAR: there is no oarstat here")
+    if os.getuid() == 0:
+        pytest.skip("OAR takes no jobs from root; run it as an ordinary user")
+    made = OarEndpoint.configured("live", Fields({}, "table"))
+    try:
+        made.availability()
+    except GasError as error:
+        pytest.skip(f"needs an OAR that answers: {error}")
+    return made
+
+
+def planned_start(live, id):
+    ends = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < ends:
+        job = live.job(id)
+        if job["expected"] is not None:
+            return job["expected"]
+        time.sleep(0.5)
+    pytest.fail(f"OAR has made no plan for job {id} within {PATIENCE_SECONDS} s")
+
+
+def test_probes_are_planned_where_they_were_predicted(live):
+    """Within a minute: a start now is that of OAR's next pass, and what was just cancelled is still in its way."""
+    for processors, walltime in SHAPES:
+        found = live.availability()
+        if processors > found.processors:
+            continue
+        predicted = int(found.anchors(np.array([processors]), np.array([walltime]), 0)[0])
+        job = live.submit(Request(processors, walltime), described("true"), uuid.uuid4().hex)
+        try:
+            assert abs(planned_start(live, job["id"]) - predicted) <= 60, (processors, walltime)
+        finally:
+            live.cancel(job["id"])
+
+
+def test_a_key_makes_one_job_that_can_be_found_and_cancelled(live):
+    key = uuid.uuid4().hex
+    job = live.submit(Request(1, 120), described("sleep", "60"), key)
+    try:
+        assert live.submit(Request(2, 60), described("sleep", "60"), key)["id"] == job["id"]
+        assert live.job_by_key(key)["id"] == job["id"]
+        assert job["mine"]
+    finally:
+        live.cancel(job["id"])
+    ends = time.monotonic() + PATIENCE_SECONDS
+    while live.job(job["id"])["finished"] is None and time.monotonic() < ends:
+        time.sleep(0.5)
+    assert live.job_by_key(key)["state"] == "cancelled"

@@ -1,0 +1,191 @@
+"""Slurm's commands are run, and what goes wrong with them is told apart: not sent, unclear, refused, not understood."""
+
+import getpass
+import os
+import pwd
+import signal
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from gas.endpoints.sending import NotSent, Unclear
+from gas.endpoints.slurm.commands import CommandTransport, sbatch_line, shown_line
+from gas.endpoints.slurm.transport import Batch, Shape
+from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unreachable
+
+BATCH = Batch("ocean.gas-0123456789abcdef", "#!/bin/sh\ntrue\n", Shape(16, None, 30))
+
+
+def alive(group):
+    """Return the processes of a group that have not ended, whether or not somebody has asked for their end."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state not in "ZX":
+                found.append(path.parent.name)
+    return found
+
+
+@pytest.fixture
+def transport(slurm):
+    return CommandTransport("fake", timeout=30, folder=str(slurm.folder))
+
+
+def test_everything_that_is_published_is_read(transport):
+    cluster = transport.cluster("fake")
+    assert (cluster.name, len(cluster.nodes), len(cluster.partitions)) == ("fake", 16, 2)
+
+
+def test_a_submitted_job_is_found_by_its_user_and_its_number(transport):
+    number = transport.submit(BATCH)
+    [job] = transport.jobs(user=transport.user)
+    assert (job.id, job.name, job.cpus, job.time_limit) == (number, BATCH.name, 16, 1800)
+
+
+def test_a_job_that_there_is_not_is_no_error_but_none(slurm, transport):
+    slurm.does("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
+    assert transport.jobs(ids=[999]) == ()
+    with pytest.raises(NotFound, match="there is no job 999"):
+        transport.cancel(999)
+
+
+SAID = {
+    "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)": NotSent,
+    "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation": Unclear,
+    "sbatch: error: Batch job submission failed: Unable to contact slurm controller (receive failure)": Unclear,
+    "sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received": Unclear,
+    "sbatch: error: invalid partition specified: nope": BadInput,
+    "sbatch: error: Batch job submission failed: Invalid account or account/partition combination": Forbidden,
+    "sbatch: error: Batch job submission failed: Access/permission denied": Forbidden,
+}
+
+
+@pytest.mark.parametrize("words", SAID)
+def test_what_sbatch_says_tells_whether_anything_was_sent(slurm, transport, words):
+    slurm.does("sbatch", f'echo "{words}" >&2; exit 1')
+    with pytest.raises(SAID[words]) as raised:
+        transport.submit(BATCH)
+    assert type(raised.value) is SAID[words]
+    assert words.split("failed: ")[-1].removeprefix("sbatch: error: ") in str(raised.value)
+
+
+def test_a_submission_is_unclear_if_sbatch_hangs_dies_or_says_no_number(slurm):
+    transport = CommandTransport("fake", timeout=0.3, folder=str(slurm.folder))
+    for does in ("sleep 60", "kill -9 $$", "echo what; exit 0"):
+        slurm.does("sbatch", does)
+        with pytest.raises(Unclear):
+            transport.submit(BATCH)
+
+
+def test_a_command_that_hangs_is_given_up_and_ended_with_what_it_started(slurm):
+    transport = CommandTransport("fake", timeout=0.3, folder=str(slurm.folder))
+    slurm.does("squeue", f"echo $$ > {slurm.folder}/pid; sleep 61.25; true")
+    with pytest.raises(Unreachable, match=r"squeue has not answered for 0\.3 s"):
+        transport.cluster("fake")
+    assert not alive(int((slurm.folder / "pid").read_text()))
+
+
+def test_a_command_is_ended_by_an_interruption(slurm, transport):
+    slurm.does("squeue", f"echo $$ > {slurm.folder}/pid; sleep 61.5; true")
+    running = slurm.folder / "pid"
+
+    def interrupt():
+        while not (running.exists() and running.read_text()):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        transport.cluster("fake")
+    assert not alive(int(running.read_text()))
+
+
+def test_an_answer_that_is_cut_off_is_named(slurm, transport):
+    transport.submit(BATCH)
+    slurm.does("squeue", f"head -c 40 {slurm.folder}/jobs; exit 0")
+    with pytest.raises(Unreachable, match="squeue: the answer is cut off"):
+        transport.cluster("fake")
+
+
+def test_without_slurm_the_way_out_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotSent, match="there is no scontrol here.*login nodes"):
+        CommandTransport("fake").cluster("fake")
+
+
+def test_a_slurmctld_that_is_down_is_named(slurm, transport):
+    slurm.does(
+        "scontrol", "echo 'slurm_load_node error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
+    )
+    with pytest.raises(Unreachable, match="fake: scontrol -a -o: .*connect failure.*is slurmctld up"):
+        transport.cluster("fake")
+
+
+def test_a_job_that_has_started_cannot_be_reshaped(slurm, transport):
+    slurm.does("scontrol", "echo 'Job is no longer pending execution for job 7' >&2; exit 1")
+    with pytest.raises(Conflict, match="no longer pending"):
+        transport.reshape(7, Shape(4, None, 10))
+
+
+def test_a_reshaped_job_is_told_all_its_counts(slurm, transport):
+    transport.reshape(7, Shape(4, None, 10))
+    transport.reshape(8, Shape(None, 3, 10))
+    assert [line for line in slurm.lines("calls") if "update" in line] == [
+        "scontrol update jobid=7 NumCPUs=4 NumTasks=4 TimeLimit=10",
+        "scontrol update jobid=8 NumNodes=3-3 NumTasks=3 NumCPUs=3 TimeLimit=10",
+    ]
+
+
+WHY_NOT = {
+    "HetJobId=7": "of several parts",
+    "CPUs/Task=2": "several CPUs for each task",
+    "NumNodes=8-8": "asks for a number of nodes",
+}
+
+
+@pytest.mark.parametrize("words", WHY_NOT)
+def test_a_job_whose_size_is_not_in_tasks_alone_is_not_reshaped(slurm, transport, words):
+    slurm.does("scontrol", f'case "$*" in *"show job"*) echo "JobId=7 JobName=x {words} ReqB=0"; exit ;; esac')
+    with pytest.raises(BadInput, match=WHY_NOT[words]):
+        transport.reshape(7, Shape(4, None, 10))
+    assert not [line for line in slurm.lines("calls") if "update" in line]
+
+
+def test_what_a_job_around_it_has_set_does_not_change_a_submission(slurm, monkeypatch):
+    """Within a job, sbatch would take the size, the partition and the time from it."""
+    monkeypatch.setenv("SLURM_NTASKS", "7")
+    monkeypatch.setenv("SBATCH_TIMELIMIT", "9")
+    monkeypatch.setenv("SBATCH_ACCOUNT", "abc")
+    monkeypatch.setenv("SLURM_CONF", "/somewhere/slurm.conf")
+    slurm.does("sbatch", f"env > {slurm.folder}/environment")
+    CommandTransport("fake", folder=str(slurm.folder)).submit(BATCH)
+    environment = slurm.lines("environment")
+    assert not [line for line in environment if line.startswith(("SLURM_NTASKS", "SBATCH_T", "SLURM_TIME_FORMAT"))]
+    assert "SBATCH_ACCOUNT=abc" in environment  # which is how some sites have it set
+    assert "SLURM_CONF=/somewhere/slurm.conf" in environment
+
+
+def test_sbatch_is_told_the_shape_the_place_and_the_time():
+    batch = Batch(
+        "a.gas-0",
+        "",
+        Shape(None, 4, 90),
+        {"account": "x y", "requeue": None},
+        directory="/data",
+        not_before=1_800_000_000,
+    )
+    assert sbatch_line(batch) == [
+        "sbatch", "--parsable", "--job-name=a.gas-0", "--time=90", "--nodes=4-4", "--exclusive", "--chdir=/data",
+        "--begin=uts1800000000", "--account=x y", "--requeue",
+    ]  # fmt: skip
+    assert "--account=x y'" in shown_line(batch)
+
+
+def test_the_user_is_who_runs_it_whatever_the_environment_says(monkeypatch):
+    monkeypatch.setenv("LOGNAME", "somebody")
+    assert getpass.getuser() == "somebody"
+    assert CommandTransport("fake").user == pwd.getpwuid(os.getuid()).pw_name

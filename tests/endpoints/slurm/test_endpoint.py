@@ -1,0 +1,302 @@
+"""A Slurm takes jobs, each once, whatever becomes of what is sent to it."""
+
+from dataclasses import replace
+
+import pytest
+
+from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request
+from gas.endpoints.sending import NotSent, RefusedAs
+from gas.endpoints.slurm import endpoint as module
+from gas.endpoints.slurm.cluster import Partition
+from gas.endpoints.slurm.commands import CommandTransport
+from gas.endpoints.slurm.endpoint import SlurmEndpoint, narrowed
+from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unreachable
+from gas.planner import Limits
+from speedup_models.fields import FieldError, Fields
+
+JOB = JobDescription("ocean", ("./ocean",))
+AWAY = "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
+
+
+@pytest.fixture
+def endpoint(slurm, monkeypatch):
+    monkeypatch.setattr(module, "SETTLING_SECONDS", 0.1)
+    return SlurmEndpoint("fake", CommandTransport("fake", timeout=0.5, folder=str(slurm.folder)), patience=3)
+
+
+def test_it_takes_jobs(endpoint):
+    assert isinstance(endpoint, JobEndpoint)
+    job = endpoint.submit(Request(16, 90), JOB, "key")
+    assert (job["name"], job["state"], job["processors"], job["walltime"]) == ("ocean", "queued", 16, 120)
+    assert (job["promise"], job["expected"], job["mine"]) == (None, None, True)
+    assert endpoint.job_by_key("key") == endpoint.job(job["id"]) == job
+    assert endpoint.job_by_key("another") is None
+    assert endpoint.jobs(0) == [job]
+
+
+TIMED_OUT = "echo 'Socket timed out on send/recv operation' >&2; exit 1"
+LOST = {
+    "the answer never comes": "submit; sleep 60",
+    "sbatch is killed after it has submitted": "submit; kill -9 $$",
+    "a timeout is reported after it has submitted": f"submit; {TIMED_OUT}",
+    "the answer is no number": "submit; echo '?'; exit 0",
+    "an error is reported after it has submitted": "submit; echo 'Insane message length' >&2; exit 1",
+    "slurmctld is away": AWAY,
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_one_submission_makes_one_job_whatever_becomes_of_the_answer(slurm, endpoint, what):
+    """The faults come where a program first runs: `before` keeps the fake from submitting by itself."""
+    slurm.does("sbatch", f'rm "{slurm.folder}/sbatch.does"\nbefore=none\nthen="{LOST[what]}"')
+    job = endpoint.submit(Request(16, 90), JOB, "key")
+    assert slurm.lines("submitted") == [str(job["id"])]
+    assert not endpoint.in_doubt("key")
+
+
+@pytest.mark.parametrize("how", ["kill -9 $$", TIMED_OUT, "echo '(receive failure)' >&2; exit 137"])
+def test_what_is_not_known_and_not_found_is_left_to_the_next_call_with_the_key(slurm, endpoint, how):
+    slurm.once("sbatch", how)
+    with pytest.raises(InDoubt, match="may have got through .key key"):
+        endpoint.submit(Request(16, 90), JOB, "key")
+    assert endpoint.in_doubt("key")
+    assert slurm.lines("submitted") == []
+    endpoint.suspect("key")
+    assert endpoint.submit(Request(16, 90), JOB, "key")["id"] == 100
+    assert not endpoint.in_doubt("key")
+
+
+def test_what_comes_to_light_while_it_is_searched_for_is_the_job(slurm, endpoint):
+    slurm.once("sbatch", "kill -9 $$")
+    with pytest.raises(InDoubt):
+        endpoint.submit(Request(16, 90), JOB, "key")
+    slurm.does("squeue", f"echo >> {slurm.folder}/asked; [ $(wc -l < {slurm.folder}/asked) -lt 4 ] && listed=none")
+    endpoint.transport.submit(endpoint.batch(Request(16, 90), JOB, "key"))  # the first request, at last
+    assert endpoint.submit(Request(16, 90), JOB, "key")["id"] == 100
+    assert slurm.lines("submitted") == ["100"]
+
+
+def test_a_job_that_comes_to_light_after_the_search_is_the_one_that_stays(slurm, endpoint):
+    """The first request stood in a queue while it was searched for, and arrives with the second."""
+    slurm.once("sbatch", "kill -9 $$")
+    with pytest.raises(InDoubt):
+        endpoint.submit(Request(16, 90), JOB, "key")
+    slurm.once("sbatch", "before=none\nthen='submit; number=101; submit'")
+    told = []
+    endpoint.tell = told.append
+    job = endpoint.submit(Request(16, 90), JOB, "key")
+    assert slurm.lines("submitted") == ["100", "101"]
+    assert (job["id"], slurm.lines("cancelled")) == (100, ["101"])
+    assert "the job 101 is a second one of the key key, and is cancelled" in told
+
+
+def test_a_job_is_noted_before_anything_else_is_asked(slurm, endpoint):
+    noted = []
+    endpoint.noted = noted.append
+    slurm.does("squeue", f"[ -s {slurm.folder}/submitted ] && exit 1")
+    job = endpoint.submit(Request(16, 90), JOB, "key")
+    assert (noted, job["id"], job["processors"]) == ([100], 100, 16)
+
+
+def test_two_calls_with_one_key_make_one_job(slurm, endpoint):
+    first = endpoint.submit(Request(16, 90), JOB, "key")
+    assert endpoint.submit(Request(4, 900), JOB, "key") == first
+    assert slurm.lines("submitted") == ["100"]
+
+
+def test_options_that_are_not_planned_with_are_named(slurm):
+    transport = CommandTransport("fake", folder=str(slurm.folder))
+    endpoint = SlurmEndpoint("fake", transport, options={"constraint": "intel", "account": "abc"})
+    endpoint.availability()
+    assert "constraint: not planned with, so that jobs may start later than said" in endpoint.remarks
+    told = []
+    endpoint.tell = told.append
+    endpoint.submit(Request(1, 60), JobDescription("x", ("true",), native=("--mem=4G", "--comment=x")))
+    assert told == ["--mem is not planned with: the job may start later"]
+
+
+def test_somebody_elses_job_is_not_reshaped(slurm, endpoint, monkeypatch):
+    made = endpoint.submit(Request(16, 90), JOB)["id"]
+    monkeypatch.setattr(endpoint.transport, "user", "somebody")
+    with pytest.raises(Forbidden, match="only its owner may change it"):
+        endpoint.reshape(made, 4, 60)
+
+
+def test_while_the_search_fails_nothing_is_sent_again(slurm, endpoint):
+    slurm.does("sbatch", "touch sent; kill -9 $$".replace("sent", f"{slurm.folder}/sent"))
+    slurm.does("squeue", f"[ -e {slurm.folder}/sent ] && exit 1")
+    with pytest.raises(InDoubt, match="key k1"):
+        endpoint.submit(Request(16, 90), JOB, "k1")
+    assert endpoint.in_doubt("k1")
+    assert sum(line.startswith("sbatch") for line in slurm.lines("calls")) == 1
+
+
+def test_a_slurmctld_that_stays_away_has_got_nothing(slurm, endpoint):
+    slurm.does("sbatch", AWAY)
+    with pytest.raises(Unreachable, match="nothing was submitted") as raised:
+        endpoint.submit(Request(16, 90), JOB, "key")
+    assert not isinstance(raised.value, InDoubt)
+    assert not endpoint.in_doubt("key")
+    assert sum(line.startswith("sbatch") for line in slurm.lines("calls")) > 2  # it was tried again
+
+
+def test_a_refusal_is_told_and_leaves_no_doubt(slurm, endpoint):
+    slurm.does("sbatch", "echo 'sbatch: error: invalid partition specified: nope' >&2; exit 1")
+    with pytest.raises(BadInput, match="invalid partition specified: nope"):
+        endpoint.submit(Request(16, 90), JOB, "key")
+    assert not endpoint.in_doubt("key")
+
+
+def test_a_job_that_comes_with_an_error_is_cancelled(slurm, endpoint, monkeypatch):
+    def submit(batch):
+        raise RefusedAs("error 2015: more than there is", made)
+
+    made = endpoint.submit(Request(1, 60), JOB, "first")["id"]
+    monkeypatch.setattr(endpoint.transport, "submit", submit)
+    with pytest.raises(BadInput, match=f"more than there is; the job {made} that it made all the same was cancelled"):
+        endpoint.submit(Request(16, 90), JOB, "key")
+    assert slurm.lines("cancelled") == [str(made)]
+
+
+def test_a_job_that_comes_with_an_error_and_cannot_be_cancelled_is_in_doubt_and_not_sent_again(endpoint, monkeypatch):
+    sent = []
+
+    def submit(batch):
+        sent.append(batch)
+        raise RefusedAs("error 2015: more than there is", 100)
+
+    def cancel(id):
+        raise NotSent("slurmctld is away")
+
+    monkeypatch.setattr(endpoint.transport, "submit", submit)
+    monkeypatch.setattr(endpoint.transport, "cancel", cancel)
+    with pytest.raises(InDoubt, match="the job 100 that it made all the same could not be cancelled"):
+        endpoint.submit(Request(16, 90), JOB, "key")
+    assert len(sent) == 1
+    assert endpoint.in_doubt("key")
+
+
+def searches(slurm):
+    """Return how often the user's jobs were searched before anything was sent."""
+    calls = slurm.lines("calls")
+    first = next(place for place, line in enumerate(calls) if line.startswith("sbatch"))
+    return sum(" -t all -u " in line for line in calls[:first])
+
+
+def test_a_key_is_searched_for_once_and_one_of_gas_s_own_not_at_all(slurm, endpoint, gas, tmp_path):
+    config, app = tmp_path / "gas.toml", tmp_path / "app.toml"
+    config.write_text(f'[endpoints.fake]\ntype = "slurm"\nfolder = "{slurm.folder}"\n')
+    app.write_text('name = "ocean"\n[speedup]\nmodel = "table"\ntimes = { 2 = 600 }\n')
+    words = ("submit", str(app), "--config", str(config), "--json")
+    for key, expected in (("--key=mine", 1), (None, 0)):
+        (slurm.folder / "calls").write_text("")
+        found = gas(*words, *([] if key is None else [key]), "--", "./ocean")
+        assert found.code == 0, found.err
+        assert searches(slurm) == expected
+    again = gas(*words, "--key=mine", "--", "./ocean")
+    assert (again.json["already"], len(slurm.lines("submitted"))) == (True, 2)
+
+
+def test_that_a_key_is_unused_is_good_for_one_submission(slurm, endpoint):
+    endpoint.unused("key")
+    first = endpoint.submit(Request(16, 90), JOB, "key")
+    assert searches(slurm) == 0
+    assert endpoint.submit(Request(16, 90), JOB, "key") == first
+    assert slurm.lines("submitted") == ["100"]
+
+
+def test_a_job_that_slurm_has_forgotten_is_not_found(slurm, endpoint):
+    slurm.does("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
+    with pytest.raises(NotFound, match="there is no job 7; Slurm forgets jobs"):
+        endpoint.job(7)
+
+
+def test_reservations_are_not_a_users(endpoint):
+    with pytest.raises(BadInput, match="made by its administrators"):
+        endpoint.reserve("x", 4, 0, 60)
+
+
+def test_a_partitions_limits_narrow_those_of_the_configuration(cluster):
+    partition = Partition("main", tuple(node.name for node in cluster.nodes), longest=3600, most_nodes=4)
+    assert narrowed(Limits(), partition, "nodes", cluster) == Limits(4, 3600)
+    assert narrowed(Limits(2, 600, 1.5), partition, "nodes", cluster) == Limits(2, 600, 1.5)
+    assert narrowed(Limits(100, 7200), partition, "cpus", cluster) == Limits(32, 3600)  # of nodes of 8
+
+
+def test_lines_for_sbatch_in_a_script_are_not_read_and_that_is_said(endpoint, tmp_path):
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n#SBATCH --mem=4G\n./ocean\n")
+    told = []
+    endpoint.tell = told.append
+    endpoint.submit(Request(1, 60), JobDescription("x", ("./job.sh",), directory=str(tmp_path)))
+    assert told == ["the #SBATCH lines of ./job.sh are not read; write --native=--option=value for each"]
+    script.write_text("#!/bin/sh\n./ocean\n")
+    endpoint.submit(Request(1, 60), JobDescription("x", ("./job.sh",), directory=str(tmp_path)))
+    assert len(told) == 1
+
+
+def test_a_line_for_ones_own_script_names_partition_and_unit(slurm):
+    transport = CommandTransport("fake", folder=str(slurm.folder))
+    endpoint = SlurmEndpoint("fake", transport, partition="gpu", unit="nodes", options={"account": "abc"})
+    line = endpoint.line(Request(2, 100), "ocean")
+    assert line == ("sbatch --parsable --job-name=ocean --time=2 --nodes=2-2 --exclusive --partition=gpu --account=abc")
+
+
+def test_what_would_be_submitted_is_shown_as_one_would_type_it(endpoint):
+    shown = endpoint.preview(Request(16, 90), JobDescription("ocean", ("./ocean",), native=("--mem=4G",)))
+    assert shown.startswith("sbatch --parsable --job-name=ocean.gas-")
+    assert " --time=2 --ntasks=16 --mem=4G << 'END'\n#!/bin/sh\n" in shown
+    assert shown.endswith("\nexec ./ocean\nEND\n")
+
+
+def test_it_is_configured_by_a_table(tmp_path):
+    (tmp_path / "slurm.conf").touch()
+    table = {
+        "partition": "gpu", "unit": "nodes", "account": "abc", "qos": "long", "options": ["--mem=4G"], "speed": 1.5,
+        "slurm_conf": f"{tmp_path}/slurm.conf", "timeout": 3, "patience": 5, "max_processors": 4, "max_walltime": "2h",
+    }  # fmt: skip
+    endpoint = SlurmEndpoint.configured("mine", Fields(table, "gas.toml, [endpoints.mine]"))
+    assert (endpoint.partition, endpoint.unit, endpoint.limits) == ("gpu", "nodes", Limits(4, 7200, 1.5))
+    assert endpoint.address == f"slurm:{tmp_path}/slurm.conf#gpu"
+    options = endpoint.batch(Request(2, 60), JOB, "key").options
+    assert options == {"partition": "gpu", "account": "abc", "qos": "long", "mem": "4G"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("unit", "sockets", '"sockets"'),
+        ("options", "--mem=4G", "must be a list"),
+        ("options", ["-m"], "no long option"),
+        ("partitions", "x", 'did you mean "partition"'),
+        ("timeout", 0, "timeout"),
+        ("slurm_conf", "/nowhere/slurm.conf", "there is no file /nowhere/slurm.conf"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_with_the_place(key, value, said):
+    with pytest.raises((FieldError, BadInput), match=said):
+        SlurmEndpoint.configured("mine", Fields({key: value}, "gas.toml"))
+
+
+def test_output_is_read_from_the_end_of_its_file(endpoint, tmp_path, monkeypatch):
+    job = endpoint.submit(Request(1, 60), JOB, "key")
+    with pytest.raises(Conflict, match="waits, and has written nothing yet"):
+        endpoint.output(job["id"], "stdout", 4)
+    path = tmp_path / "slurm-1.out"
+
+    def published(ids):
+        [found] = whole(ids=ids)
+        return (replace(found, state="RUNNING", stdout=str(path)),)
+
+    whole = endpoint.transport.jobs
+    monkeypatch.setattr(endpoint.transport, "jobs", published)
+    with pytest.raises(NotFound, match="is not here .job 100 is running.; look for it where"):
+        endpoint.output(job["id"], "stdout", 4)
+    path.write_text("abcdefgh")
+    assert endpoint.output(job["id"], "stdout", 4) == b"efgh"
+    with pytest.raises(NotFound, match="does not say where"):
+        endpoint.output(job["id"], "stderr", 4)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(Forbidden, match="cannot be read"):
+        endpoint.output(job["id"], "stdout", 4)

@@ -1,0 +1,174 @@
+"""What slurmrestd is sent, in the forms of its versions.
+
+Those up to v0.0.38 were tried on a Slurm 22.05; of later ones the names and types are those of Slurm's own parsers
+(src/plugins/data_parser, PARSER_ARRAY(JOB_DESC_MSG)).
+"""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gas.endpoints.slurm.json_requests import OPTIONS, change, submission
+from gas.endpoints.slurm.transport import Batch, Shape
+from gas.errors import BadInput
+
+JOB = Batch("ocean.gas-1", "#!/bin/sh\nocean\n", Shape(16, None, 30), {}, "/home/ann")
+NODES = replace(JOB, shape=Shape(None, 4, 90))
+
+
+def number(value):
+    return {"set": True, "infinite": False, "number": value}
+
+
+def job(version, batch=JOB, **options):
+    options = {name.replace("_", "-"): value for name, value in options.items()}
+    return submission(replace(batch, options=options), version)["job"]
+
+
+@pytest.mark.parametrize("version", [36, 37, 38])
+def test_a_job_of_tasks_in_the_early_forms(version):
+    assert submission(JOB, version) == {
+        "script": JOB.script,
+        "job": {
+            "name": "ocean.gas-1",
+            "current_working_directory": "/home/ann",
+            "environment": {"PATH": "/usr/local/bin:/usr/bin:/bin"},
+            "time_limit": 30,
+            "tasks": 16,
+        },
+    }
+
+
+@pytest.mark.parametrize("version", [39, 40, 46])
+def test_a_job_of_tasks_in_the_late_forms(version):
+    assert submission(JOB, version) == {
+        "script": JOB.script,
+        "job": {
+            "name": "ocean.gas-1",
+            "current_working_directory": "/home/ann",
+            "environment": ["PATH=/usr/local/bin:/usr/bin:/bin"],
+            "time_limit": number(30),
+            "tasks": 16,
+            "cpus_per_task": 1,
+            "minimum_cpus": 16,
+        },
+    }
+
+
+def test_a_job_of_nodes_has_them_for_itself():
+    early, late = job(38, NODES), job(40, NODES)
+    assert (early["nodes"], early["exclusive"], early["time_limit"]) == ("4-4", "exclusive", 90)
+    assert (late["minimum_nodes"], late["maximum_nodes"], late["shared"]) == (4, 4, ["none"])
+    assert "tasks" not in early
+    assert "tasks" not in late
+
+
+def test_a_start_that_is_not_before_an_instant():
+    later = replace(JOB, not_before=1_800_000_000)
+    assert submission(later, 38)["job"]["begin_time"] == "uts1800000000"
+    assert submission(later, 40)["job"]["begin_time"] == number(1_800_000_000)
+
+
+def test_cpus_of_each_task_count():
+    assert job(38, cpus_per_task="2")["cpus_per_task"] == "2"
+    late = job(40, cpus_per_task="2")
+    assert (late["cpus_per_task"], late["minimum_cpus"]) == (2, 32)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "early", "late"),
+    [
+        ("account", "sea", {"account": "sea"}, {"account": "sea"}),
+        ("constraint", "a&b", {"constraints": "a&b"}, {"constraints": "a&b"}),
+        ("nodelist", "n[1-3]", {"nodelist": "n[1-3]"}, {"required_nodes": ["n[1-3]"]}),
+        ("exclude", "n[1-3],m", {"exclude_nodes": "n[1-3],m"}, {"excluded_nodes": ["n[1-3],m"]}),
+        ("exclusive", None, {"exclusive": "exclusive"}, {"shared": ["none"]}),
+        ("exclusive", "user", {"exclusive": "user"}, {"shared": ["user"]}),
+        ("mem", "16G", {"memory_per_node": "16G"}, {"memory_per_node": number(16384)}),
+        ("mem", "100", {"memory_per_node": "100"}, {"memory_per_node": number(100)}),
+        ("mem-per-cpu", "1500K", {"memory_per_cpu": "1500K"}, {"memory_per_cpu": number(2)}),
+        ("nice", None, {"nice": 100}, {"nice": 100}),
+        ("nice", "-5", {"nice": "-5"}, {"nice": -5}),
+        ("hold", None, {"hold": True}, {"hold": True}),
+        ("requeue", None, {"requeue": True}, {"requeue": True}),
+        ("no-requeue", None, {"no_requeue": True}, {"requeue": False}),
+        ("mail-type", "END,fail", {"mail_type": "END,fail"}, {"mail_type": ["END", "FAIL"]}),
+        ("gres", "gpu:2,nic", {"gres": "gpu:2,nic"}, {"tres_per_node": "gres/gpu:2,gres/nic"}),
+        ("gpus", "a100:2", {"gpus": "a100:2"}, {"tres_per_job": "gres/gpu:a100:2"}),
+        ("priority", "10", {"priority": "10"}, {"priority": number(10)}),
+        ("ntasks-per-node", "8", {"tasks_per_node": "8"}, {"tasks_per_node": 8}),
+        ("open-mode", "append", {"open_mode": "append"}, {"open_mode": ["APPEND"]}),
+        (
+            "signal", "USR1@120", {"signal": "USR1@120"},
+            {"kill_warning_signal": "USR1", "kill_warning_delay": number(120)},
+        ),
+        (
+            "signal", "B:TERM", {"signal": "B:TERM"},
+            {"kill_warning_signal": "TERM", "kill_warning_delay": number(60), "kill_warning_flags": ["BATCH_JOB"]},
+        ),
+    ],
+)  # fmt: skip
+def test_options_of_sbatch(name, value, early, late):
+    for version, fields in ((38, early), (40, late)):
+        plain, found = job(version), job(version, **{name: value})
+        assert {key: found[key] for key in found if key not in plain} == fields
+
+
+def test_resources_of_two_options_are_asked_for_together():
+    assert job(40, gres="nic:1", gpus_per_node="2")["tres_per_node"] == "gres/nic:1,gres/gpu:2"
+
+
+def test_the_first_version_calls_files_by_other_names():
+    assert job(36, output="o", error="e")["standard_out"] == "o"
+    assert job(36, output="o", error="e")["standard_error"] == "e"
+    assert job(37, output="o")["standard_output"] == "o"
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [("wait", 38), ("test-only", 40), ("contiguous", 38), ("umask", 40), ("licences", 38)]
+)
+def test_an_option_that_cannot_be_taken_is_named_with_the_way_out(name, version):
+    with pytest.raises(
+        BadInput, match=rf"^slurmrestd v0.0.{version} does not take sbatch's --{name}; leave it out, or"
+    ):
+        job(version, **{name: None})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("account", None, "^--account needs a value, as in --account=..."),
+        ("mem", "lots", '^--mem="lots" is no amount of memory; sbatch takes 500M, 16G or megabytes'),
+        ("nice", "very", '^--nice="very" is no whole number'),
+        ("signal", "R:USR1", '^--signal="R:USR1" is no signal that slurmrestd takes'),
+    ],
+)
+def test_a_value_that_cannot_be_understood(name, value, told):
+    with pytest.raises(BadInput, match=told):
+        job(40, **{name: value})
+
+
+@pytest.mark.parametrize("version", [36, 38, 39, 46])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_is_written_as_json_or_refused_by_name(name, version):
+    for value in (None, "1"):
+        try:
+            body = submission(replace(JOB, options={name: value}), version)
+        except BadInput as error:
+            assert f"--{name}" in str(error)  # noqa: PT017
+        else:
+            assert json.loads(json.dumps(body)) == body
+
+
+def test_another_shape_names_all_counts():
+    """With fewer tasks alone, Slurm 22.05 keeps the CPUs, and heeds no list of node counts."""
+    assert change(Shape(4, None, 5), 38) == {"tasks": 4, "cpus_per_task": 1, "time_limit": 5}
+    assert change(Shape(None, 4, 5), 38) == {"tasks": 4, "cpus_per_task": 1, "time_limit": 5, "nodes": "4-4"}
+    assert change(Shape(4, None, 5), 40) == {
+        "tasks": 4, "cpus_per_task": 1, "minimum_cpus": 4, "time_limit": number(5),
+    }  # fmt: skip
+    assert change(Shape(None, 4, 5), 40) == {
+        "tasks": 4, "cpus_per_task": 1, "minimum_cpus": 4, "time_limit": number(5),
+        "minimum_nodes": 4, "maximum_nodes": 4,
+    }  # fmt: skip

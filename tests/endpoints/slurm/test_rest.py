@@ -1,0 +1,505 @@
+"""Slurm by slurmrestd: what is asked, and what becomes of each answer there may be."""
+
+import json
+import socket
+import traceback
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slurm_answers import recorded, renewed
+from slurm_rest import CUT, SILENCE, Answer, slurmrestd
+
+from gas.endpoints.sending import NotSent, RefusedAs, Unclear
+from gas.endpoints.slurm.json_answers import read_cluster
+from gas.endpoints.slurm.rest import RestTransport
+from gas.endpoints.slurm.rest_connection import Tokens
+from gas.endpoints.slurm.transport import Batch, Shape
+from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, OverLimit, Unauthorized, Unreachable
+from speedup_models.fields import FieldError, Fields
+
+SECRET = "a.very-secret-token.x"
+JOB = Batch("ocean.gas-1", "#!/bin/sh\nocean\n", Shape(16, None, 30), {"account": "sea"}, "/home/ann")
+SUBMITTED = {"errors": [], "job_id": 7, "step_id": "BATCH"}
+SUBMIT, JOB_7, JOB_0 = "/slurm/v0.0.38/job/submit", "/slurm/v0.0.38/job/7", "/slurm/v0.0.38/job/0?signal=CONT"
+
+
+def refused(*words, **more):
+    return Answer({"errors": [{"error": text, "error_number": -1} for text in words], **more}, 500)
+
+
+@pytest.fixture
+def server():
+    with slurmrestd() as own:
+        own.publishes("v0.0.38", recorded("v0.0.38"))
+        yield own
+
+
+def transport(server, *, secret=SECRET, timeout=5.0, **more):
+    tokens = Tokens(server.url, environment={"SLURM_JWT": secret} if secret else {})
+    return RestTransport("deep", server.url, user="ann", tokens=tokens, timeout=timeout, **more)
+
+
+def error_of(action):
+    """What an action fails with; it never shows the token, and always says where."""
+    with pytest.raises(Exception) as caught:
+        action()
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    return caught.value
+
+
+# -------------------------------------------------------------------------------------------------------- reading
+
+
+def test_it_reads_what_is_published(server):
+    assert transport(server).cluster("x") == read_cluster(recorded("v0.0.38"), name="x")
+
+
+@pytest.mark.parametrize("version", ["v0.0.36", "v0.0.37"])
+def test_early_versions_are_read(server, version):
+    server.publishes(version, recorded(version))
+    assert transport(server).cluster("x") == read_cluster(recorded(version), name="x")
+
+
+def test_late_versions_are_read(server):
+    answers = renewed(recorded("v0.0.38"), {5: "n[07-15]"})
+    server.publishes("v0.0.43", answers)
+    assert transport(server).cluster("x") == read_cluster(answers, name="x")
+
+
+def test_the_user_and_the_token_go_out_in_slurms_own_headers(server):
+    transport(server).jobs()
+    headers = server.headers()
+    assert (headers["X-SLURM-USER-NAME"], headers["X-SLURM-USER-TOKEN"]) == ("ann", SECRET)
+    assert "Authorization" not in headers
+
+
+def test_jobs_of_a_user_and_of_numbers(server):
+    rest = transport(server)
+    jobs = {job.id: job for job in rest.jobs()}
+    assert {job.id for job in rest.jobs(user="nobody-known")} == set()
+    assert {job.id for job in rest.jobs(user=jobs[1].user)} == {j for j in jobs if jobs[j].user == jobs[1].user}
+    assert {job.id for job in rest.jobs(ids=[1, 2, 999])} == {1, 2}
+
+
+def test_a_job_of_which_it_is_not_said_whose_it_is_may_be_the_users(server):
+    """v0.0.36 does not say it; one that is looked for before it is submitted again must not be overlooked."""
+    server.publishes("v0.0.36", recorded("v0.0.36"))
+    document = json.loads(recorded("v0.0.36")["jobs"])
+    for job in document["jobs"]:
+        job["user_name"] = "bob"
+    document["jobs"][0]["user_name"] = ""
+    server.answers["GET", "/slurm/v0.0.36/jobs"] = Answer(document)
+    assert [job.id for job in transport(server).jobs(user="ann")] == [document["jobs"][0]["job_id"]]
+
+
+def test_one_job_is_asked_for_alone_and_none_is_none(server):
+    document = json.loads(recorded("v0.0.38")["jobs"])
+    server.answers["GET", JOB_7] = Answer(document | {"jobs": [one for one in document["jobs"] if one["job_id"] == 7]})
+    server.answers["GET", "/slurm/v0.0.38/job/8"] = refused("Invalid job id specified")
+    rest = transport(server)
+    assert [job.id for job in rest.jobs(ids=[7])] == [7]
+    assert rest.jobs(ids=[8]) == ()
+    assert "/slurm/v0.0.38/jobs" not in [path for path, _ in server.asked("GET")]
+
+
+def test_how_long_ended_jobs_are_remembered_is_not_published(server):
+    assert transport(server).memory() is None
+
+
+# ------------------------------------------------------------------------------------------------------- versions
+
+
+def test_the_newest_version_that_is_understood_is_taken_and_asked_for_once(server):
+    server.offers("v0.0.36", "v0.0.40", "v0.0.9", "v0.0.99")
+    rest = transport(server)
+    assert (rest.version(), rest.version()) == (40, 40)
+    assert [path for path, _ in server.asked("GET")] == ["/openapi/v3"]
+
+
+def test_a_version_that_the_user_names_is_taken_unasked(server):
+    transport(server, version="v0.0.38").jobs()
+    assert [path for path, _ in server.asked("GET")] == ["/slurm/v0.0.38/jobs"]
+
+
+def test_a_version_that_is_not_offered_is_refused_with_those_that_are(server):
+    server.offers("v0.0.36", "v0.0.38")
+    error = error_of(lambda: transport(server, version="v0.0.40").cluster("x"))
+    assert isinstance(error, BadInput)
+    assert "v0.0.40/diag (HTTP 404): it offers v0.0.36, v0.0.38; name one of them as version" in str(error)
+
+
+def test_no_version_that_is_understood(server):
+    server.offers("v0.0.35", "v0.0.99")
+    error = error_of(transport(server).version)
+    assert isinstance(error, Unreachable)
+    assert "offers v0.0.35, v0.0.99, none from v0.0.36 to v0.0.46" in str(error)
+
+
+@pytest.mark.parametrize("version", ["v0.0.35", "40", "v0.0.x", "v1.0.38", "v0.0.38\n"])
+def test_a_version_that_gas_does_not_understand(server, version):
+    assert "is no version that Gas understands: those from v0.0.36" in str(
+        error_of(lambda: transport(server, version=version))
+    )
+
+
+@pytest.mark.parametrize("description", [{}, {"paths": 7}, {"paths": []}])
+def test_a_description_that_is_none(server, description):
+    server.answers["GET", "/openapi/v3"] = Answer(description)
+    error = error_of(transport(server).version)
+    assert isinstance(error, Unreachable)
+    assert f"{server.url}/openapi/v3 has no key paths; is it slurmrestd?" in str(error)
+
+
+# --------------------------------------------------------------------------------------------------------- acting
+
+
+def test_a_batch_job_is_submitted_and_its_number_returned(server):
+    server.answers["POST", SUBMIT] = Answer(SUBMITTED)
+    assert transport(server).submit(JOB) == 7
+    ((path, body),) = server.asked("POST")
+    assert path == SUBMIT
+    assert body["script"] == JOB.script
+    assert body["job"]["account"] == "sea"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"job_id": {"set": True, "infinite": False, "number": 7}},
+        {"job_id": "7"},
+        {"result": {"job_id": 7}, "errors": []},
+        {"errors": None, "job_id": 7, "warnings": [{"description": "something"}]},
+        {"errors": [{"error_code": 2042, "error": "Job is in held state, pending scheduler release"}], "job_id": 7},
+    ],
+)
+def test_the_number_in_each_form(server, answer):
+    server.answers["POST", SUBMIT] = Answer(answer)
+    assert transport(server).submit(JOB) == 7
+
+
+def test_an_error_that_comes_together_with_a_job_names_it(server):
+    words = "Requested partition configuration not available now"
+    server.answers["POST", SUBMIT] = Answer({"errors": [{"error_code": 2015, "error": words}], "job_id": 4})
+    error = error_of(lambda: transport(server).submit(JOB))
+    assert isinstance(error, RefusedAs)
+    assert error.id == 4
+    assert words in str(error)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("Invalid partition name specified", BadInput),
+        ("Access/permission denied", Forbidden),
+        ("Invalid account or account/partition combination specified", Forbidden),
+        ("Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", OverLimit),
+        ("Unable to contact slurm controller (connect failure)", NotSent),
+        ("Socket timed out on send/recv operation", Unclear),
+        ("Protocol authentication error", Unauthorized),
+    ],
+)
+def test_what_slurm_says_to_a_submission_is_shown_and_its_kind_told(server, words, kind):
+    server.answers["POST", SUBMIT] = refused(words)
+    error = error_of(lambda: transport(server).submit(JOB))
+    assert type(error) is kind
+    assert words in str(error)
+    assert f"deep: {server.url}" in str(error)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        CUT,
+        SILENCE,
+        Answer("<html><h1>Bad Gateway</h1>", 502, "text/html"),
+        Answer('{"job_id": 7, "err'),
+        Answer('{"job_id": 7}', missing=100),
+        Answer("<html>Log in first</html>", 200, "text/html"),
+        Answer("{}"),
+        Answer({"job_id": None}),
+        Answer({"job_id": 0}),
+        Answer("[]"),
+        Answer("", 500),
+    ],
+    ids=["cut", "silence", "gateway", "half", "short", "page", "empty", "null", "zero", "list", "nothing"],
+)
+def test_a_submission_without_a_definite_answer_is_unclear(server, answer):
+    server.answers["POST", SUBMIT] = answer
+    error = error_of(lambda: transport(server, timeout=0.5).submit(JOB))
+    assert type(error) is Unclear
+    assert server.url in str(error)
+    assert len(server.asked("POST")) == 1
+
+
+def test_a_submission_that_found_nobody_was_not_sent():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        rest = RestTransport("deep", url, user="ann", tokens=Tokens(url, environment={}), version="v0.0.38")
+        error = error_of(lambda: rest.submit(JOB))
+    assert type(error) is NotSent
+    assert str(error) == f"deep: {url} cannot be reached (Connection refused)"
+
+
+def test_an_option_that_slurmrestd_does_not_take_is_refused_before_anything_is_sent(server):
+    job = Batch("x", "#!/bin/sh\n", Shape(1, None, 1), {"licences": "x"})
+    assert "--licences" in str(error_of(lambda: transport(server).submit(job)))
+    assert not server.asked("POST")
+
+
+def test_cancelling(server):
+    server.answers["DELETE", JOB_7] = Answer({"errors": []})
+    server.answers["DELETE", "/slurm/v0.0.38/job/8"] = refused("Job/step already completing or completed")
+    server.answers["DELETE", "/slurm/v0.0.38/job/9"] = refused("Invalid job id specified")
+    rest = transport(server)
+    rest.cancel(7)
+    rest.cancel(8)
+    assert type(error_of(lambda: rest.cancel(9))) is NotFound
+
+
+def test_new_versions_tell_of_each_job_what_went_wrong_with_it(server):
+    server.offers("v0.0.43")
+    told = {"error": {"code": 2017, "string": "Invalid job id specified", "message": ""}, "job_id": {"number": 7}}
+    server.answers["DELETE", "/slurm/v0.0.43/job/7"] = Answer({"errors": [], "status": [told]})
+    told = {"error": "Job is no longer pending execution", "error_code": 2073, "why": "it runs", "job_id": 7}
+    server.answers["POST", "/slurm/v0.0.43/job/7"] = Answer({"errors": [], "results": [told]})
+    assert type(error_of(lambda: transport(server).cancel(7))) is NotFound
+    error = error_of(lambda: transport(server).reshape(7, Shape(4, None, 5)))
+    assert type(error) is Conflict
+    assert "it runs: Job is no longer pending execution" in str(error)
+
+
+def test_reshaping_sends_all_counts_and_the_limit(server):
+    server.answers["POST", JOB_7] = Answer({"errors": []})
+    transport(server).reshape(7, Shape(4, None, 5))
+    assert server.asked("POST") == [(JOB_7, {"tasks": 4, "cpus_per_task": 1, "time_limit": 5})]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("Job is no longer pending execution", Conflict),
+        ("Job has already finished", Conflict),
+        ("Invalid job id specified", NotFound),
+        ("Invalid user id", Forbidden),
+        ("Requested time limit is invalid (missing or exceeds some limit)", BadInput),
+    ],
+)
+def test_a_job_that_cannot_be_reshaped(server, words, kind):
+    server.answers["POST", JOB_7] = refused(words)
+    assert type(error_of(lambda: transport(server).reshape(7, Shape(4, None, 5)))) is kind
+
+
+def test_slurm_23_02_wants_the_new_shape_of_a_job_in_a_table(server):
+    server.offers("v0.0.39")
+    path = "/slurm/v0.0.39/job/7"
+    server.answers["POST", path] = refused('Specifing either "job" or "jobs" fields are required to job submission')
+    error_of(lambda: transport(server).reshape(7, Shape(4, None, 5)))
+    (_, first), (_, second) = server.asked("POST")
+    assert second == {"job": first}
+
+
+# ------------------------------------------------------------------------------------------------- who is it, faults
+
+
+def test_a_token_that_is_missing_is_told_with_the_way_out(server):
+    server.answers = {"*": Answer("Authentication failure", 401, "text/plain")}
+    error = error_of(lambda: transport(server, secret=None, version="v0.0.38").cluster("x"))
+    assert type(error) is Unauthorized
+    assert "HTTP 401); no token was sent: put what scontrol token prints into SLURM_JWT" in str(error)
+
+
+def test_a_token_that_slurmctld_does_not_accept_is_told_from_a_slurmctld_that_is_away(server):
+    """v0.0.38 says "Unspecified error" of both, but not to a signal to the job that there never is."""
+    server.answers["GET", "/slurm/v0.0.38/diag"] = refused("Unspecified error", statistics={})
+    server.answers["DELETE", JOB_0] = refused("Zero Bytes were transmitted or received")
+    error = error_of(lambda: transport(server).cluster("x"))
+    assert type(error) is Unauthorized
+    assert "does not accept the token (Unspecified error); the token of SLURM_JWT was sent; scontrol token" in str(
+        error
+    )
+    server.answers["DELETE", JOB_0] = refused("Unable to contact slurm controller (connect failure)")
+    error = error_of(lambda: transport(server).cluster("x"))
+    assert type(error) is Unreachable
+    assert str(error).endswith("Slurm answers: Unspecified error; is slurmctld up?")
+
+
+def test_a_submission_that_slurmctld_hung_up_on_is_unclear_unless_it_was_the_token(server):
+    server.answers["POST", SUBMIT] = refused("Zero Bytes were transmitted or received")
+    for words, kind in (
+        ("Zero Bytes were transmitted or received", Unauthorized),
+        ("Unable to contact slurm controller (connect failure)", Unclear),
+        ("Invalid job id specified", Unclear),
+    ):
+        server.answers["DELETE", JOB_0] = refused(words)
+        assert type(error_of(lambda: transport(server).submit(JOB))) is kind
+
+
+def test_only_a_slurmctld_that_is_away_is_meant_where_no_token_was_sent(server):
+    server.answers["GET", "/slurm/v0.0.38/diag"] = refused("Unspecified error")
+    assert type(error_of(lambda: transport(server, secret=None).cluster("x"))) is Unreachable
+    assert not server.asked("DELETE")
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (CUT, "cannot be reached"),
+        (SILENCE, "did not answer within 0.5 s"),
+        (Answer("<html><h1>Oops</h1>", 502, "text/html"), 'HTTP 502 and "<html><h1>Oops</h1>"; is it slurmrestd?'),
+        (Answer("Oops", 500, "text/plain"), 'answered GET jobs with HTTP 500 and "Oops"'),
+        (Answer("<html>Log in</html>", 200, "text/html"), 'answered jobs with "<html>Log in</html>", which is no JSON'),
+        (Answer('{"jobs": [{"job_id": 1, '), "jobs: the answer is not JSON, or cut off"),
+        (Answer('{"jobs": []}', missing=9), "cannot be reached"),
+        (Answer("null"), 'answered jobs with "null"'),
+        (Answer(b"\xff\xfe{"), "which is no JSON"),
+        (Answer(b'{"jobs": "\xff"}'), "is no list"),
+        (Answer("[" * 100_000), "which is no JSON"),
+        (Answer('{"jobs":' * 50_000), "the answer is not JSON"),
+        (Answer({"jobs": [7]}), "jobs[0]: 7 is no object"),
+        (Answer({"errors": [{"description": "down", "error": "for lunch"}], "jobs": []}), 'Slurm answers "for lunch"'),
+        (Answer({"errors": [7, {"code": 3}, "no", None]}, 500), "Slurm answers: 7; {'code': 3}; no; None"),
+        (Answer({"errors": {"error": "odd"}}, 500), "Slurm answers: odd"),
+        (Answer("", 302), "HTTP 302"),
+    ],
+)
+def test_odd_answers_name_the_address_and_what_came(server, answer, told):
+    server.answers["GET", "/slurm/v0.0.38/jobs"] = answer
+    error = error_of(lambda: transport(server, timeout=0.5, version="v0.0.38").jobs())
+    assert type(error) is Unreachable
+    assert told in str(error)
+    assert str(error).startswith(f"deep: {server.url}")
+    assert "\n" not in str(error)
+
+
+def test_all_that_says_how_things_stand_shares_the_time_for_it(server):
+    server.answers["GET", "/slurm/v0.0.38/nodes"] = SILENCE
+    error = error_of(lambda: transport(server, timeout=0.5).cluster("x"))
+    assert type(error) is Unreachable
+    assert str(error).endswith("did not answer within 0.5 s")
+
+
+def test_no_answer_however_odd_ends_in_a_traceback():
+    scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
+    values = st.recursive(
+        scalars, lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(max_size=5), v), max_leaves=6
+    )
+    words = st.dictionaries(st.sampled_from(["error", "description", "code", "error_code", "why", "job_id"]), values)
+    keys = st.sampled_from(["errors", "job_id", "result", "results", "status", "jobs", "paths"])
+    documents = values | st.dictionaries(keys, values | words | st.lists(words, max_size=2))
+
+    with slurmrestd() as server:
+
+        @settings(max_examples=150, deadline=None)
+        @given(documents, st.sampled_from([200, 200, 204, 400, 404, 500]))
+        def check(document, status):
+            server.answers = {"*": Answer(document, status)}
+            rest = transport(server, version="v0.0.38")
+            for action in (
+                lambda: rest.submit(JOB),
+                lambda: rest.cancel(1),
+                lambda: rest.reshape(1, JOB.shape),
+                lambda: rest.jobs(ids=[1]),
+                lambda: rest.cluster("x"),
+                transport(server).version,
+            ):
+                with suppress(GasError):
+                    action()
+
+        check()
+
+
+@pytest.mark.parametrize("method", ["cancel", "reshape"])
+def test_actions_that_make_nothing_are_never_unclear(server, method):
+    server.answers["*"] = CUT
+    rest = transport(server)
+    action = {"cancel": lambda: rest.cancel(7), "reshape": lambda: rest.reshape(7, Shape(1, None, 1))}[method]
+    assert type(error_of(action)) is Unreachable
+
+
+# -------------------------------------------------------------------------------------------------------- sockets
+
+
+def test_over_a_unix_socket_no_header_says_who_asks(tmp_path):
+    with slurmrestd(tmp_path / "s") as server:
+        server.publishes("v0.0.38", recorded("v0.0.38"))
+        server.answers["POST", SUBMIT] = Answer(SUBMITTED)
+        tokens = Tokens(server.url, environment={"SLURM_JWT": SECRET})
+        rest = RestTransport("deep", server.url, tokens=tokens)
+        assert rest.cluster("x") == read_cluster(recorded("v0.0.38"), name="x")
+        assert rest.submit(JOB) == 7
+        assert not [name for _, _, headers, _ in server.requests for name in headers if "SLURM" in name.upper()]
+        assert rest.address == f"unix:{tmp_path}/s"
+
+
+def test_faults_over_a_unix_socket(tmp_path):
+    with slurmrestd(tmp_path / "s") as server:
+        rest = RestTransport("deep", server.url, version="v0.0.38", timeout=0.5)
+        for answer in (CUT, SILENCE):
+            server.answers["*"] = answer
+            assert type(error_of(lambda: rest.submit(JOB))) is Unclear
+    assert type(error_of(lambda: rest.submit(JOB))) is NotSent
+    (tmp_path / "s").unlink()
+    error = error_of(lambda: rest.submit(JOB))
+    assert type(error) is NotSent
+    assert str(error) == f"deep: unix:{tmp_path}/s cannot be reached (No such file or directory)"
+
+
+# --------------------------------------------------------------------------------------------------- configuration
+
+
+def configured(monkeypatch, **table):
+    monkeypatch.setenv("SLURM_JWT", SECRET)
+    fields = Fields({"url": "http://127.0.0.1:6820", **table}, "gas.toml, [endpoints.deep]")
+    rest = RestTransport.configured("deep", fields)
+    fields.done()
+    return rest
+
+
+def test_a_table_with_everything(monkeypatch, tmp_path):
+    secret = tmp_path / "token"
+    secret.write_text(SECRET)
+    secret.chmod(0o600)
+    authority = tmp_path / "ca.pem"
+    authority.touch()
+    rest = configured(
+        monkeypatch, url="https://deep.example:6820/", user="ann", token_file=str(secret), version="v0.0.40",
+        ca_file=str(authority), insecure=False, timeout=3,
+    )  # fmt: skip
+    assert (rest.address, rest.user, rest.version()) == ("https://deep.example:6820", "ann", 40)
+
+
+def test_keys_of_others_are_left_to_them():
+    fields = Fields({"url": "unix:/run/s", "partition": "main"}, "x")
+    RestTransport.configured("deep", fields)
+    with pytest.raises(FieldError, match="partition"):
+        fields.done()
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({"url": "ftp://x"}, "url: 'ftp://x': is not the address of a service"),
+        ({"url": "unix:run"}, 'url: "unix:run": is no socket; write it like unix:/run/slurmrestd.socket'),
+        ({"url": "unix:/" + "x" * 107}, "url: .*107 bytes at most"),
+        ({"version": "38"}, 'version: "38" is no version that Gas understands'),
+        ({"token_command": "scontrol token"}, "token_command: must be a list of words"),
+        ({"token_command": ["a"], "token_file": "/b"}, "token_command: stands beside token_file"),
+        ({"token_file": "/nonexistent"}, "token_file: /nonexistent: cannot be read: No such file"),
+        ({"ca_file": "/nonexistent"}, "ca_file: /nonexistent: cannot be read"),
+        ({"user": "a b"}, 'user: "a b" is not the name of a user'),
+        ({"timeout": 0}, "timeout: 0 must be more than 0"),
+        ({"insecure": "yes"}, "insecure: 'yes' is neither true nor false"),
+        ({"url": "http://deep.example:6820"}, "the token would travel in the clear; use https://"),
+    ],
+)
+def test_a_table_that_cannot_be_used(monkeypatch, table, told):
+    with pytest.raises((FieldError, BadInput), match=told) as caught:
+        configured(monkeypatch, **table)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_token_goes_in_the_clear_where_that_is_meant(monkeypatch):
+    assert configured(monkeypatch, url="http://deep.example:6820", insecure=True).address == "http://deep.example:6820"

@@ -1,0 +1,189 @@
+"""Which request to make: a plan and forecasts in, a plan by forecasts out."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from gas.errors import BadInput
+from gas.planner import Candidate, Plan
+from gas.prediction.choice import candidates_on, choose
+from gas.prediction.forecast import Forecast
+
+NOW = 1000
+SMALL = Candidate("s3", 4, 600, 500, NOW, "promise")  # now, for long
+LARGE = Candidate("s3", 8, 200, 150, NOW + 400, "promise")  # as promised it finishes later, at 1550
+OTHER = Candidate("file", 8, 200, 150, NOW + 420, "estimate")
+
+
+def plan_of(*candidates):
+    ordered = sorted(candidates, key=lambda c: (c.finish, c.processors, c.start))
+    return Plan("app", "exact", NOW, ordered[0] if ordered else None, ordered)
+
+
+def forecast_of(plan, scheduler, starts):
+    """A forecast: for each processor count the starts in the samples, in seconds from now."""
+    candidates = candidates_on(plan, scheduler)
+    samples = np.array([starts[c.processors] for c in candidates], np.int64).T + NOW
+    latest = np.array([c.start for c in candidates])
+    return Forecast(
+        NOW, latest, samples, np.array([c.execution_time for c in candidates]), np.ones(len(candidates), bool)
+    )
+
+
+def chosen(plan, starts, **options):
+    options = {"schedulers": ["s3", "file"], **options}
+    return choose(plan, {"s3": forecast_of(plan, "s3", starts)}, **options)
+
+
+def test_the_least_expected_finish_is_chosen_whatever_was_promised():
+    plan = plan_of(SMALL, LARGE)
+    found = chosen(plan, {4: [0, 0], 8: [100, 300]})
+    assert (plan.best, found.best) == (SMALL, LARGE)
+    assert found.predictions[LARGE].start == NOW + 200
+    assert found.predictions[LARGE].finish == found.score(LARGE) == found.expected_finish(LARGE) == NOW + 350
+    assert found.candidates == [LARGE, SMALL]
+
+
+def test_the_plan_stays_as_the_planner_made_it():
+    plan = plan_of(SMALL, LARGE)
+    found = chosen(plan, {4: [0, 0], 8: [100, 300]})
+    assert found.planned is plan
+    assert plan.best == SMALL
+    assert plan.candidates == [SMALL, LARGE]
+    assert found.turnaround(LARGE) == plan.turnaround(LARGE)
+
+
+def test_who_fears_the_risk_takes_what_is_sure():
+    """In nine of ten samples the large one starts at once, in the tenth as late as promised."""
+    plan = plan_of(SMALL, LARGE)
+    starts = {4: [0] * 10, 8: [0] * 9 + [400]}
+    assert chosen(plan, starts).best == LARGE
+    assert chosen(plan, starts, risk=0.5).best == LARGE
+    assert chosen(plan, starts, risk=0.99).best == SMALL
+
+
+def test_ties_go_to_fewer_processors_then_the_earlier_expected_start_then_the_order_of_schedulers():
+    few = Candidate("s3", 2, 400, 350, NOW + 100, "promise")
+    plan = plan_of(few, LARGE)
+    assert chosen(plan, {2: [0], 8: [200]}).best == few  # both are expected to finish at 1350
+    one = Candidate("one", 8, 200, 150, NOW + 400, "promise")
+    slow = Candidate("two", 8, 200, 200, NOW + 350, "promise")  # the same finish from an earlier start
+    assert choose(plan_of(one, slow), {}, schedulers=["one", "two"]).best == slow
+    two = Candidate("two", 8, 200, 150, NOW + 400, "promise")
+    for order in (["one", "two"], ["two", "one"]):
+        assert choose(plan_of(one, two), {}, schedulers=order).best.scheduler == order[0]
+
+
+def test_less_than_a_second_decides_nothing():
+    few = Candidate("s3", 2, 400, 350, NOW + 100, "promise")
+    found = chosen(plan_of(few, LARGE), {2: [0, 0, 1], 8: [200, 200, 200]})
+    assert found.best == few
+
+
+def test_a_tolerance_takes_the_fewest_processors_near_the_best_expected_turn_around():
+    plan = plan_of(SMALL, LARGE)
+    starts = {4: [0], 8: [330]}  # expected to finish after 500 and after 480 seconds
+    assert chosen(plan, starts).best == LARGE
+    assert chosen(plan, starts, tolerance=0.04).best == LARGE
+    assert chosen(plan, starts, tolerance=0.05).best == SMALL
+    assert "sooner, within the tolerance" in chosen(plan, starts, tolerance=0.05).why_lost(LARGE)
+
+
+def test_candidates_without_a_forecast_keep_their_planned_starts_and_are_named():
+    plan = plan_of(SMALL, LARGE, OTHER)
+    found = chosen(plan, {4: [0], 8: [440]})
+    assert found.unpredicted == ("file",)
+    assert OTHER not in found.predictions
+    assert found.score(OTHER) == OTHER.finish
+    assert found.best == SMALL
+    assert chosen(plan, {4: [0], 8: [300]}).best == LARGE
+    wire = found.to_wire()
+    assert [c["predicted"] is None for c in wire["candidates"]] == [
+        c["scheduler"] == "file" for c in wire["candidates"]
+    ]
+
+
+def test_no_start_is_expected_after_its_promise_but_one_that_is_not_promised_may_be():
+    """The queue is looked at a moment after the availability list."""
+    plan = plan_of(SMALL, LARGE)
+    found = chosen(plan, {4: [2], 8: [500]})
+    assert (found.predictions[SMALL].start, found.predictions[SMALL].start_high) == (NOW, NOW)
+    assert found.predictions[LARGE].start == LARGE.start
+    estimate = dataclasses.replace(LARGE, kind="estimate")
+    assert chosen(plan_of(estimate), {8: [500]}).predictions[estimate].start == NOW + 500
+
+
+def test_no_start_is_expected_before_now():
+    plan = plan_of(SMALL)
+    assert chosen(plan, {4: [-5]}).predictions[SMALL].start == NOW
+
+
+def test_the_interval_lies_around_the_mean():
+    plan = plan_of(LARGE)
+    found = chosen(plan, {8: list(range(400))}).predictions[LARGE]
+    assert NOW <= found.start_low < NOW + 20 < found.start < NOW + 380 < found.start_high < NOW + 400
+
+
+def test_on_the_wire_predictions_only_add_to_the_plan():
+    plan = plan_of(SMALL, LARGE)
+    found = chosen(plan, {4: [0], 8: [100]}, details={"seed": 1}).to_wire([{"name": "s3"}])
+    for candidate in found["candidates"]:
+        assert set(candidate.pop("predicted")) >= {
+            "start",
+            "start_iso",
+            "finish",
+            "finish_iso",
+            "start_low",
+            "start_high",
+        }
+    best = found.pop("predicted_best")
+    assert (best["processors"], best["predicted"]["finish"]) == (8, NOW + 250)
+    made = {"chosen_by": "expected finish", "risk": None, "interval": 0.9, "seed": 1}
+    assert found.pop("prediction") == made
+    assert found["best"].pop("predicted")["finish"] == SMALL.finish
+    assert found == plan.to_wire([{"name": "s3"}])
+
+
+def test_a_deadline_leaves_out_who_is_expected_to_miss_it():
+    plan = plan_of(SMALL, LARGE, OTHER)  # expected to finish after 500, 250 and, not predicted, 570 seconds
+    found = chosen(plan, {4: [0], 8: [100]}, deadline=NOW + 400, promised=None)
+    assert (found.best, found.candidates, found.planned.candidates) == (LARGE, [LARGE], [LARGE])
+    assert (found.planned.best, plan.best) == (None, SMALL)
+    assert [(r.processors, r.kind, r.reason) for r in found.rejected] == [
+        (4, "deadline", "expected to finish 1m40s after the deadline"),
+        (8, "deadline", "not predicted; would finish 2m50s after the deadline"),
+    ]
+    nothing = chosen(plan, {4: [0], 8: [100]}, deadline=NOW + 10, promised=None)
+    assert (nothing.best, nothing.candidates, len(nothing.rejected)) == (None, [], 3)
+
+
+def test_with_a_risk_a_deadline_holds_for_the_finish_at_that_risk():
+    plan = plan_of(LARGE)
+    starts = {8: [0] * 8 + [400] * 2}
+    assert chosen(plan, starts, deadline=NOW + 300, risk=0.5).best == LARGE
+    late = chosen(plan, starts, deadline=NOW + 300, risk=0.95)
+    assert late.best is None
+    assert late.rejected[0].reason == "95% of samples finish 4m10s after the deadline"
+
+
+def test_why_others_lost_is_told_by_what_is_expected():
+    found = chosen(plan_of(SMALL, LARGE), {4: [0], 8: [100]})
+    assert found.why_lost(LARGE) == "best"
+    assert found.why_lost(SMALL) == "expected to finish 4m10s later"
+
+
+def test_a_plan_without_candidates_has_no_best():
+    found = choose(plan_of(), {}, schedulers=["s3"])
+    assert (found.best, found.candidates) == (None, [])
+    assert found.to_wire()["predicted_best"] is None
+
+
+def test_what_does_not_fit_is_refused():
+    plan = plan_of(SMALL, LARGE)
+    with pytest.raises(BadInput, match="forecast is of 1 candidates, and it has 2"):
+        choose(plan, {"s3": forecast_of(plan_of(SMALL), "s3", {4: [0]})}, schedulers=["s3"])
+    with pytest.raises(BadInput, match="tolerance 2"):
+        chosen(plan, {4: [0], 8: [0]}, tolerance=2)
+    with pytest.raises(BadInput, match="risk 1"):
+        chosen(plan, {4: [0], 8: [0]}, risk=1)

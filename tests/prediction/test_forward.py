@@ -1,0 +1,157 @@
+"""With the run times and the arrivals that really came, a forecast is what the simulation then does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_logs import logs, random_log
+from strategies import examples
+
+from gas.errors import BadInput
+from gas.prediction.forward import Arrivals, latest_starts, starts_of_each, starts_of_waiting
+from gas.prediction.simulated import snapshot_of
+from gas.prediction.snapshot import Snapshot
+from gas.prediction.together import starts_of_all
+from gas.simulation.schedule import Reservation
+from gas.simulation.simulate import Simulation, simulate
+from workloads import apply_overrun
+
+PLANNED = ("s3", "conservative", "conservative-replan", "conservative-static")
+
+
+def standing_at(case, place, policy="s3", machine_code=False):
+    """Return a simulation that stands where a job arrives, what it shows, and what a prophet would know."""
+    jobs = apply_overrun(case.jobs)
+    jobs = replace(jobs, run_time=np.maximum(jobs.run_time, 1))  # what runs is drawn as 1 s at least
+    simulation = Simulation(jobs, policy, ask=[place], machine_code=machine_code)
+    assert simulation.run() == place
+    places, _, _ = simulation.standing()
+    later = slice(place + 1, None)
+    arrivals = np.array([jobs.submit[later], jobs.processors[later], jobs.estimate[later], jobs.run_time[later]])
+    return simulation, snapshot_of(simulation), jobs.run_time[places][None], Arrivals(arrivals[None])
+
+
+def candidates_of(case):
+    sizes = np.arange(1, case.machine + 1)
+    return np.array([np.repeat(sizes, 3), np.tile([1, 5, 30], case.machine)])
+
+
+@examples(150)
+@given(case=logs(), data=st.data(), policy=st.sampled_from(PLANNED))
+def test_each_candidate_starts_when_the_simulation_starts_it(case, data, policy):
+    place = data.draw(st.integers(0, len(case.rows) - 1))
+    simulation, snapshot, run_times, arrivals = standing_at(case, place, policy)
+    candidates = candidates_of(case)
+    found = starts_of_each(snapshot, run_times, candidates, arrivals, policy=policy, machine_code=False)
+    outcomes = simulation.outcomes(candidates[0], candidates[1], candidates[1])
+    assert found[0].tolist() == outcomes[:, 0].tolist()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_machine_code_and_threads_change_nothing(seed):
+    case = random_log(seed, jobs=(20, 40))
+    simulation, snapshot, run_times, arrivals = standing_at(case, len(case.rows) // 2)
+    candidates = candidates_of(case)
+    outcomes = simulation.outcomes(candidates[0], candidates[1], candidates[1])[:, 0]
+    found = starts_of_each(snapshot, np.repeat(run_times, 7, axis=0), candidates, arrivals, threads=3)
+    assert (found == outcomes).all()
+    assert found.shape == (7, candidates.shape[1])
+
+
+@pytest.mark.parametrize("policy", PLANNED)
+def test_those_who_wait_start_when_the_simulation_starts_them(policy):
+    told = 0
+    for seed in range(40):
+        case = random_log(seed, jobs=(10, 40))
+        simulation, snapshot, run_times, arrivals = standing_at(case, len(case.rows) // 2, policy)
+        places, _, _ = simulation.standing()
+        # the job that arrives is the first of those who come later
+        asked = np.array([[[getattr(simulation.jobs, name)[len(case.rows) // 2]] for name in
+                           ("submit", "processors", "estimate", "run_time")]])  # fmt: skip
+        arrivals = Arrivals(np.concatenate([asked, arrivals.jobs], axis=2))
+        found = starts_of_waiting(snapshot, run_times, arrivals, policy=policy)[0]
+        schedule = simulate(simulation.jobs, policy)
+        assert found.tolist() == schedule.start[places].tolist()
+        told += snapshot.waiting
+    assert told > 100
+
+
+@examples(100)
+@given(case=logs(), data=st.data())
+def test_nobody_starts_later_than_if_all_used_up_their_walltimes(case, data):
+    place = data.draw(st.integers(0, len(case.rows) - 1))
+    simulation, snapshot, run_times, arrivals = standing_at(case, place)
+    candidates = candidates_of(case)
+    latest = latest_starts(snapshot, candidates, machine_code=False)
+    assert latest.tolist() == [
+        simulation.availability().frames and _first_fit(simulation, int(p), int(w)) for p, w in candidates.T
+    ]
+    for starts in (starts_of_each, starts_of_all):
+        found = starts(snapshot, run_times, candidates, arrivals, machine_code=False)
+        assert (found[0] <= latest).all()
+        assert (found[0] >= snapshot.now).all()
+
+
+def _first_fit(simulation, processors, walltime):
+    listed = simulation.availability()
+    frames = list(zip(listed.starts.tolist(), [*listed.starts.tolist()[1:], 2**62], listed.free.tolist(), strict=True))
+    for start, _, _ in frames:
+        if all(free >= processors for begin, end, free in frames if begin < start + walltime and end > start):
+            return start
+    raise AssertionError
+
+
+def test_a_whole_machine_waits_for_all_however_it_is_followed():
+    for seed in range(60):
+        case = random_log(seed, jobs=(5, 30))
+        _, snapshot, run_times, _ = standing_at(case, len(case.rows) - 1)
+        whole = np.array([[case.machine], [20]])
+        alone = starts_of_each(snapshot, run_times, whole)
+        assert starts_of_all(snapshot, run_times, whole).tolist() == alone.tolist()
+
+
+@pytest.mark.parametrize("every", [1, 3, 50])
+def test_all_candidates_of_a_long_queue_are_followed_at_once(every):
+    random = np.random.default_rng(every)
+    count = 300
+    walltime = random.integers(600, 40_000, count)
+    running = np.arange(count) < 8
+    start = np.where(running, -random.integers(0, 500, count), 2**62)
+    unknown = np.full(count, -1)
+    snapshot = Snapshot(0, 64, random.integers(1, 9, count), walltime, start, running, unknown, unknown)
+    run_times = np.clip((walltime * random.random((4, count))).astype(np.int64), 1 - np.minimum(start, 0), walltime)
+    candidates = np.array([[64, 48, 2], [3600, 3600, 36_000]])
+    alone = starts_of_each(snapshot, run_times, candidates)
+    found = starts_of_all(snapshot, run_times, candidates, every=every)
+    assert np.abs(found[:, 0] / alone[:, 0] - 1).mean() < 0.03
+    assert np.abs(found[:, 1] / alone[:, 1] - 1).mean() < 0.03
+    assert (found <= latest_starts(snapshot, candidates)).all()
+
+
+def test_a_reservation_stays_where_it_is():
+    columns = {"processors": [4, 4], "walltime": [10, 10], "start": [0, 50], "user": [-1, -1], "group": [-1, -1]}
+    columns = {name: np.array(values) for name, values in columns.items()}
+    snapshot = Snapshot(0, 4, running=np.array([True, False]), fixed=np.array([False, True]), **columns)
+    candidates = np.array([[4, 4], [47, 48]])
+    found = starts_of_each(snapshot, np.array([[3, 10]]), candidates)
+    assert found.tolist() == [[3, 60]]
+    assert starts_of_all(snapshot, np.array([[3, 10]]), candidates).tolist() == [[3, 60]]
+    assert starts_of_waiting(snapshot, np.array([[3, 10]])).tolist() == [[0, 50]]
+
+
+def test_only_policies_that_plan_can_be_predicted():
+    _, snapshot, run_times, _ = standing_at(random_log(1), 0)
+    for policy in ("easy", "fcfs", "nonsense"):
+        with pytest.raises(BadInput, match=f'policy "{policy}" cannot be predicted'):
+            starts_of_each(snapshot, run_times, np.array([[1], [1]]), policy=policy)
+
+
+def test_a_simulation_shows_no_plan_under_easy_and_no_reservations():
+    jobs = random_log(1).jobs
+    with pytest.raises(BadInput, match="has no plan"):
+        snapshot_of(Simulation(jobs, "easy", machine_code=False))
+    reserved = Simulation(jobs, "s3", reservations=[Reservation(0, 1, 10, 5)], machine_code=False)
+    with pytest.raises(BadInput, match="1 reservations"):
+        snapshot_of(reserved)

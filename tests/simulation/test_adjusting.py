@@ -1,0 +1,494 @@
+"""EASY with priorities and with walltimes that the scheduler adjusts (Tang et al. 2013), beside the brute force.
+
+A row is (submit, processors, estimate, run time).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from brute_force import FOREVER, simulate_adjusted_by_force
+from hypothesis import given
+from hypothesis import strategies as st
+from small_logs import Case, assert_equal, busy_log, disturbed_logs, random_log
+from strategies import examples
+
+from gas.errors import BadInput
+from gas.simulation.adjusting import simulate_adjusted
+from gas.simulation.metrics import weighted_wait
+from gas.simulation.schedule import ADJUSTMENTS, NEVER_STARTED, NOT_CANCELLED, QUEUES, Reservation
+from gas.simulation.simulate import Simulation, simulate
+from workloads.adjustment import Adjuster, Scheme
+
+each_adjustment = pytest.mark.parametrize("adjustment", ADJUSTMENTS)
+each_queue = pytest.mark.parametrize("queue", QUEUES)
+each_rule = pytest.mark.parametrize(
+    ("adjustment", "queue"), [(a, q) for a in (None, *ADJUSTMENTS) for q in QUEUES if (a, q) != (None, "fcfs")]
+)
+
+
+def asking(case, adjustment, queue="fcfs", machine_code=False):
+    return Simulation(
+        case.jobs,
+        "easy",
+        queue=queue,
+        adjustment=adjustment,
+        ask=range(len(case.rows)),
+        machine_code=machine_code,
+        **case.beside,
+    )
+
+
+def answered(simulation, adjusted):
+    """Return the schedule of a simulation gone on with to its end, given the adjusted walltime of each job."""
+    while (place := simulation.run()) is not None:
+        simulation.answer(adjusted=None if simulation.adjustment is None else adjusted[place])
+    return simulation.schedule()
+
+
+def starts(machine, rows, adjusted, adjustment, queue="fcfs"):
+    """Return the starts; walltimes are adjusted as told, the others are what was asked for."""
+    case = Case(machine, tuple(rows))
+    walltimes = [adjusted.get(number, row[2]) for number, row in enumerate(rows)]
+    return answered(asking(case, adjustment, queue), walltimes).start.tolist()
+
+
+# -------------------------------------------------------------------------------------------------------- by hand
+
+# On two processors: the head needs both from second 1 on, and one is held until 10.
+WINDOW = [(0, 1, 10, 10), (1, 2, 5, 5)]
+
+
+@each_adjustment
+def test_a_waiting_job_passes_the_head_if_its_adjusted_walltime_ends_by_the_shadow_time(adjustment):
+    rows = [*WINDOW, (2, 1, 20, 6)]
+    assert starts(2, rows, {}, adjustment) == [0, 10, 15]
+    assert starts(2, rows, {2: 9}, adjustment) == [0, 10, 15]
+    assert starts(2, rows, {2: 8}, adjustment) == [0, 10, 2]
+
+
+@each_adjustment
+def test_one_that_was_underestimated_is_not_killed_and_delays_the_head(adjustment):
+    case = Case(2, (*WINDOW, (2, 1, 20, 15)))
+    schedule = answered(asking(case, adjustment), [10, 5, 8])
+    assert schedule.start.tolist() == [0, 17, 2]
+    assert schedule.end.tolist() == [10, 22, 17]
+
+
+# One processor is held by a job that asked for 100 s, is believed to take 10 and takes 50. The fourth job is long.
+OUTLIVED = [(0, 1, 100, 50), (1, 2, 5, 5), (2, 1, 30, 30), (20, 1, 60, 60)]
+
+
+def test_a_running_job_is_believed_to_end_at_its_adjusted_walltime_and_once_it_has_outlived_that_at_its_own():
+    # The third would not end by 10; in the pass of second 20 it does end by 100.
+    assert starts(2, OUTLIVED, {0: 10}, "regular") == [0, 50, 20, 55]
+
+
+def test_that_is_noticed_in_the_next_pass_and_not_before():
+    for arrival in (11, 35):
+        assert starts(2, [*OUTLIVED[:3], (arrival, 2, 60, 60)], {0: 10}, "regular")[2] == arrival
+    assert starts(2, [*OUTLIVED[:3], (9, 2, 60, 60)], {0: 10}, "regular")[2] == 55
+
+
+def test_under_selective_adjustment_a_running_job_is_believed_to_take_all_that_it_asked_for():
+    assert starts(2, OUTLIVED, {0: 10}, "selective") == starts(2, OUTLIVED, {}, None) == [0, 92, 2, 32]
+
+
+def test_so_the_head_can_be_delayed_though_everybody_is_as_short_as_was_believed():
+    # The third is let past the head for taking 8 s, and then holds its processor for 20: until 22 the fourth may go on.
+    rows = [(0, 1, 10, 10), (1, 3, 5, 5), (2, 1, 20, 8), (3, 1, 15, 12)]
+    assert starts(3, rows, {2: 8, 3: 12}, "selective") == [0, 15, 2, 3]
+    assert starts(3, rows, {2: 8, 3: 12}, "regular") == [0, 10, 2, 15]
+
+
+def test_what_is_free_in_time_to_come_counts_with_a_job_that_has_outlived_its_walltime():
+    simulation = asking(Case(2, ((0, 1, 100, 50), (20, 1, 1, 1))), "regular")
+    simulation.run()
+    simulation.answer(adjusted=10)
+    simulation.run()
+    free = simulation.availability()
+    assert list(zip(free.starts.tolist(), free.free.tolist(), strict=True)) == [(20, 1), (100, 2)]
+
+
+def test_priority_grows_with_the_wait_and_falls_with_the_walltime():
+    rows = [(0, 1, 10, 10), (1, 1, 100, 1), (2, 1, 5, 1)]
+    assert starts(1, rows, {}, None, "wfp") == [0, 11, 10]
+    assert starts(1, [rows[0], (1, 1, 6, 1), (5, 1, 6, 1)], {}, None, "wfp") == [0, 10, 11]
+
+
+def test_eight_processors_count_as_much_as_twice_the_wait():
+    head = (0, 8, 10, 10)
+    assert starts(8, [head, (2, 1, 4, 1), (4, 8, 6, 1)], {}, None, "wfp") == [0, 10, 11]  # 8 and 8
+    assert starts(8, [head, (3, 1, 4, 1), (4, 8, 6, 1)], {}, None, "wfp") == [0, 11, 10]  # 5.4 and 8
+
+
+def test_those_of_the_same_priority_go_in_the_order_of_submission():
+    # At 10 all three have waited for twice what they ask for; at 13 one for 3 times, and the last for 3.5 times.
+    rows = [(0, 1, 10, 10), (2, 1, 4, 3), (4, 1, 3, 2), (6, 1, 2, 1)]
+    assert starts(1, rows, {}, None, "wfp") == [0, 10, 14, 13]
+
+
+def test_priorities_are_computed_anew_for_each_pass():
+    # At 95 the long job comes first (0.94 of its walltime against 0.5), at 200 the short one (11 of it against 2).
+    rows = [(0, 1, 200, 200), (0, 1, 95, 95), (1, 2, 100, 1), (90, 2, 10, 1)]
+    assert starts(2, rows, {}, None, "wfp") == [0, 0, 201, 200]
+    assert starts(2, [(0, 2, 95, 95), *rows[2:]], {}, None, "wfp") == [0, 95, 96]
+
+
+def test_an_arrival_finds_another_head_and_with_it_another_shadow_time():
+    # First the third job is the head, with a shadow time of 50, until which the fifth takes too long. By second 30 the
+    # fourth has become the head, with one of 100; that is seen because somebody comes, who cannot start at all.
+    rows = [(0, 1, 50, 50), (0, 1, 100, 100), (1, 2, 100, 10), (10, 3, 20, 5), (11, 1, 60, 60)]
+    assert starts(3, [*rows, (30, 3, 10, 1)], {}, None, "wfp") == [0, 0, 106, 101, 30, 100]
+    assert starts(3, rows, {}, None, "wfp") == [0, 0, 105, 100, 105]  # seen at 50, it takes too long for 100 too
+
+
+@each_adjustment
+def test_priority_is_that_of_the_walltime_by_which_a_waiting_job_is_planned(adjustment):
+    rows = [(0, 1, 10, 10), (1, 1, 20, 2), (1, 1, 15, 2)]
+    assert starts(1, rows, {}, adjustment, "wfp") == [0, 12, 10]
+    assert starts(1, rows, {1: 5}, adjustment, "wfp") == [0, 10, 12]
+
+
+# ------------------------------------------------------------------------------------- many logs, by the brute force
+
+
+@st.composite
+def adjusted_logs(draw):
+    """Return a case without reservations, and a walltime for each of its jobs, often much too short."""
+    case = replace(draw(disturbed_logs(most_jobs=14, most_processors=8)), reservations=())
+    shares = draw(st.lists(st.sampled_from([0, 0.2, 0.5, 0.8, 1]), min_size=len(case.rows), max_size=len(case.rows)))
+    return case, [max(1, round(row[2] * share)) for row, share in zip(case.rows, shares, strict=True)]
+
+
+def random_adjusted_log(seed, **options):
+    """Return the same made from a seed, without cancellations."""
+    case = random_log(seed, **options)
+    shares = np.random.default_rng(seed).choice([0, 0.2, 0.5, 0.8, 1], len(case.rows))
+    return case, [max(1, round(row[2] * share)) for row, share in zip(case.rows, shares, strict=True)]
+
+
+def by_force(case, adjusted, adjustment, queue):
+    withdrawn = case.cancellations
+    if withdrawn is not None:
+        withdrawn = [FOREVER if instant == NOT_CANCELLED else instant for instant in withdrawn]
+    return simulate_adjusted_by_force(
+        case.machine,
+        case.rows,
+        lambda number, now, ended: adjusted[number],
+        adjustment=adjustment,
+        queue=queue,
+        cancellations=withdrawn,
+    )
+
+
+@each_rule
+@examples(100)
+@given(drawn=adjusted_logs())
+def test_plain_source_starts_each_job_when_the_rules_say(adjustment, queue, drawn):
+    case, adjusted = drawn
+    assert_equal(answered(asking(case, adjustment, queue), adjusted), by_force(case, adjusted, adjustment, queue))
+
+
+@each_rule
+def test_machine_code_does_the_same_on_many_logs(adjustment, queue):
+    for seed in range(200):
+        case, adjusted = random_adjusted_log(seed, jobs=(20, 60) if seed % 10 == 0 else (1, 14))
+        got = answered(asking(case, adjustment, queue, machine_code=True), adjusted)
+        assert_equal(got, by_force(case, adjusted, adjustment, queue))
+
+
+@each_rule
+def test_plain_and_compiled_source_give_the_same_schedule_of_a_long_queue(adjustment, queue):
+    case = busy_log(5, 250)
+    adjusted = [max(1, row[2] // 3) for row in case.rows]
+    plain, fast = (answered(asking(case, adjustment, queue, code), adjusted) for code in (False, True))
+    assert plain.start.tolist() == fast.start.tolist()
+    assert plain.end.tolist() == fast.end.tolist()
+
+
+# ------------------------------------------------------------------------------------- what follows from the rules
+
+
+@each_adjustment
+@examples(60)
+@given(drawn=adjusted_logs())
+def test_without_a_shorter_walltime_it_is_plain_easy(adjustment, drawn):
+    case, _ = drawn
+    plain = simulate(case.jobs, "easy", machine_code=False, **case.beside)
+    same = answered(asking(case, adjustment), case.jobs.estimate)
+    assert same.start.tolist() == plain.start.tolist()
+    assert same.end.tolist() == plain.end.tolist()
+
+
+@each_queue
+@examples(60)
+@given(drawn=adjusted_logs())
+def test_where_nobody_outlives_it_regular_adjustment_is_easy_with_the_better_estimates(queue, drawn):
+    case, _ = drawn
+    enough = np.maximum(1, np.minimum(case.jobs.estimate, case.jobs.run_time + 1))
+    better = replace(case, rows=tuple((s, p, int(e), r) for (s, p, _, r), e in zip(case.rows, enough, strict=True)))
+    got = answered(asking(case, "regular", queue), enough)
+    assert (
+        got.start.tolist()
+        == simulate(better.jobs, "easy", queue=queue, machine_code=False, **case.beside).start.tolist()
+    )
+
+
+@each_queue
+def test_selective_is_regular_adjustment_if_whoever_was_adjusted_runs_only_while_nobody_waits(queue):
+    compared = waited = 0
+    for seed in range(150):
+        case, adjusted = random_adjusted_log(seed)
+        for place in range(len(case.rows)):
+            one = [adjusted[k] if k == place else row[2] for k, row in enumerate(case.rows)]
+            regular = answered(asking(case, "regular", queue), one)
+            submit, start, end = regular.jobs.submit, regular.start, regular.end
+            if ((submit < end[place]) & (start > start[place])).any():
+                continue
+            selective = answered(asking(case, "selective", queue), one)
+            assert selective.start.tolist() == start.tolist()
+            compared += one[place] < case.rows[place][2]
+            waited += bool(start[place] > submit[place])
+    assert compared > 50
+    assert waited > 20
+
+
+@each_rule
+@examples(60)
+@given(drawn=adjusted_logs())
+def test_nobody_is_killed_at_an_adjusted_walltime_and_the_schedule_tells_what_was_asked_for(adjustment, queue, drawn):
+    case, adjusted = drawn
+    case = replace(case, cancellations=None)
+    schedule = answered(asking(case, adjustment, queue), adjusted)
+    asked_for, ran = np.array(case.rows).T[2:]
+    assert (schedule.end - schedule.start).tolist() == np.minimum(asked_for, ran).tolist()
+    assert schedule.jobs.estimate.tolist() == asked_for.tolist()
+    assert (schedule.queue, schedule.adjustment) == (queue, adjustment)
+
+
+# ------------------------------------------------------------------------------------------ asked, copied, cancelled
+
+
+@each_rule
+@examples(30)
+@given(drawn=adjusted_logs(), data=st.data())
+def test_a_copy_goes_on_as_the_simulation_itself_does(adjustment, queue, drawn, data):
+    case, adjusted = drawn
+    simulation = asking(case, adjustment, queue)
+    for _ in range(data.draw(st.integers(0, len(case.rows)))):
+        if (place := simulation.run()) is not None:
+            simulation.answer(adjusted=None if adjustment is None else adjusted[place])
+    simulation.run(events=data.draw(st.integers(0, 5)))
+    other = simulation.copy()
+    assert answered(other, adjusted).start.tolist() == answered(simulation, adjusted).start.tolist()
+
+
+@each_rule
+@examples(30)
+@given(drawn=adjusted_logs(), data=st.data())
+def test_a_cancellation_on_the_way_is_one_told_beforehand(adjustment, queue, drawn, data):
+    case, adjusted = drawn
+    case = replace(case, cancellations=None)
+    place = data.draw(st.integers(0, len(case.rows) - 1))
+    at = case.rows[place][0] + data.draw(st.integers(1, 20))
+    simulation = asking(case, adjustment, queue)
+    for _ in range(place + 1):
+        number = simulation.run()
+        if number == place:
+            simulation.cancel(place, at)
+        simulation.answer(adjusted=None if adjustment is None else adjusted[number])
+    told = replace(case, cancellations=tuple(at if k == place else NOT_CANCELLED for k in range(len(case.rows))))
+    beforehand = answered(asking(told, adjustment, queue), adjusted)
+    schedule = answered(simulation, adjusted)
+    assert (schedule.start.tolist(), schedule.end.tolist()) == (beforehand.start.tolist(), beforehand.end.tolist())
+
+
+@examples(30)
+@given(case=disturbed_logs(), data=st.data())
+def test_what_an_answer_leads_to_is_known_under_priorities(case, data):
+    case = replace(case, reservations=())
+    some = st.tuples(st.integers(1, case.machine), st.integers(1, 20), st.integers(0, 25))
+    answers = data.draw(st.lists(some, min_size=1, max_size=3))
+    simulation = asking(case, None, "wfp")
+    while (place := simulation.run()) is not None:
+        found = simulation.outcomes(*zip(*answers, strict=True)).tolist()
+        for answer, outcome in zip(answers, found, strict=True):
+            rows = [(row[0], *answer) if k == place else row for k, row in enumerate(case.rows)]
+            other = replace(case, rows=tuple(rows))
+            whole = simulate(other.jobs, "easy", queue="wfp", machine_code=False, **case.beside)
+            assert outcome == [whole.start[place], whole.end[place]]
+        simulation.answer()
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ({"queue": "sjf"}, 'queue "sjf" is not known; known: fcfs, wfp'),
+        ({"adjustment": "all"}, 'adjustment "all" is not known; known: None, regular, selective'),
+        ({"policy": "s3", "queue": "wfp"}, 'queue "wfp": is for policy "easy", not "s3"'),
+        ({"policy": "fcfs", "adjustment": "regular"}, 'adjustment "regular": is for policy "easy", not "fcfs"'),
+        ({"order": "event", "queue": "wfp"}, 'queue "wfp": is for order "instant", not "event"'),
+        ({"order": "event", "adjustment": "selective"}, 'adjustment "selective": is for order "instant"'),
+        (
+            {"queue": "wfp", "reservations": [Reservation(0, 1, 2, 3)]},
+            "does not go with reservations, of which there are 1",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(rules, told):
+    with pytest.raises(BadInput, match=told):
+        Simulation(Case(2, tuple(WINDOW)).jobs, **{"policy": "easy", **rules})
+
+
+def test_a_walltime_above_what_was_asked_for_is_refused_and_nothing_has_changed():
+    simulation = asking(Case(2, tuple(WINDOW)), "regular")
+    with pytest.raises(BadInput, match="no job waits for an answer"):
+        simulation.answer(adjusted=3)
+    simulation.run()
+    for wrong in (11, 0, -1):
+        with pytest.raises(BadInput, match=f"adjusted {wrong}: must be 1 to 10 s, the estimate"):
+            simulation.answer(adjusted=wrong)
+    with pytest.raises(BadInput, match="adjusted 9: must be 1 to 8 s"):
+        simulation.answer(estimate=8, adjusted=9)
+    with pytest.raises(BadInput, match="adjusted 2.5: is not an integer"):
+        simulation.answer(adjusted=2.5)
+    simulation.answer(adjusted=10)
+    assert answered(simulation, [10, 5]).start.tolist() == [0, 10]
+
+
+def test_a_walltime_that_nobody_plans_with_is_refused():
+    simulation = asking(Case(2, tuple(WINDOW)), None)
+    simulation.run()
+    with pytest.raises(BadInput, match='nothing is planned by it; ask for adjustment "regular" or "selective"'):
+        simulation.answer(adjusted=3)
+
+
+def test_what_an_answer_leads_to_is_not_told_where_later_walltimes_are_unknown():
+    simulation = asking(Case(2, tuple(WINDOW)), "regular")
+    simulation.run()
+    with pytest.raises(BadInput, match="walltimes that later jobs have not been given yet"):
+        simulation.outcomes([1], [5], [5])
+
+
+# -------------------------------------------------------------------------------------------------------- on-line
+
+LITTLE = Scheme("user", months=None, percentile=70, floor=0, least=2)
+"""What a short log has enough history for."""
+
+DAY = 86_400
+
+
+def users_jobs(seed, jobs=(20, 40), unit=1):
+    """Return jobs of a few users, of which each has habits, in whole units of so many seconds."""
+    case = random_log(seed, jobs=jobs)
+    random = np.random.default_rng(seed)
+    user = random.integers(0, 3, len(case.rows))
+    share = np.clip(np.array([0.2, 0.5, 1.0])[user] * random.choice([0.5, 1, 1.5], len(user)), 0, 1)
+    return replace(
+        case.jobs,
+        user=user,
+        submit=unit * case.jobs.submit,
+        estimate=unit * case.jobs.estimate,
+        run_time=unit * (case.jobs.estimate * share).astype(np.int64),
+    )
+
+
+def jobs_by_force(jobs, scheme, adjustment, queue):
+    """Return outcome and adjusted walltimes; the history is told from its beginning for each job."""
+    adjusted = jobs.estimate.tolist()
+
+    def adjust(number, now, ended):
+        adjuster = Adjuster(scheme)
+        for job in ended:
+            one = job.number
+            adjuster.ended(int(jobs.user[one]), -1, int(jobs.estimate[one]), job.end - job.start, job.end)
+        adjusted[number] = adjuster.adjusted(int(jobs.user[number]), -1, int(jobs.estimate[number]), now)
+        return adjusted[number]
+
+    columns = (jobs.submit, jobs.processors, jobs.estimate, jobs.run_time)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    outcome = simulate_adjusted_by_force(jobs.machine, rows, adjust, adjustment=adjustment, queue=queue)
+    return outcome, adjusted
+
+
+@pytest.mark.parametrize(("months", "unit"), [(None, 1), (1, DAY)])  # in days, ends fall on the edge of the window
+@each_queue
+@each_adjustment
+def test_each_walltime_is_adjusted_by_what_has_ended_in_the_simulation_until_then(adjustment, queue, months, unit):
+    scheme = replace(LITTLE, months=months)
+    changed = 0
+    for seed in range(40):
+        jobs = users_jobs(seed, unit=unit)
+        found = simulate_adjusted(jobs, scheme, adjustment=adjustment, queue=queue)
+        outcome, adjusted = jobs_by_force(jobs, scheme, adjustment, queue)
+        assert found.adjusted.tolist() == adjusted
+        assert_equal(found.schedule, outcome)
+        changed += int(np.count_nonzero(found.adjusted < jobs.estimate))
+    assert changed > 200
+
+
+def changed_after(jobs, schedule, instant, random):
+    """Return the jobs with everything different that happened after an instant.
+
+    Jobs that were submitted until then keep all but their run time, and that too if they had ended. One that ran goes
+    on to run, so that it ends after the instant as it did.
+    """
+    later = jobs.submit > instant
+    count = int(later.sum())
+    submit, processors, estimate, user = (
+        column.copy() for column in (jobs.submit, jobs.processors, jobs.estimate, jobs.user)
+    )
+    submit[later] = np.sort(instant + random.integers(1, 60, count))
+    processors[later] = random.integers(1, jobs.machine + 1, count)
+    estimate[later] = random.integers(1, 60, count)
+    user[later] = random.integers(0, 3, count)
+    least = np.where((schedule.start <= instant) & ~later, instant - schedule.start + 1, 0)
+    run_time = np.maximum(least, random.integers(0, 60, len(jobs)))
+    run_time = np.where(schedule.end <= instant, jobs.run_time, run_time)
+    return replace(jobs, submit=submit, processors=processors, estimate=estimate, user=user, run_time=run_time)
+
+
+@each_queue
+@each_adjustment
+def test_nothing_that_happens_later_changes_what_was_decided(adjustment, queue):
+    differed = 0
+    for seed in range(60):
+        jobs = users_jobs(seed)
+        found = simulate_adjusted(jobs, LITTLE, adjustment=adjustment, queue=queue)
+        random = np.random.default_rng(seed)
+        instant = int(random.integers(jobs.submit[0], jobs.submit[-1] + 1))
+        other = changed_after(jobs, found.schedule, instant, random)
+        again = simulate_adjusted(other, LITTLE, adjustment=adjustment, queue=queue)
+        here = jobs.submit <= instant
+        assert again.adjusted[here].tolist() == found.adjusted[here].tolist()
+        begun = here & (found.schedule.start <= instant)
+        assert again.schedule.start[begun].tolist() == found.schedule.start[begun].tolist()
+        assert (again.schedule.start[~begun] > instant).all()
+        differed += again.schedule.start.tolist() != found.schedule.start.tolist()
+    assert differed > 30
+
+
+@each_queue
+def test_without_a_scheme_it_is_the_baseline(queue):
+    jobs = users_jobs(3)
+    plain = simulate(jobs, "easy", queue=queue)
+    told = []
+    for scheme in (None, replace(LITTLE, floor=1)):  # nobody is believed to take less than all of it
+        found = simulate_adjusted(jobs, scheme, queue=queue, progress=told.append)
+        assert found.schedule.start.tolist() == plain.start.tolist()
+        assert found.adjusted.tolist() == jobs.estimate.tolist()
+        assert told[-1] == 1
+        assert told == sorted(told)
+        told.clear()
+
+
+def test_no_jobs_are_simulated_too():
+    found = simulate_adjusted(Case(4, ()).jobs, LITTLE)
+    assert (len(found.schedule), len(found.adjusted), weighted_wait(found.schedule, "wfp")) == (0, 0, None)
+
+
+def test_ends_are_told_once_they_are_known():
+    simulation = Simulation(Case(2, tuple(WINDOW)).jobs, "easy", machine_code=False)
+    simulation.run(before=11)
+    assert simulation.ends([1, 0]).tolist() == [NEVER_STARTED, 10]

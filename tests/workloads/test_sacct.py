@@ -1,0 +1,250 @@
+"""What sacct prints, read into a log. All of it is made up."""
+
+import gzip
+from datetime import UTC, timedelta, timezone
+
+import numpy as np
+import pytest
+
+from workloads import LogError, rigid_jobs
+from workloads.sacct import is_sacct, parse_sacct, read_sacct, why_no_sacct
+
+HEADER = "JobID|User|Account|Timelimit|Elapsed|Submit|Start|End|AllocCPUS|NNodes|State"
+FIRST = "101|ann|physics|01:00:00|00:10:05|2024-05-01T08:00:00|2024-05-01T08:01:00|2024-05-01T08:11:05|16|2|COMPLETED"
+
+
+def read(*lines, header=HEADER, lenient=False, zone=UTC):
+    return parse_sacct("\n".join((header, *lines, "")).encode(), lenient=lenient, zone=zone)
+
+
+def line(**changed):
+    """Return the first line with other fields."""
+    cells = dict(zip(HEADER.split("|"), FIRST.split("|"), strict=True)) | changed
+    return "|".join(cells.values())
+
+
+def one(**changed):
+    """Return the only job of a line with other fields, as a log."""
+    log = read(line(**changed)).log()
+    assert len(log) == 1
+    return log
+
+
+# ------------------------------------------------------------------------------------------------------------- fields
+
+
+def test_a_line_is_a_job():
+    found = read(FIRST)
+    log = found.log()
+    assert log.start_time == 1714550400  # date -u -d 2024-05-01T08:00:00 +%s
+    assert (log.submit.tolist(), log.wait.tolist(), log.run_time.tolist()) == ([0], [60], [605])
+    assert (log.requested_time.tolist(), log.allocated_processors.tolist()) == ([3600], [16])
+    assert (log.user.tolist(), log.group.tolist(), log.status.tolist()) == ([0], [0], [1])
+    assert (found.users, found.accounts) == ({"ann": 0}, {"physics": 0})
+    assert log.warnings == ()
+
+
+def test_fields_come_in_any_order_with_others_among_them():
+    header = "State|Start|JobName|JobID|End|User|AllocCPUS|Timelimit|Submit|Elapsed"
+    log = read(
+        "FAILED|2024-05-01T09:00:00|a b|7|2024-05-01T09:00:30|bob|4|1-00:00:00|2024-05-01T08:59:00|00:00:30",
+        header=header,
+    ).log()
+    assert (log.run_time.tolist(), log.requested_time.tolist(), log.status.tolist()) == ([30], [86_400], [0])
+    assert log.group.tolist() == [-1]
+
+
+def test_raw_fields_are_seconds_and_minutes():
+    header = HEADER.replace("Timelimit", "TimelimitRaw").replace("Elapsed", "ElapsedRaw")
+    log = read(line(Timelimit="90", Elapsed="605"), header=header).log()
+    assert (log.requested_time.tolist(), log.run_time.tolist()) == ([5400], [605])
+
+
+def test_parsable_with_a_bar_at_the_end_of_each_line_is_read_too():
+    log = read(f"{FIRST}|", header=f"{HEADER}|").log()
+    assert log.run_time.tolist() == [605]
+
+
+def test_nodes_are_the_processors_where_they_are_asked_for():
+    found = read(FIRST)
+    assert found.log("nodes").allocated_processors.tolist() == [2]
+    only = read("|".join(FIRST.split("|")[:9]), header="|".join(HEADER.split("|")[:9]))
+    with pytest.raises(LogError, match=r"does not say how many nodes jobs had; add AllocNodes"):
+        only.log("nodes")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("00:00:01", 1), ("10:00", 600), ("1-02:03:04", 93_784), ("100:00:00", 360_000), ("00:01:00.500", 60)],
+)
+def test_durations(text, seconds):
+    assert one(Elapsed=text).run_time.tolist() == [seconds]
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [("COMPLETED", 1), ("FAILED", 0), ("TIMEOUT", 0), ("CANCELLED by 1000", 5), ("CANCELLED+", 5), ("RESIZING", -1)],
+)
+def test_states(state, status):
+    assert one(State=state).status.tolist() == [status]
+
+
+def test_without_elapsed_a_job_ran_from_its_start_to_its_end():
+    header = HEADER.replace("Elapsed", "JobName")
+    assert read(line(Elapsed="x"), header=header).log().run_time.tolist() == [605]
+
+
+# ------------------------------------------------------------------------------------------------------- instants
+
+
+def test_instants_are_in_the_zone_that_is_given():
+    east = timezone(timedelta(hours=2))
+    assert read(FIRST, zone=east).log().start_time == read(FIRST).log().start_time - 7200
+
+
+def test_instants_may_be_epoch_seconds():
+    log = one(Submit="1714550000", Start="1714550100", End="1714550705")
+    assert (log.start_time, log.wait.tolist()) == (1714550000, [100])
+
+
+def test_the_zone_of_this_machine_is_the_default(monkeypatch):
+    import time
+
+    monkeypatch.setenv("TZ", "UTC-03:00")  # POSIX: three hours east
+    time.tzset()
+    try:
+        assert read(FIRST, zone=None).log().start_time == 1714550400 - 3 * 3600
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_jobs_are_in_the_order_of_their_submission():
+    later = line(JobID="90", User="bob", Submit="2024-05-01T09:00:00", Start="2024-05-01T09:00:00")
+    log = read(later, FIRST).log()
+    assert log.submit.tolist() == [0, 3600]
+    assert log.user.tolist() == [1, 0]  # numbers go by appearance
+
+
+@pytest.mark.parametrize("end", ["Unknown", "None", ""])
+def test_a_job_that_still_runs_has_no_run_time_yet(end):
+    log = one(End=end, State="RUNNING")
+    assert log.run_time.tolist() == [-1]
+    assert len(rigid_jobs(log, 100)) == 0
+
+
+# ------------------------------------------------------------------------------------------- what counts, and what not
+
+
+def test_steps_are_left_out_and_array_tasks_and_components_kept():
+    ids = ["101", "101.batch", "101.extern", "101.0", "102_7", "102_7.batch", "103+0", "103+1", "103+1.0"]
+    found = read(*(line(JobID=id) for id in ids))
+    assert len(found.log()) == 4
+    assert found.remarks == ()
+
+
+def test_jobs_that_have_not_started_are_left_out_and_counted():
+    found = read(
+        FIRST,
+        line(JobID="102", Start="Unknown", End="Unknown", State="PENDING"),
+        line(JobID="103_[4-9%2]", Start="Unknown", End="Unknown", State="PENDING"),
+        line(JobID="104", Start="None", State="CANCELLED by 0"),
+        line(JobID="105", Elapsed="00:00:00", AllocCPUS="0", NNodes="0", State="CANCELLED by 0"),
+    )
+    assert len(found.log()) == 1
+    assert found.left_out == {"not started": 4}
+    assert found.log().warnings == ("sacct: 4 jobs left out: not started",)
+
+
+@pytest.mark.parametrize("limit", ["UNLIMITED", "Partition_Limit", ""])
+def test_jobs_without_a_limit_of_their_own_are_left_out_and_counted(limit):
+    found = read(FIRST, line(JobID="102", Timelimit=limit))
+    assert len(found.log()) == 1
+    assert found.remarks == ("sacct: 1 job left out: no time limit of its own",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("101|ann", "another number of fields than the header: 2 where the header has 11"),
+        (line(User="a|b"), "another number of fields than the header: 12"),
+        (line(JobID="sbatch"), "no job number: 'sbatch'"),
+        (line(Start="yesterday"), "Start is no instant: 'yesterday'"),
+        (line(Submit="Unknown"), "no submission: 'Unknown'"),
+        (line(Elapsed="an hour"), "Elapsed is no duration: 'an hour'"),
+        (line(Timelimit="soon"), "Timelimit is no duration: 'soon'"),
+        (line(Timelimit="00:00:00"), "Timelimit is no time"),
+        (line(AllocCPUS="16K"), "the number of processors is no whole number: '16K'"),
+    ],
+)
+def test_malformed_lines_are_named_or_counted(wrong, reason):
+    with pytest.raises(LogError, match="sacct, line 4: ") as problem:
+        read(FIRST, "", wrong)
+    assert reason in str(problem.value)
+    found = read(FIRST, wrong, wrong, lenient=True)
+    assert len(found.log()) == 1
+    assert list(found.malformed.values()) == [2]
+    assert list(found.log().skipped) == [reason.split(":")[0]]
+    assert found.remarks[0].startswith("sacct: 2 malformed lines left out: ")
+
+
+def test_text_that_is_no_output_of_sacct():
+    with pytest.raises(LogError, match="is empty"):
+        parse_sacct(b"\n")
+    with pytest.raises(LogError, match=r"line 2: does not begin with a header line that has JobID"):
+        parse_sacct(b"\n1|2|3\n")
+    with pytest.raises(LogError, match=r"its header has no Timelimit; add it"):
+        read(header="JobID|User|Submit|Start|Elapsed|AllocCPUS")
+    with pytest.raises(LogError, match="neither AllocCPUS nor AllocNodes"):
+        read(header="JobID|User|Submit|Start|Elapsed|Timelimit")
+
+
+def test_no_jobs_are_an_empty_log():
+    found = read()
+    assert (len(found.log()), found.users) == (0, {})
+
+
+# --------------------------------------------------------------------------------------------------------------- files
+
+
+def test_files_plain_or_gzip_are_recognised_by_their_header(tmp_path):
+    text = f"{HEADER}\n{FIRST}\n".encode()
+    (tmp_path / "plain").write_bytes(text)
+    (tmp_path / "packed").write_bytes(gzip.compress(text))
+    for name in ("plain", "packed"):
+        assert is_sacct(tmp_path / name)
+        assert read_sacct(tmp_path / name, zone=UTC).log().run_time.tolist() == [605]
+    (tmp_path / "swf").write_text("; JobID | not\n" + " ".join(["1"] * 18) + "\n")
+    (tmp_path / "empty").write_text("")
+    assert not is_sacct(tmp_path / "swf")
+    assert not is_sacct(tmp_path / "empty")
+
+
+def test_the_log_can_be_simulated():
+    lines = [line(JobID=str(n), Submit=f"2024-05-01T08:{n:02}:00", User=f"u{n % 3}") for n in range(20)]
+    jobs = rigid_jobs(read(*lines).log(), 32)
+    assert np.array_equal(jobs.user[:4], [0, 1, 2, 0])
+    assert jobs.processors.max() == 16
+
+
+def test_an_absurd_time_limit_in_minutes_is_one_malformed_line():
+    header = HEADER.replace("Timelimit", "TimelimitRaw")
+    found = read(line(Timelimit="60"), line(Timelimit="999999999999999"), header=header, lenient=True)
+    assert found.log().requested_time.tolist() == [3600]
+    assert dict(found.malformed) == {"Timelimit is no time": 1}
+
+
+def test_columns_of_blanks_and_a_missing_header_are_recognized():
+    assert "--parsable2" in why_no_sacct(b"   JobID      User\n-------- ---------\n")
+    assert "without its header line" in why_no_sacct(FIRST.encode())
+    assert "without its header line" in why_no_sacct(FIRST.replace("|", "  ").encode())
+    for other in (b"", b"; JobID User\n", b"1 0 5 10 4 -1 -1 4 20 -1 1 1 1 -1 1 -1 -1 -1\n", b"Dear all\n"):
+        assert why_no_sacct(other) == ""
+
+
+def test_bytes_are_told_apart_as_files_are(tmp_path):
+    (tmp_path / "a").write_text(f"{HEADER}\n{FIRST}\n")
+    assert is_sacct(tmp_path / "a")
+    assert is_sacct((tmp_path / "a").read_bytes())
+    assert is_sacct(gzip.compress((tmp_path / "a").read_bytes()))
+    assert not is_sacct(b"; SWF\n")

@@ -1,0 +1,190 @@
+"""Estimates that a system makes itself, of what it has seen end.
+
+Each predictor learns of ends in their order, and is asked at submissions, in between; see `workloads.replay`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Hashable
+from typing import Literal, get_args
+
+__all__ = ["WEEK", "Forget", "LastTwo", "MeanAndDeviation"]
+
+WEEK = 7 * 86400
+
+Forget = Literal["idle", "begun", "window"]
+"""When information is old: see `MeanAndDeviation`."""
+
+
+_MOST_DEVIATIONS = 1000
+"""More would say nothing about jobs, and soon be more seconds than can be counted."""
+
+
+class MeanAndDeviation:
+    """The mean of earlier run times plus some standard deviations (Mu'alem & Feitelson 2001, section 4.4).
+
+    Of jobs with the same key, the paper's being (executable, user, size), it keeps three numbers: how many ended, the
+    sum of their run times and that of the squares. The paper adds that where nothing specific is known "data for the
+    whole workload is used", and that it discards "historical information if it is more than a week old" to "start
+    from scratch". It does not say how the age is measured, which deviation is meant, or how many jobs make a history.
+
+    Read as by the defaults, 72.0% of the completed jobs of CTC's log (3.1-cln) have a history and 18.7% get less than
+    their run time, published 72.1% and 19.2%. But 16.7% do in spite of a history, published 10.0%; at that
+    coverage no reading below gets under 15.9%.
+
+    Parameters
+    ----------
+    deviations
+        How many standard deviations are added.
+    age
+        Seconds after which information is old.
+    forget
+        What is old. "idle" (our reading, as three numbers suffice for it): all that is known of a key, if its last
+        job ended longer than `age` ago. "begun": all that is known of a key, if its record was begun longer than
+        `age` ago. "window": each job that ended longer than `age` ago. The same holds for the whole workload.
+    sample
+        True divides by n - 1, which needs two jobs; one job alone then has no deviation, as it has none by n.
+    least
+        How many jobs of a key make it known.
+    """
+
+    def __init__(
+        self,
+        deviations: float = 1.5,
+        age: float = WEEK,
+        *,
+        forget: Forget = "idle",
+        sample: bool = False,
+        least: int = 1,
+    ) -> None:
+        if not 0 <= deviations <= _MOST_DEVIATIONS:
+            raise ValueError(
+                f"{deviations} standard deviations cannot be added; name a number from 0 to {_MOST_DEVIATIONS}"
+            )
+        if not age > 0:
+            raise ValueError(f"an age of {age} s leaves nothing to know; name a number above 0")
+        if forget not in get_args(Forget):
+            raise ValueError(f'forget "{forget}" is not known; known: {", ".join(get_args(Forget))}')
+        if least < 1:
+            raise ValueError(f"at least {least} jobs is no history; name 1 or more")
+        self.deviations, self.age, self.forget, self.sample, self.least = deviations, age, forget, sample, least
+        self._of: dict[Hashable, _Record] = {}
+        self._all = _Record()
+        self._last_end: int | None = None
+
+    def ended(self, key: Hashable, run_time: int, end: int) -> None:
+        """Learn of a job that has ended; a key of None is that of no other job, so it counts for the whole only.
+
+        Raises
+        ------
+        ValueError
+            If ends are not in order.
+        """
+        self._last_end = _in_order(end, self._last_end)
+        records = [self._all]
+        if key is not None:
+            records.append(self._of.setdefault(key, _Record()))
+        for record in records:
+            self._discard(record, end)
+            record.add(run_time, end, remember=self.forget == "window")
+
+    def estimate(self, key: Hashable, now: int) -> tuple[int | None, bool]:
+        """Return the estimate in whole seconds, rounded up, at least 1, and whether jobs of this key were known.
+
+        Where they are not it is that of all jobs; None where no job at all is known.
+        """
+        _not_past(now, self._last_end)
+        own = self._of.get(key) if key is not None else None
+        if own is not None:
+            self._discard(own, now)
+            if own.jobs >= self.least:
+                return own.estimate(self.deviations, self.sample), True
+            if not own.jobs:
+                del self._of[key]
+        self._discard(self._all, now)
+        return (self._all.estimate(self.deviations, self.sample) if self._all.jobs else None), False
+
+    def _discard(self, record: _Record, now: int) -> None:
+        if self.forget == "window":
+            record.drop(now - self.age)
+        elif record.jobs and now - (record.last if self.forget == "idle" else record.first) > self.age:
+            record.clear()
+
+
+class LastTwo:
+    """The mean of the run times of the two jobs of the same user that ended last.
+
+    The predictor of D. Tsafrir, Y. Etsion and D. G. Feitelson, "Backfilling using system-generated predictions rather
+    than user runtime estimates", IEEE Transactions on Parallel and Distributed Systems 18(6), 2007.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[int, tuple[int | None, int]] = {}
+        self._last_end: int | None = None
+
+    def ended(self, user: int, run_time: int, end: int) -> None:
+        """Learn of a job that has ended; a user of -1 is unknown, and has no other job.
+
+        Raises
+        ------
+        ValueError
+            If ends are not in order.
+        """
+        self._last_end = _in_order(end, self._last_end)
+        if user >= 0:
+            before = self._of.get(user)
+            self._of[user] = (None if before is None else before[1], run_time)
+
+    def estimate(self, user: int, now: int) -> int | None:
+        """Return the estimate in whole seconds, rounded up, at least 1; None before two jobs of the user have ended."""
+        _not_past(now, self._last_end)
+        earlier, last = self._of.get(user, (None, 0))
+        return None if earlier is None else max((earlier + last + 1) // 2, 1)
+
+
+class _Record:
+    """Number, sum and sum of squares of run times. Whole numbers, so that what is added can be taken out again."""
+
+    __slots__ = ("_each", "first", "jobs", "last", "squares", "total")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.jobs = self.total = self.squares = self.first = self.last = 0
+        self._each: deque[tuple[int, int]] = deque()
+
+    def add(self, run_time: int, end: int, *, remember: bool) -> None:
+        self.first = self.first if self.jobs else end
+        self.last = end
+        self.jobs += 1
+        self.total += run_time
+        self.squares += run_time * run_time
+        if remember:
+            self._each.append((end, run_time))
+
+    def drop(self, until: float) -> None:
+        """Take out the jobs that ended before a second."""
+        while self._each and self._each[0][0] < until:
+            _, run_time = self._each.popleft()
+            self.jobs -= 1
+            self.total -= run_time
+            self.squares -= run_time * run_time
+
+    def estimate(self, deviations: float, sample: bool) -> int:
+        spread = self.jobs * self.squares - self.total * self.total  # jobs² times the variance, never negative
+        deviation = math.sqrt(spread / (self.jobs * max(self.jobs - sample, 1)))
+        return max(math.ceil(round(self.total / self.jobs + deviations * deviation, 6)), 1)
+
+
+def _in_order(end: int, last: int | None) -> int:
+    if last is not None and end < last:
+        raise ValueError(f"a job that ended in second {end} comes after one that ended in {last}; sort them")
+    return end
+
+
+def _not_past(now: int, last: int | None) -> None:
+    if last is not None and now < last:
+        raise ValueError(f"second {now} is past: what happened up to second {last} is known already")
