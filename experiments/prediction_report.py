@@ -102,8 +102,8 @@ def _predicted(study: Study) -> Section:
                     f"second of their submission, each from {options.samples} samples.",
                     "Who predicts knows who runs and waits, which jobs have ended by then and how much of their "
                     "walltimes they used, and who was submitted by then; nothing that happens later.",
-                    f"Run times are drawn from the last {LAST} jobs of the same user, group and walltime, where few "
-                    f"are known from wider classes (a wider one counts as {PRIOR:g} jobs). Arrivals are those of "
+                    f"Run times are drawn from the last {LAST} jobs of the same user, processors and walltime, where "
+                    f"few are known from wider classes (a wider one counts as {PRIOR:g} jobs). Arrivals are those of "
                     f"{STREAMS} past weeks. An interval takes {TAIL:.1%} of the samples more at either end than its "
                     "probability names, or half of those left there, as samples are surer than they should be. These "
                     "constants were chosen on the first half of the months of each log; the second half is held out, "

@@ -70,7 +70,7 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     generator = np.random.default_rng([configuration["seed"], int(configuration["month"].replace("-", ""))])
     asked = np.sort(generator.permutation(waits)[: configuration["jobs"]])
     simulation = Simulation(jobs, configuration["policy"], ask=asked)
-    past = Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, schedule.end, jobs.user, jobs.group)
+    past = Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, schedule.end, jobs.user)
     if configuration["told"] != "nothing":
         past.usage = _Told(simulation, configuration["told"])
     rows = []
@@ -165,7 +165,6 @@ def past_before(whole: RigidJobs, recorded: NDArray[np.int64], month: RigidJobs,
         both("run_time"),
         np.concatenate([np.where(end == NEVER, NEVER, end), schedule.end]),
         both("user"),
-        both("group"),
     )
 
 

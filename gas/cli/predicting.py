@@ -108,13 +108,12 @@ def _share(text: str) -> float:
 
 @dataclass(frozen=True)
 class _History:
-    """A log of a machine's past, with the numbers that its users and groups have in it."""
+    """A log of a machine's past, with the numbers that its users have in it."""
 
     name: str
     log: Callable[[Unit], Log]
     """By what its processors are; an SWF log does not say."""
     users: Mapping[str, int]
-    groups: Mapping[str, int]
 
     @classmethod
     def read(cls, path: str) -> _History:
@@ -131,12 +130,11 @@ class _History:
             found = read_sacct(path, lenient=True) if data is None else parse_sacct(data, name=name, lenient=True)
             for line in found.remarks:
                 note(f"gas: {line}")
-            return cls(name, found.log, found.users, found.accounts)
+            return cls(name, found.log, found.users)
         if why := why_no_sacct(source):
             raise BadInput(f"{name}: {why}")
         log = read_log(path, lenient=True, data=data)
-        users, groups = ({str(n): n for n in set(column.tolist()) if n >= 0} for column in (log.user, log.group))
-        return cls(name, lambda unit: log, users, groups)
+        return cls(name, lambda unit: log, {str(n): n for n in set(log.user.tolist()) if n >= 0})
 
     def of(self, endpoint: object, snapshot: Snapshot) -> Past:
         """Return the past of an endpoint's machine, as it is known at the instant of a snapshot.
@@ -246,7 +244,7 @@ class Predicting:
                 f"{answer.name}: has no queue that could be looked at, only a list of what is free; "
                 "--predict needs a live scheduler (S³ or Slurm)"
             )
-        snapshot = endpoint.snapshot(self.history.users, self.history.groups)
+        snapshot = endpoint.snapshot(self.history.users)
         remarks = tuple(getattr(endpoint, "queue_remarks", ()))
         past = self.history.of(endpoint, snapshot)
         strangers = int((snapshot.user < 0).sum())

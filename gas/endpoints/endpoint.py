@@ -182,8 +182,8 @@ class QueueEndpoint(Endpoint, Protocol):
     def policy(self) -> Policy:
         """Return by which of the simulator's policies it plans its queue, or which of them comes nearest."""
 
-    def snapshot(self, users: Mapping[str, int], groups: Mapping[str, int]) -> Snapshot:
-        """Return who runs and who waits, with the numbers of users and groups that these names have; -1 for others."""
+    def snapshot(self, users: Mapping[str, int]) -> Snapshot:
+        """Return who runs and who waits, with the numbers of users that these names have; -1 for others."""
 
 
 @dataclass(frozen=True)

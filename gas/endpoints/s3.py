@@ -208,8 +208,8 @@ class S3Endpoint:
         """Cancel a job or a reservation and return it."""
         return self._job_of(self._call("DELETE", f"/v1/jobs/{id}"))
 
-    def snapshot(self, users: Mapping[str, int], groups: Mapping[str, int]) -> Snapshot:
-        """Return who runs and who waits; sets `queue_remarks`. An S³ knows no groups."""
+    def snapshot(self, users: Mapping[str, int]) -> Snapshot:
+        """Return who runs and who waits; sets `queue_remarks`."""
         from gas.endpoints.s3_queue import snapshot_of
 
         machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be

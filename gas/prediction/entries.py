@@ -24,7 +24,6 @@ class Entry(NamedTuple):
     start: int
     running: bool
     user: int = -1
-    group: int = -1
     fixed: bool = False
 
 
@@ -75,8 +74,8 @@ def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
         take(profile, begin, end, entry.processors)
         placed[i] = entry
     rows = [placed[i] for i in sorted(placed)]
-    columns = np.array([(e.processors, e.walltime, e.start, e.user, e.group) for e in rows], np.int64).reshape(-1, 5).T
-    processors, walltime, start, user, group = (np.ascontiguousarray(column) for column in columns)
+    columns = np.array([(e.processors, e.walltime, e.start, e.user) for e in rows], np.int64).reshape(-1, 4).T
+    processors, walltime, start, user = (np.ascontiguousarray(column) for column in columns)
     return Snapshot(
         now=now,
         machine=machine,
@@ -85,6 +84,5 @@ def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
         start=start,
         running=np.array([e.running for e in rows], np.bool_),
         user=user,
-        group=group,
         fixed=np.array([e.fixed for e in rows], np.bool_) if any(e.fixed for e in rows) else None,
     )

@@ -30,7 +30,7 @@ class Past:
 
     Parameters
     ----------
-    submit, processors, walltime, run_time, end, user, group
+    submit, processors, walltime, run_time, end, user
         A column each, int64, in order of submission; an end of -1 is not known. Instants are in the same seconds as
         those that are asked about.
     """
@@ -43,12 +43,11 @@ class Past:
         run_time: NDArray[np.int64],
         end: NDArray[np.int64],
         user: NDArray[np.int64],
-        group: NDArray[np.int64],
     ) -> None:
         self.usage = Usage()
         """What is known by now of the shares of their walltimes that jobs use."""
         self._submit, self._processors, self._walltime, self._run_time = submit, processors, walltime, run_time
-        self._end, self._user, self._group = end, user, group
+        self._end, self._user = end, user
         ended = np.flatnonzero(end != NEVER)
         self._ended = ended[np.argsort(end[ended], kind="stable")]
         self._ends = end[self._ended]
@@ -77,7 +76,6 @@ class Past:
             jobs.run_time,
             np.where(end == NEVER, NEVER, end + first),
             jobs.user,
-            jobs.group,
         )
 
     def learn(self, now: int) -> None:
@@ -93,8 +91,8 @@ class Past:
         self._now = now
         until = int(np.searchsorted(self._ends, now, side="right"))
         for row in self._ended[self._known : until].tolist():
-            walltime = int(self._walltime[row])
-            self.usage.ended(int(self._user[row]), int(self._group[row]), walltime, int(self._run_time[row]))
+            asked = int(self._processors[row]), int(self._walltime[row])
+            self.usage.ended(int(self._user[row]), *asked, int(self._run_time[row]))
         self._known = until
 
     @property

@@ -34,5 +34,4 @@ def snapshot_of(simulation: Simulation) -> Snapshot:
         start=start,
         running=running,
         user=np.array(jobs.user[places]),
-        group=np.array(jobs.group[places]),
     )

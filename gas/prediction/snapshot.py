@@ -5,7 +5,7 @@ Whoever predicts needs no more of a scheduler than this; a live endpoint and a s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ __all__ = ["UNPLANNED", "Snapshot"]
 UNPLANNED = 2**62
 """The start of a waiting job for which nothing is planned yet."""
 
-_COLUMNS = ("processors", "walltime", "start", "user", "group")
+_COLUMNS = ("processors", "walltime", "start", "user")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,8 @@ class Snapshot:
     """When each started; when it is planned to, for one that waits; or `UNPLANNED`."""
     running: NDArray[np.bool_]
     user: NDArray[np.int64]
-    """A number for each user; -1 where it is not known. The same for `group`."""
-    group: NDArray[np.int64]
-    fixed: NDArray[np.bool_] | None = None
+    """A number for each user; -1 where it is not known."""
+    fixed: NDArray[np.bool_] | None = field(default=None, kw_only=True)
     """Which of the waiting ones nothing moves, as reservations are; None for none."""
 
     def __post_init__(self) -> None:

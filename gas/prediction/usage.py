@@ -1,9 +1,10 @@
 """What share of their walltimes jobs use, learnt from those that have ended, and drawn for those that have not.
 
 The share is run time over walltime, at most 1 (R in Tang et al. 2013, equation 1). A job is taken to be like the last
-ones of its user, group and walltime; where few are known it is taken to be like those of its user and walltime, of its
-user, of its walltime and of everybody, step by step: n jobs of a class count as n, what is known of the next wider one
-as `PRIOR`. So a user of whom nothing is known is like everybody, and one who always uses up a tenth soon like himself.
+ones of its user, processors and walltime; where few are known it is taken to be like those of its user and walltime,
+of its user, of its walltime and of everybody, step by step: n jobs of a class count as n, what is known of the next
+wider one as `PRIOR`. So a user of whom nothing is known is like everybody, and one who always uses up a tenth soon like
+himself.
 
 Jobs of a user who submits many of a kind share their fate: they all crash, or all run on. So in each draw those who
 wait and are of one class use the same share.
@@ -48,10 +49,10 @@ class Usage:
         """Return how many jobs are remembered among all."""
         return len(self._shares.get((), ()))
 
-    def ended(self, user: int, group: int, walltime: int, run_time: int) -> None:
+    def ended(self, user: int, processors: int, walltime: int, run_time: int) -> None:
         """Learn from a job that has ended."""
         share = min(run_time / max(walltime, 1), 1.0)
-        for one in _classes(user, group, walltime):
+        for one in _classes(user, processors, walltime):
             if one not in self._shares:
                 self._shares[one] = deque(maxlen=LAST if one else _EVERYBODY)
             self._shares[one].append(share)
@@ -69,7 +70,7 @@ class Usage:
             if snapshot.fixed is not None and snapshot.fixed[i]:  # a reservation has its processors to its end
                 drawn[:, i] = walltime
                 continue
-            classes = _classes(int(snapshot.user[i]), int(snapshot.group[i]), walltime)
+            classes = _classes(int(snapshot.user[i]), int(snapshot.processors[i]), walltime)
             if elapsed:
                 shares = self._beyond(classes, elapsed / walltime, samples, generator)
             else:
@@ -107,9 +108,9 @@ class Usage:
         return drawn
 
 
-def _classes(user: int, group: int, walltime: int) -> tuple[_Class, ...]:
+def _classes(user: int, processors: int, walltime: int) -> tuple[_Class, ...]:
     """Return the classes of a job, the narrowest first."""
     step = int(_WALLTIME_STEPS * np.log2(walltime))
     if user < 0:
         return (("walltime", step), ())
-    return ((user, group, walltime), (user, step), (user,), ("walltime", step), ())
+    return ((user, processors, walltime), (user, step), (user,), ("walltime", step), ())

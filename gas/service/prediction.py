@@ -10,7 +10,11 @@ is never an error, where too few jobs have ended, the queue is too long, or the 
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -199,8 +203,7 @@ def _past(standing: Standing, snapshot: Snapshot, users: Mapping[str, int]) -> P
             rows.append((submitted, entry["processors"], entry["walltime"], 0, NEVER, users.get(entry["user"], -1)))
     rows.sort(key=lambda row: row[0])
     columns = np.array([row for row in rows if row[1] <= snapshot.machine], np.int64).reshape(-1, 6).T
-    submit, processors, walltime, run_time, end, user = (np.ascontiguousarray(column) for column in columns)
-    return Past(submit, processors, walltime, run_time, end, user, np.full(len(user), -1, np.int64))
+    return Past(*(np.ascontiguousarray(column) for column in columns))
 
 
 def _samples(waiting: int, arrivals: int) -> int:
@@ -340,20 +343,50 @@ def _prepare() -> bool:
             return True
         log.info("predictions are being compiled, which takes a minute", extra={"event": "compiling"})
         # Nobody waits for this thread, neither here nor at the end of the program.
-        _compiling.append(threading.Thread(target=compile_predictions, name="s3-compiling", daemon=True))
+        _compiling.append(threading.Thread(target=_make, name="s3-compiling", daemon=True))
         _compiling[0].start()
         return False
 
 
-def compile_predictions() -> None:
-    """Have the machine code made: predict a queue of one."""
+def _make() -> None:
     try:
-        runs = [_Run(0, 1, 10, 5, 5, "")] * LEAST
-        job = {"kind": "job", "user": "", "processors": 1, "walltime": 10, "not_before": None}
-        running = {**job, "state": "running", "promise": 10, "start": 10, "due": 20}
-        waiting = {**job, "state": "queued", "promise": 20, "start": None, "due": 30}
-        machine = {"now": 11, "processors": 1, "version": "0"}
-        predictions_for(Standing(machine, {1: running, 2: waiting}, [10, 10], runs))
+        _compile_elsewhere()
+        compile_predictions()
         log.info("predictions are ready", extra={"event": "compiled"})
     except Exception:
         log.exception("predictions cannot be compiled")
+
+
+def _compile_elsewhere() -> bool:
+    """Have the machine code made and kept by a process of low priority; return whether it says that it did.
+
+    In a thread of this one the compiler, most of which is Python, would make everybody who asks wait for a minute. If
+    that cannot be, nothing is lost: whoever finds nothing kept compiles for itself.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", f"import os; os.nice(19); import {__name__} as it; it.compile_predictions()"]
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    try:
+        process = subprocess.Popen(command, env=environment, cwd="/", start_new_session=True, **options)
+    except OSError as error:
+        log.warning("predictions are compiled in this process: %s", error, extra={"event": "compiling"})
+        return False
+
+    @atexit.register
+    def end() -> None:
+        process.kill()
+        process.wait()
+
+    made = process.wait() == 0
+    atexit.unregister(end)
+    return made
+
+
+def compile_predictions() -> None:
+    """Have the machine code made, or loaded: predict a queue of one."""
+    runs = [_Run(0, 1, 10, 5, 5, "")] * LEAST
+    job = {"kind": "job", "user": "", "processors": 1, "walltime": 10, "not_before": None}
+    running = {**job, "state": "running", "promise": 10, "start": 10, "due": 20}
+    waiting = {**job, "state": "queued", "promise": 20, "start": None, "due": 30}
+    machine = {"now": 11, "processors": 1, "version": "0"}
+    predictions_for(Standing(machine, {1: running, 2: waiting}, [10, 10], runs))

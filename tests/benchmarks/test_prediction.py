@@ -38,8 +38,8 @@ def queue(waiting: int, seed: int = 1) -> Snapshot:
     walltime = np.exp(random.uniform(np.log(600), np.log(86_400), count)).astype(np.int64)
     start = np.where(running, -(walltime * random.random(count)).astype(np.int64), UNPLANNED)
     kept = running | (np.arange(count) >= 60)
-    unknown = random.integers(0, 30, count)
-    columns = (processors, walltime, start, running, unknown, unknown)
+    user = random.integers(0, 30, count)
+    columns = (processors, walltime, start, running, user)
     return Snapshot(0, MACHINE, *(column[kept] for column in columns))
 
 
@@ -50,7 +50,7 @@ def past() -> Past:
     walltime = random.integers(600, 86_400, submit.size)
     run_time = np.maximum((walltime * random.random(submit.size)).astype(np.int64), 1)
     user = random.integers(0, 30, submit.size)
-    return Past(submit, 2 ** random.integers(0, 7, submit.size), walltime, run_time, submit + run_time, user, user)
+    return Past(submit, 2 ** random.integers(0, 7, submit.size), walltime, run_time, submit + run_time, user)
 
 
 def candidates(count: int) -> np.ndarray:

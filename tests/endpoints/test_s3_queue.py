@@ -42,7 +42,7 @@ def test_who_runs_and_who_waits_in_the_order_of_submission_with_what_they_are_pr
     s3.delete(f"/v1/jobs/{ended['id']}")
     s3.post("/v1/reservations", {"processors": 5, "start": large["promise"] + 1000, "walltime": 60})
     endpoint = S3Endpoint("s3", s3.url)
-    found = endpoint.snapshot({the_service_user().user: 7}, {})
+    found = endpoint.snapshot({the_service_user().user: 7})
     assert (found.machine, endpoint.policy, endpoint.queue_remarks) == (10, "s3", ())
     assert found.processors.tolist() == [8, 10, 2, 5]
     assert found.walltime.tolist() == [600, 300, 100, 60]
@@ -51,7 +51,6 @@ def test_who_runs_and_who_waits_in_the_order_of_submission_with_what_they_are_pr
     assert found.start.tolist()[1] == s3.job(large["id"])["promise"]
     assert found.start.tolist()[0] == s3.job(running["id"])["start"]
     assert set(found.user.tolist()) == {7}
-    assert set(found.group.tolist()) == {-1}
 
 
 def test_users_that_are_not_known_have_no_number():

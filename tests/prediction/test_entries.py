@@ -24,16 +24,16 @@ def taken_at(snapshot, instant):
 
 def test_plans_that_fit_stay_as_they_are():
     entries = [
-        Entry(4, 100, NOW - 10, True, 1, 2),
+        Entry(4, 100, NOW - 10, True, 1),
         Entry(6, 50, NOW, True, fixed=True),
-        Entry(10, 30, NOW + 90, False, 3, 4),
+        Entry(10, 30, NOW + 90, False, 3),
         Entry(6, 40, NOW + 50, False),
     ]
     found = snapshot_from(NOW, 10, entries)
     assert found.start.tolist() == [NOW - 10, NOW, NOW + 90, NOW + 50]
     assert found.processors.tolist() == [4, 6, 10, 6]
     assert found.running.tolist() == [True, True, False, False]
-    assert (found.user.tolist(), found.group.tolist()) == ([1, -1, 3, -1], [2, -1, 4, -1])
+    assert found.user.tolist() == [1, -1, 3, -1]
     assert found.fixed.tolist() == [False, True, False, False]
 
 

@@ -15,7 +15,7 @@ def past_of(share, count=50):
     one = np.ones(count, np.int64)
     submit = NOW - 90 * 86_400 + np.arange(count)
     run_time = (np.linspace(0.5, 1.5, count) * share * HOUR).astype(np.int64)
-    return Past(submit, one, HOUR * one, run_time, submit + run_time, 0 * one, 0 * one)
+    return Past(submit, one, HOUR * one, run_time, submit + run_time, 0 * one)
 
 
 def queue(waiting=3):
@@ -23,7 +23,7 @@ def queue(waiting=3):
     count = 1 + waiting
     zero = np.zeros(count, np.int64)
     start = np.array([NOW - 60, *[UNPLANNED] * waiting])
-    return Snapshot(NOW, 10, zero + 10, zero + HOUR, start, np.arange(count) == 0, zero, zero)
+    return Snapshot(NOW, 10, zero + 10, zero + HOUR, start, np.arange(count) == 0, zero)
 
 
 def test_who_uses_a_tenth_lets_others_start_sooner():
@@ -41,7 +41,7 @@ def test_everybody_who_uses_up_the_walltime_makes_the_promise_come_true():
 
 def test_an_empty_machine_is_free_now_for_sure():
     nobody = np.zeros(0, np.int64)
-    empty = Snapshot(NOW, 10, nobody, nobody, nobody, np.zeros(0, bool), nobody, nobody)
+    empty = Snapshot(NOW, 10, nobody, nobody, nobody, np.zeros(0, bool), nobody)
     found = forecast(empty, past_of(0.5), [1, 10], [60, HOUR], [50, 3000], samples=10)
     assert (found.starts == NOW).all()
     assert [part.tolist() for part in found.interval()] == [[NOW, NOW]] * 2

@@ -119,8 +119,7 @@ def test_all_candidates_of_a_long_queue_are_followed_at_once(every):
     walltime = random.integers(600, 40_000, count)
     running = np.arange(count) < 8
     start = np.where(running, -random.integers(0, 500, count), 2**62)
-    unknown = np.full(count, -1)
-    snapshot = Snapshot(0, 64, random.integers(1, 9, count), walltime, start, running, unknown, unknown)
+    snapshot = Snapshot(0, 64, random.integers(1, 9, count), walltime, start, running, np.full(count, -1))
     run_times = np.clip((walltime * random.random((4, count))).astype(np.int64), 1 - np.minimum(start, 0), walltime)
     candidates = np.array([[64, 48, 2], [3600, 3600, 36_000]])
     alone = starts_of_each(snapshot, run_times, candidates)
@@ -131,7 +130,7 @@ def test_all_candidates_of_a_long_queue_are_followed_at_once(every):
 
 
 def test_a_reservation_stays_where_it_is():
-    columns = {"processors": [4, 4], "walltime": [10, 10], "start": [0, 50], "user": [-1, -1], "group": [-1, -1]}
+    columns = {"processors": [4, 4], "walltime": [10, 10], "start": [0, 50], "user": [-1, -1]}
     columns = {name: np.array(values) for name, values in columns.items()}
     snapshot = Snapshot(0, 4, running=np.array([True, False]), fixed=np.array([False, True]), **columns)
     candidates = np.array([[4, 4], [47, 48]])

@@ -13,7 +13,7 @@ from workloads import Header, Log
 
 DAY = 86_400
 WEEK = 7 * DAY
-COLUMNS = ("submit", "processors", "walltime", "run_time", "end", "user", "group")
+COLUMNS = ("submit", "processors", "walltime", "run_time", "end", "user")
 
 
 def made(seed, count=400, days=70):
@@ -31,7 +31,6 @@ def made(seed, count=400, days=70):
         "run_time": run_time,
         "end": end,
         "user": random.integers(0, 9, count),
-        "group": random.integers(0, 3, count),
     }
 
 
@@ -41,7 +40,7 @@ def shuffled_after(columns, now, seed):
     other = {name: column.copy() for name, column in columns.items()}
     later = np.flatnonzero(columns["submit"] > now)
     order = random.permutation(later)
-    for name in ("processors", "walltime", "user", "group"):
+    for name in ("processors", "walltime", "user"):
         other[name][later] = columns[name][order]
     other["submit"][later] = np.sort(now + 1 + random.integers(0, 30 * DAY, later.size))
     unended = np.flatnonzero((columns["end"] > now) | (columns["end"] == -1))
@@ -54,7 +53,7 @@ def snapshot_at(now):
     running = np.array([True, True, False, False, False])
     start = np.array([now - 5000, now - 100, UNPLANNED, UNPLANNED, UNPLANNED])
     processors, walltime = np.array([20, 12, 30, 5, 32]), np.array([DAY, 7000, 40_000, 600, DAY])
-    return Snapshot(now, 32, processors, walltime, start, running, np.arange(5), np.array([0, 1, 2, 0, -1]))
+    return Snapshot(now, 32, processors, walltime, start, running, np.arange(5))
 
 
 @examples(60)

@@ -14,7 +14,6 @@ def snapshot(**changes):
         "start": np.array([90, 100, UNPLANNED]),
         "running": np.array([True, True, False]),
         "user": np.array([1, 2, -1]),
-        "group": np.array([1, 1, -1]),
     }
     return Snapshot(**{**columns, **changes})
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,7 +23,6 @@ def jobs(*rows, machine=64, now=0):
         start=np.array([UNPLANNED if elapsed is None else now - elapsed for _, _, elapsed in rows]),
         running=running,
         user=np.array([user for user, _, _ in rows]),
-        group=np.full(len(rows), -1),
     )
 
 
@@ -30,7 +31,7 @@ def taught(*lives):
     usage = Usage()
     for user, walltime, run_time, times in lives:
         for _ in range(times):
-            usage.ended(user, -1, walltime, run_time)
+            usage.ended(user, 1, walltime, run_time)
     return usage
 
 
@@ -78,6 +79,16 @@ def test_a_walltime_of_its_own_tells_jobs_of_a_user_apart():
     found = drawn(usage, (1, HOUR, None), (1, 10 * HOUR, None)).mean(axis=0)
     assert found[0] < 0.4 * HOUR
     assert found[1] > 6 * HOUR
+
+
+def test_a_size_of_its_own_tells_jobs_of_a_user_apart():
+    usage = Usage()
+    for processors, run_time in [(1, HOUR // 10), (32, HOUR * 9 // 10)] * 20:
+        usage.ended(1, processors, HOUR, run_time)
+    queue = replace(jobs((1, HOUR, None), (1, HOUR, None)), processors=np.array([1, 32]))
+    small, large = usage.draw(queue, 4000, np.random.default_rng(0)).mean(axis=0)
+    assert small < 0.4 * HOUR
+    assert large > 0.6 * HOUR
 
 
 def test_who_has_run_for_long_is_like_those_who_ran_as_long():

@@ -276,6 +276,20 @@ def test_until_the_machine_code_is_made_answers_are_null_and_at_once(live, hand,
     assert not is_null(told(live, waiting.id))
 
 
+def test_the_machine_code_is_made_by_a_process_of_its_own_or_else_in_this_one(live, hand, monkeypatch):
+    assert prediction._compile_elsewhere()
+    teach(live, hand)
+    submit(live, 10, 1000)
+    waiting = submit(live, 10, 1000)
+    monkeypatch.setattr(prediction, "is_ready", lambda kernel: False)
+    monkeypatch.setattr(prediction, "_compiling", [])
+    monkeypatch.setattr(prediction.sys, "executable", "/nowhere/python")
+    assert not prediction._compile_elsewhere()
+    assert is_null(told(live, waiting.id))
+    prediction._compiling[0].join(SOON)
+    assert not is_null(told(live, waiting.id))
+
+
 def test_what_was_predicted_a_while_ago_is_told_as_it_can_still_be():
     wish = Wish("job", "x", 2, 80, actuator="simulated", run_time=80)
     job = Job(1, wish, 50, "queued", start=200, promise=200, first_promise=900, due=280)

@@ -166,7 +166,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self.remarks = (*cluster.cautions, *found.remarks, *self._not_planned_with())
         return found.availability
 
-    def snapshot(self, users: Mapping[str, int], groups: Mapping[str, int]) -> Snapshot:
+    def snapshot(self, users: Mapping[str, int]) -> Snapshot:
         """Return who runs and who waits in the partition; sets `queue_remarks`. Accounts are not asked for."""
         from gas.endpoints.slurm.queue import snapshot_of
 

@@ -121,8 +121,8 @@ def test_a_partition_shows_its_queue_but_not_that_of_a_reservation(slurm):
     endpoint = SlurmEndpoint("fake", transport)
     assert isinstance(endpoint, QueueEndpoint)
     assert endpoint.policy == "conservative-replan"
-    found = endpoint.snapshot({}, {})
+    found = endpoint.snapshot({})
     assert len(found) > 0
     assert "not node by node" in endpoint.queue_remarks[0]
     with pytest.raises(BadInput, match="jobs of a reservation"):
-        SlurmEndpoint("fake", transport, reservation="r").snapshot({}, {})
+        SlurmEndpoint("fake", transport, reservation="r").snapshot({})
