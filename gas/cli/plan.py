@@ -67,7 +67,7 @@ def plan_command(
     """
     refuse_both_from_standard_input(application, predict)
     app = Application.read(application)
-    predictor = predicting(predict, risk, samples, seed, not_before)
+    predictor = predicting(predict, risk, samples, seed)
     wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor)
     answers, found = make_plan(app, chosen_endpoints(endpoint, availability, config), wishes)
     if plot is not None:

@@ -109,16 +109,18 @@ def make_plan(
     now = max(one.now for one in lists)
 
     predictor = wishes.predicting
+    not_before = None if wishes.not_before is None else parse_instant(wishes.not_before, now, "--not-before")
     deadline = None if wishes.deadline is None else parse_instant(wishes.deadline, now, "--deadline")
+    tolerance = percentage(wishes.tolerance, "--tolerance")
 
     def planned(deadline: int | None) -> Plan:
         return plan(
             application,
             [a.availability for a in answers if a.availability is not None],
-            not_before=None if wishes.not_before is None else parse_instant(wishes.not_before, now, "--not-before"),
+            not_before=not_before,
             deadline=deadline,
             max_processor_hours=wishes.max_processor_hours,
-            tolerance=percentage(wishes.tolerance, "--tolerance"),
+            tolerance=tolerance,
             algorithm=wishes.algorithm,
             limits={a.name: a.limits for a in answers if a.availability is not None},
         )
@@ -131,7 +133,7 @@ def make_plan(
         found = planned(first)
     if predictor is not None:
         promised = planned(deadline).best
-        found = predictor.plan(found, answers, percentage(wishes.tolerance, "--tolerance"), deadline, promised)
+        found = predictor.plan(found, answers, tolerance, not_before, deadline, promised)
     return answers, found
 
 

@@ -39,7 +39,7 @@ Predict = Annotated[
         "--predict",
         metavar="HISTORY",
         help="Choose by what is likely, as learnt from an SWF log or what sacct --parsable2 printed (plain or gzip; "
-        "- is standard input). Not with --not-before.",
+        "- is standard input).",
     ),
 ]
 Risk = Annotated[
@@ -63,9 +63,7 @@ def refuse_both_from_standard_input(application: str, history: str | None) -> No
         raise BadInput("--predict -: standard input is the application already; name a file for one of the two")
 
 
-def predicting(
-    history: str | None, risk: str | None, samples: int | None, seed: int | None, not_before: str | None
-) -> Predicting | None:
+def predicting(history: str | None, risk: str | None, samples: int | None, seed: int | None) -> Predicting | None:
     """Return what predicts as the options say; None without --predict.
 
     Raises
@@ -81,8 +79,6 @@ def predicting(
                     f"{option} {value}: is about predictions; name a history with --predict, or leave it out"
                 )
         return None
-    if not_before is not None:
-        raise BadInput("--predict: predicts jobs that may start at once; leave out --not-before, or --predict")
     from gas.prediction.forecast import SAMPLES
 
     if samples is not None and not 1 <= samples <= MOST_SAMPLES:
@@ -187,6 +183,7 @@ class Predicting:
         found: Plan,
         answers: Sequence[Answer],
         tolerance: float,
+        not_before: int | None = None,
         deadline: int | None = None,
         promised: Candidate | None = None,
     ) -> PredictedPlan:
@@ -213,7 +210,7 @@ class Predicting:
             if answer.availability is None or all(c.scheduler != answer.name for c in found.candidates):
                 continue
             try:
-                forecasts[answer.name], facts = self._forecast(found, answer)
+                forecasts[answer.name], facts = self._forecast(found, answer, not_before)
                 told.append(facts)
             except (GasError, LogError) as error:
                 problems.append(error)
@@ -234,7 +231,7 @@ class Predicting:
             details={"history": self.history.name, "samples": self.samples, "seed": self.seed, "schedulers": told},
         )
 
-    def _forecast(self, found: Plan, answer: Answer) -> tuple[Forecast, dict[str, Any]]:
+    def _forecast(self, found: Plan, answer: Answer, not_before: int | None) -> tuple[Forecast, dict[str, Any]]:
         from gas.prediction.choice import candidates_on
         from gas.prediction.forecast import forecast
 
@@ -268,6 +265,7 @@ class Predicting:
                 [c.processors for c in candidates],
                 [c.walltime for c in candidates],
                 [c.execution_time for c in candidates],
+                not_before=not_before,
                 samples=self.samples,
                 seed=self.seed,
                 policy=endpoint.policy,

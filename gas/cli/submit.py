@@ -122,7 +122,7 @@ def submit_command(
         checked_key(key)
     refuse_both_from_standard_input(application, predict)
     app = Application.read(application)
-    predictor = predicting(predict, risk, samples, seed, not_before)
+    predictor = predicting(predict, risk, samples, seed)
     wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor)
     environment = _environment(env or [])
     endpoints = chosen_endpoints(endpoint, None, config)

@@ -28,6 +28,8 @@ PATIENCE_SECONDS = 60.0
 MOST_MARGIN_SECONDS = 60.0
 """An endpoint that says so is waited for twice as long, as it may ask more than once, but no more than this longer."""
 
+AT_A_STRETCH_SECONDS = 0.2
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -128,8 +130,10 @@ class _Question(threading.Thread):
 
     def answer(self) -> Answer:
         """Wait for the answer, as long as the patience lasts."""
-        if self.ident is not None:
-            self.join(max(0.0, self._began + self._patience - time.monotonic()))
+        until = self._began + self._patience
+        while self.is_alive() and (left := until - time.monotonic()) > 0:
+            # Of an interruption in the last moment before it waits, Python learns when it has waited.
+            self.join(min(left, AT_A_STRETCH_SECONDS))
         if self._unforeseen is not None:
             raise self._unforeseen
         if self._answer is not None:

@@ -79,8 +79,6 @@ class S3Endpoint:
         Whether the service runs on this machine, so that paths mean the same there.
     tell
         Is called with a line for the user when the service has to be waited for.
-    queue_remarks
-        What should be known of the latest `snapshot`.
     """
 
     policy: Final = "s3"
@@ -103,7 +101,6 @@ class S3Endpoint:
         self.limits = limits or Limits()
         self.patience = patience
         self.tell: Callable[[str], None] = lambda text: None
-        self.queue_remarks: tuple[str, ...] = ()
         self._retries = retries
         self._timeout = timeout
         self._doubtful: set[str] = set()
@@ -209,12 +206,11 @@ class S3Endpoint:
         return self._job_of(self._call("DELETE", f"/v1/jobs/{id}"))
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
-        """Return who runs and who waits; sets `queue_remarks`."""
+        """Return who runs and who waits."""
         from gas.endpoints.s3_queue import snapshot_of
 
         machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be
-        found, self.queue_remarks = snapshot_of(self.name, machine, self.jobs(), users)
-        return found
+        return snapshot_of(self.name, machine, self.jobs(), users)
 
     def machine(self) -> dict[str, Any]:
         """Return how the machine stands, and as whom the caller is known."""

@@ -16,11 +16,8 @@ __all__ = ["snapshot_of"]
 
 def snapshot_of(
     name: str, machine: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]], users: Mapping[str, int]
-) -> tuple[Snapshot, tuple[str, ...]]:
-    """Return the snapshot of an S³, and what one should know of it.
-
-    Reservations are fixed, and have their processors to their ends. So are taken to be waiting jobs that their users
-    want not to start before a time that is yet to come.
+) -> Snapshot:
+    """Return the snapshot of an S³. Reservations are fixed, and have their processors to their ends.
 
     Parameters
     ----------
@@ -41,33 +38,20 @@ def snapshot_of(
     now = _integer(name, machine, "now")
     active = [job for job in jobs if job.get("state") in ("queued", "reserved", "running")]
     now = max([now, *(_integer(name, job, "start") for job in active if job["state"] == "running")])
-    entries, later = [], 0
-    for job in active:
-        entry = _entry(name, job, now, users)
-        later += entry.fixed and job.get("kind") != "reservation"
-        entries.append(entry)
-    remarks = []
-    if later:
-        what = "1 waiting job" if later == 1 else f"{later} waiting jobs"
-        remarks.append(f"{what} may not start before a time that was asked for, and {_is(later)} taken to start then")
-    return snapshot_from(now, _integer(name, machine, "processors"), entries), tuple(remarks)
+    entries = [_entry(name, job, users) for job in active]
+    return snapshot_from(now, _integer(name, machine, "processors"), entries)
 
 
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _entry(name: str, job: Mapping[str, Any], now: int, users: Mapping[str, int]) -> Entry:
+def _entry(name: str, job: Mapping[str, Any], users: Mapping[str, int]) -> Entry:
     from gas.prediction.entries import Entry
 
     running, reservation = job["state"] == "running", job.get("kind") == "reservation"
     start, walltime = _integer(name, job, "start" if running else "promise"), _integer(name, job, "walltime")
     if running and job.get("due") is not None:  # later than its walltime says if it could not be ended
         walltime = max(walltime, _integer(name, job, "due") - start)
-    not_before = job.get("not_before")
-    waits_for_it = not running and isinstance(not_before, int) and not_before > now
+    not_before = None if reservation or job.get("not_before") is None else _integer(name, job, "not_before")
     user = users.get(str(job.get("user")), -1)
-    return Entry(_integer(name, job, "processors"), walltime, start, running, user, fixed=reservation or waits_for_it)
+    return Entry(_integer(name, job, "processors"), walltime, start, running, user, reservation, not_before)
 
 
 def _integer(name: str, answer: Mapping[str, Any], key: str) -> int:

@@ -25,15 +25,16 @@ class Entry(NamedTuple):
     running: bool
     user: int = -1
     fixed: bool = False
+    not_before: int | None = None
 
 
 def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
     """Return the snapshot of entries in the order of the queue.
 
-    A planned start that is past is now. Plans that are rounded to minutes, or made of nodes where only processors are
-    counted here, may take more than there is; then who comes later in the queue is put to where there is enough, as
-    soon after the planned start as can be. Of what is settled (it runs, or is fixed) the start stays, and what would
-    be more than the machine is cut off.
+    A planned start that is past, or too early, is put right. Plans that are rounded to minutes, or made of nodes where
+    only processors are counted here, may take more than there is; then who comes later in the queue is put to where
+    there is enough, as soon after the planned start as can be. Of what is settled (it runs, or is fixed) the start
+    stays, and what would be more than the machine is cut off.
 
     Raises
     ------
@@ -51,7 +52,7 @@ def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
     ]:
         if number > limit:
             raise BadInput(f"{what} {number}: is above {limit}, the most that is possible")
-    given = [e if e.running else e._replace(start=max(e.start, now)) for e in entries]
+    given = [e if e.running else e._replace(start=max(e.start, now, e.not_before or now)) for e in entries]
     given = [e for e in given if e.processors > 0]
     profile = empty_profile(machine, now, 16 + 2 * len(given))
     order = sorted(range(len(given)), key=lambda i: (not given[i].running, not given[i].fixed))  # stable
@@ -76,6 +77,7 @@ def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
     rows = [placed[i] for i in sorted(placed)]
     columns = np.array([(e.processors, e.walltime, e.start, e.user) for e in rows], np.int64).reshape(-1, 4).T
     processors, walltime, start, user = (np.ascontiguousarray(column) for column in columns)
+    not_before = np.array([now if e.not_before is None else e.not_before for e in rows], np.int64)
     return Snapshot(
         now=now,
         machine=machine,
@@ -85,4 +87,5 @@ def snapshot_from(now: int, machine: int, entries: Iterable[Entry]) -> Snapshot:
         running=np.array([e.running for e in rows], np.bool_),
         user=user,
         fixed=np.array([e.fixed for e in rows], np.bool_) if any(e.fixed for e in rows) else None,
+        not_before=not_before if (not_before > now).any() else None,
     )

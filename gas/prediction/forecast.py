@@ -34,6 +34,7 @@ _MOST = 5e7
 
 
 class _Options(TypedDict):
+    not_before: int | None
     policy: Policy
     threads: int
     machine_code: bool
@@ -104,6 +105,7 @@ def forecast(
     walltimes: ArrayLike,
     execution_times: ArrayLike,
     *,
+    not_before: int | None = None,
     samples: int = SAMPLES,
     seed: int = 0,
     policy: Policy = "s3",
@@ -117,6 +119,8 @@ def forecast(
     ----------
     processors, walltimes, execution_times
         Of each candidate.
+    not_before
+        The instant before which none may start.
     policy
         By which the machine plans its queue.
     threads
@@ -150,11 +154,11 @@ def forecast(
     past.learn(snapshot.now)
     generator = np.random.default_rng(seed)
     run_times = past.usage.draw(snapshot, samples, generator)
-    latest = latest_starts(snapshot, candidates, policy=policy, machine_code=machine_code)
+    latest = latest_starts(snapshot, candidates, not_before=not_before, policy=policy, machine_code=machine_code)
     arrivals = past.arrivals(snapshot.now, int((latest - snapshot.now).max(initial=0)))
     if alone is None:
         alone = int(_WORK / (samples * visits_of(snapshot, arrivals)))
-    options: _Options = {"policy": policy, "threads": threads, "machine_code": machine_code}
+    options: _Options = {"not_before": not_before, "policy": policy, "threads": threads, "machine_code": machine_code}
     chosen = np.arange(len(lasts))
     starts = np.empty((samples, len(lasts)), np.int64)
     if alone < len(lasts):

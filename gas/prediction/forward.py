@@ -61,6 +61,7 @@ __all__ = [
     "Arrivals",
     "begin_sample",
     "first_fits",
+    "first_instant",
     "in_samples",
     "latest_starts",
     "starts_of_each",
@@ -101,6 +102,7 @@ def starts_of_each(
     candidates: NDArray[np.int64],
     arrivals: Arrivals = NOBODY_ELSE,
     *,
+    not_before: int | None = None,
     policy: Policy = "s3",
     threads: int = 1,
     machine_code: bool = True,
@@ -115,6 +117,8 @@ def starts_of_each(
         Shape ``(2, n)``: processors and walltimes.
     arrivals
         Who else may come.
+    not_before
+        The instant before which no candidate may start.
     policy
         One that plans every job.
 
@@ -125,6 +129,7 @@ def starts_of_each(
     machine = machine_of(machine_code)
     state = state_of(snapshot, policy, arrivals, machine)
     stream = arrivals.of_samples(len(run_times))
+    state.work[W_EARLIEST, len(snapshot)] = first_instant(snapshot, not_before)
 
     follow = machine(follow_each)
 
@@ -195,18 +200,31 @@ def visits_of(snapshot: Snapshot, arrivals: Arrivals) -> float:
     return float((snapshot.waiting + 10) ** 2 + 100 * arrivals.jobs.shape[2])
 
 
+def first_instant(snapshot: Snapshot, not_before: int | None) -> int:
+    """Return the first instant at which a candidate may start."""
+    return snapshot.now if not_before is None else max(snapshot.now, not_before)
+
+
 def latest_starts(
-    snapshot: Snapshot, candidates: NDArray[np.int64], *, policy: Policy = "s3", machine_code: bool = True
+    snapshot: Snapshot,
+    candidates: NDArray[np.int64],
+    *,
+    not_before: int | None = None,
+    policy: Policy = "s3",
+    machine_code: bool = True,
 ) -> NDArray[np.int64]:
     """Return when each candidate would start if everybody used up their walltimes: what S³ would promise."""
     machine = machine_of(machine_code)
-    return first_fits(state_of(snapshot, policy, NOBODY_ELSE, machine), candidates, machine)
+    state = state_of(snapshot, policy, NOBODY_ELSE, machine)
+    return first_fits(state, candidates, first_instant(snapshot, not_before), machine)
 
 
-def first_fits(state: State, candidates: NDArray[np.int64], machine: Callable[[Any], Any]) -> NDArray[np.int64]:
-    """Return the first slot of each candidate in the plan of a state."""
-    fit, now = machine(first_fit), int(state.now[NOW])
-    return np.array([fit(state.plan, int(p), int(w), now) for p, w in candidates.T], np.int64)
+def first_fits(
+    state: State, candidates: NDArray[np.int64], first: int, machine: Callable[[Any], Any]
+) -> NDArray[np.int64]:
+    """Return the first slot of each candidate in the plan of a state, from an instant on."""
+    fit = machine(first_fit)
+    return np.array([fit(state.plan, int(p), int(w), first) for p, w in candidates.T], np.int64)
 
 
 def machine_of(machine_code: bool) -> Callable[[F], F]:
@@ -242,19 +260,21 @@ def state_of(snapshot: Snapshot, policy: Policy, arrivals: Arrivals, machine: Ca
     work, numbers, queue = state.work, state.now, empty_queue(count + later + 2)
     plan = empty_blocks(snapshot.machine, now, walltime=int(snapshot.walltime.max(initial=1)))
     due, settled = FOR_EVER, snapshot.settled
+    if snapshot.not_before is not None:
+        work[W_EARLIEST, :count] = np.maximum(snapshot.not_before, now)
     for i in np.argsort(~settled, kind="stable").tolist():  # who runs has its processors, whatever was planned
         size, walltime, start = (int(of[i]) for of in (snapshot.processors, snapshot.walltime, snapshot.start))
         plan = with_rows(plan, 2)
         if settled[i]:
             machine(take)(plan, max(start, now), max(start + walltime, now + 1), size)
         elif start == UNPLANNED:
-            start = int(machine(place)(plan, size, walltime, now))
+            start = int(machine(place)(plan, size, walltime, int(work[W_EARLIEST, i])))
         else:
             machine(take)(plan, start, start + walltime, size)
         work[W_START, i], work[W_PROMISE, i] = start, start
         work[W_STATUS, i] = RUNNING if settled[i] else WAITING
         if not settled[i]:
-            machine(append)(queue, plan, i, size, walltime, now, start)
+            machine(append)(queue, plan, i, size, walltime, int(work[W_EARLIEST, i]), start)
             due = min(due, start)
     numbers[[NOW, ARRIVING, NEXT, DUE, ALIVE, SPANS]] = now, 1, count, due, int(queue.used[0]), count
     return state._replace(plan=plan, queue=queue, ends=empty_heap(2 * count + later + 64))

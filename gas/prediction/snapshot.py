@@ -45,6 +45,8 @@ class Snapshot:
     """A number for each user; -1 where it is not known."""
     fixed: NDArray[np.bool_] | None = field(default=None, kw_only=True)
     """Which of the waiting ones nothing moves, as reservations are; None for none."""
+    not_before: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    """The instant before which a waiting job may not start; None if all may at once."""
 
     def __post_init__(self) -> None:
         shape = self.running.shape
@@ -57,6 +59,11 @@ class Snapshot:
                 raise ValueError(f"fixed has shape {self.fixed.shape}, expected {shape}")
             self._check("start", self.start, self.fixed & (self.start == UNPLANNED))
         self._check("processors", self.processors, (self.processors < 1) | (self.processors > self.machine))
+        if self.not_before is not None:
+            if self.not_before.dtype != np.int64 or self.not_before.shape != shape:
+                found = f"{self.not_before.dtype}{self.not_before.shape}"
+                raise ValueError(f"not_before has {found}, expected int64{shape}")
+            self._check("start", self.start, ~self.settled & (self.start < self.not_before))
         self._check("walltime", self.walltime, (self.walltime < 1) | (self.walltime > LONGEST))
         early = -LATEST + LONGEST
         self._check("start", self.start, (self.start < early) | ((self.start > LATEST) & (self.start != UNPLANNED)))

@@ -22,6 +22,7 @@ from gas.prediction.forward import (
     Arrivals,
     begin_sample,
     first_fits,
+    first_instant,
     in_samples,
     machine_of,
     state_of,
@@ -32,7 +33,7 @@ from gas.profile import NEVER
 from gas.s3.blocks import BEGIN, EACH, FREE, GIVEN_MOST, HEAD, LEAST, LENGTH, ORDER, START, USED, Blocks, frame_at
 from gas.s3.changes import give_back, take
 from gas.s3.holes import first_fit
-from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME
+from gas.s3.placing import Q_EARLIEST, Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME
 from gas.simulation.engine import FINISHED, FULL, NOBODY, run
 from gas.simulation.planning import begin, revise
 from gas.simulation.schedule import Policy
@@ -64,6 +65,7 @@ def starts_of_all(
     candidates: NDArray[np.int64],
     arrivals: Arrivals = NOBODY_ELSE,
     *,
+    not_before: int | None = None,
     policy: Policy = "s3",
     threads: int = 1,
     every: int | None = None,
@@ -81,14 +83,15 @@ def starts_of_all(
     machine = machine_of(machine_code)
     state = state_of(snapshot, policy, arrivals, machine)
     state.now[NEXT] += 1  # the place of a single candidate stays empty
-    latest = first_fits(state, candidates, machine)
+    first = first_instant(snapshot, not_before)
+    latest = first_fits(state, candidates, first, machine)
     stream = arrivals.of_samples(len(run_times))
 
     follow = machine(follow_all)
 
     def ahead(scratch: State, rows: slice, found: NDArray[np.int64], done: NDArray[np.int64]) -> bool:
-        times, streams = run_times[rows], stream[rows]
-        return bool(follow(state, scratch, times, candidates, latest, arrivals.jobs, streams, every, found, done))
+        of_rows = run_times[rows], candidates, first, latest, arrivals.jobs, stream[rows]
+        return bool(follow(state, scratch, *of_rows, every, found, done))
 
     shape = len(run_times), candidates.shape[1]
     return in_samples(state, shape, ahead, threads, visits_of(snapshot, arrivals))
@@ -100,6 +103,7 @@ def follow_all(
     scratch: State,
     run_times: NDArray[np.int64],
     candidates: NDArray[np.int64],
+    first: int,
     latest: NDArray[np.int64],
     later: NDArray[np.int64],
     stream: NDArray[np.int64],
@@ -120,13 +124,16 @@ def follow_all(
         found[sample, :] = NEVER
         missing, since = len(latest), 0
         while True:
-            missing -= _start_candidates(scratch, candidates, planned, found[sample])
+            missing -= _start_candidates(scratch, candidates, first, planned, found[sample])
             if missing == 0:
                 break
             why = run(scratch, 1, FOR_EVER, NOBODY)
             if why == FULL or not is_roomy(scratch):
                 return False
             if why == FINISHED:
+                for one in range(len(planned)):  # nobody is left who could be in the way
+                    if found[sample, one] == NEVER:
+                        found[sample, one] = min(planned[one], max(first, scratch.now[NOW]))
                 break
             if scratch.plan.numbers[GIVEN_MOST] == 0:  # nobody can start sooner than planned
                 continue
@@ -136,7 +143,7 @@ def follow_all(
                 scratch.rules[POLICY] = policy
                 revise(scratch)
                 scratch.rules[POLICY] = STATIC
-                _plan_candidates(scratch, candidates, planned, found[sample])
+                _plan_candidates(scratch, candidates, first, planned, found[sample])
             else:
                 _start_at_once(scratch)
         done[0] += 1
@@ -145,7 +152,7 @@ def follow_all(
 
 @lean_kernel
 def _start_candidates(
-    state: State, candidates: NDArray[np.int64], planned: NDArray[np.int64], found: NDArray[np.int64]
+    state: State, candidates: NDArray[np.int64], first: int, planned: NDArray[np.int64], found: NDArray[np.int64]
 ) -> int:
     """Note who of the candidates starts by now; return how many."""
     now, plan = state.now[NOW], state.plan
@@ -156,6 +163,8 @@ def _start_candidates(
             continue
         if planned[one] <= now:
             found[one] = planned[one]
+        elif now < first:
+            continue
         elif candidates[0, one] <= free and candidates[1, one] <= _free_for(plan, candidates[0, one]):
             found[one] = now
         else:
@@ -166,12 +175,13 @@ def _start_candidates(
 
 @lean_kernel
 def _plan_candidates(
-    state: State, candidates: NDArray[np.int64], planned: NDArray[np.int64], found: NDArray[np.int64]
+    state: State, candidates: NDArray[np.int64], first: int, planned: NDArray[np.int64], found: NDArray[np.int64]
 ) -> None:
     """Plan the candidates again, none of them later."""
     for one in range(len(planned)):
         if found[one] == NEVER:
-            start = first_fit(state.plan, candidates[0, one], candidates[1, one], state.now[NOW])
+            since = max(state.now[NOW], first)
+            start = first_fit(state.plan, candidates[0, one], candidates[1, one], since)
             planned[one] = min(planned[one], start)
 
 
@@ -184,6 +194,8 @@ def _start_at_once(state: State) -> None:
         size, start = queue.jobs[Q_PROCESSORS, i], queue.jobs[Q_START, i]
         job = queue.jobs[Q_JOB, i]
         if size > free or start <= now[NOW] or work[W_STATUS, job] != WAITING:
+            continue
+        if queue.jobs[Q_EARLIEST, i] > now[NOW]:
             continue
         walltime = queue.jobs[Q_WALLTIME, i]
         end = now[NOW] + walltime

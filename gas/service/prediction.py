@@ -143,10 +143,7 @@ def _entry(job: Job) -> dict[str, Any]:
 
 
 def predictions_for(standing: Standing) -> dict[int, Predicted]:
-    """Return, by number, when jobs that wait are likely to start; the same standing gives the same answer.
-
-    A job that may not start before an instant yet to come is predicted only if it is planned for that very instant.
-    """
+    """Return, by number, when jobs that wait are likely to start; the same standing gives the same answer."""
     import numpy as np
 
     from gas.endpoints.s3_queue import snapshot_of
@@ -160,12 +157,12 @@ def predictions_for(standing: Standing) -> dict[int, Predicted]:
     for run in standing.runs:
         users.setdefault(run.user, len(users))
     try:
-        snapshot, _ = snapshot_of("s3", standing.machine, list(standing.jobs.values()), users)
+        snapshot = snapshot_of("s3", standing.machine, list(standing.jobs.values()), users)
     except BadInput:  # more is held than there is: the machine was made smaller
         return {}
     if len(snapshot) != len(standing.jobs):
         return {}
-    now, entries = snapshot.now, list(standing.jobs.values())
+    now = snapshot.now
     past = _past(standing, snapshot, users)
     past.learn(now)
     waits = ~snapshot.settled
@@ -182,12 +179,7 @@ def predictions_for(standing: Standing) -> dict[int, Predicted]:
     low, high = found.interval(INTERVAL)
     mean = np.rint(found.expected_start).astype(np.int64)
     columns = np.array([mean, np.minimum(low, mean), np.maximum(high, mean)]).T.tolist()
-    wanted = waits | np.array([_comes_in_time(entry) for entry in entries], np.bool_)
-    return {id: Predicted(*columns[i]) for i, id in enumerate(standing.jobs) if wanted[i]}
-
-
-def _comes_in_time(entry: Mapping[str, Any]) -> bool:
-    return bool(entry["state"] == "queued" and entry["promise"] == entry["not_before"])
+    return {id: Predicted(*columns[i]) for i, id in enumerate(standing.jobs) if waits[i]}
 
 
 def _past(standing: Standing, snapshot: Snapshot, users: Mapping[str, int]) -> Past:

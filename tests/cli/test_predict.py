@@ -195,8 +195,19 @@ def test_jobs_that_may_not_start_yet_are_not_predicted_to(gas, app, s3, tenth):
     now = int(time.time())
     s3.simulated(8, 3 * HOUR, not_before=now + 1800)
     result = gas("plan", app, "-e", s3.url, "--samples", "50", "--json", "--predict", tenth)
-    assert "s3: 1 waiting job may not start before a time that was asked for" in result.err
-    assert on(result.json, 10)["predicted"]["start_high"] == pytest.approx(now + 1800 + 3 * HOUR, abs=5)
+    expected = on(result.json, 10)["predicted"]
+    assert expected["start_low"] == pytest.approx(now + 1800 + 3 * HOUR / 10, abs=5)
+    assert on(result.json, 10)["start"] == pytest.approx(now + 1800 + 3 * HOUR, abs=5)
+
+
+def test_no_start_is_predicted_before_the_time_that_was_asked_for(gas, app, busy, tenth):
+    """Who is in the way is likely to be gone in an hour, and promised to be in ten."""
+    at = int(time.time()) + 2 * HOUR
+    options = ("plan", app, "-e", busy.url, "--samples", "50", "--json", "--predict", tenth, "--not-before", f"@{at}")
+    plan = gas(*options).json
+    assert plan["predicted_best"]["processors"] == 10
+    assert {on(plan, size)["predicted"]["start_low"] for size in (2, 10)} == {at}
+    assert on(plan, 10)["start"] > at + 7 * HOUR
 
 
 # ---------------------------------------------------------------------------------------------------- what is printed
@@ -457,8 +468,3 @@ def test_a_risk_out_of_range_is_told_the_way_out(gas, app, tenth, risk, told):
 def test_samples_have_bounds(gas, app, tenth, samples):
     result = gas("plan", app, "-e", NOBODY, "--predict", tenth, f"--samples={samples}")
     assert (result.code, f"gas: --samples {samples}: must be from 1 to 10,000" in result.err) == (2, True)
-
-
-def test_a_start_that_is_not_to_be_before_a_time_is_not_predicted(gas, app, tenth):
-    result = gas("plan", app, "-e", NOBODY, "--predict", tenth, "--not-before", "+1h")
-    assert (result.code, "predicts jobs that may start at once" in result.err) == (2, True)

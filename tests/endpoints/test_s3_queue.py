@@ -43,7 +43,7 @@ def test_who_runs_and_who_waits_in_the_order_of_submission_with_what_they_are_pr
     s3.post("/v1/reservations", {"processors": 5, "start": large["promise"] + 1000, "walltime": 60})
     endpoint = S3Endpoint("s3", s3.url)
     found = endpoint.snapshot({the_service_user().user: 7})
-    assert (found.machine, endpoint.policy, endpoint.queue_remarks) == (10, "s3", ())
+    assert (found.machine, endpoint.policy) == (10, "s3")
     assert found.processors.tolist() == [8, 10, 2, 5]
     assert found.walltime.tolist() == [600, 300, 100, 60]
     assert found.running.tolist() == [True, False, True, False]
@@ -54,30 +54,31 @@ def test_who_runs_and_who_waits_in_the_order_of_submission_with_what_they_are_pr
 
 
 def test_users_that_are_not_known_have_no_number():
-    found, _ = of(job("queued"), job("queued", user="bob", promise=NOW + 100), users={"bob": 3})
+    found = of(job("queued"), job("queued", user="bob", promise=NOW + 100), users={"bob": 3})
     assert found.user.tolist() == [-1, 3]
 
 
 def test_a_job_that_could_not_be_ended_in_time_goes_on_until_its_processors_are_due():
-    found, _ = of(job("running", start=NOW - 150, due=NOW + 50))
+    found = of(job("running", start=NOW - 150, due=NOW + 50))
     assert found.walltime.tolist() == [200]
 
 
 def test_what_has_started_since_the_machine_was_asked_moves_now():
-    found, _ = of(job("running", start=NOW + 2), job("queued", promise=NOW + 1))
+    found = of(job("running", start=NOW + 2), job("queued", promise=NOW + 1))
     assert found.now == NOW + 2
     assert found.start.tolist() == [NOW + 2, NOW + 2]
 
 
 def test_a_reservation_that_runs_stays_to_its_end():
-    found, remarks = of(job("running", kind="reservation", start=NOW - 10))
-    assert (found.fixed.tolist(), remarks) == ([True], ())
+    found = of(job("running", kind="reservation", start=NOW - 10))
+    assert found.fixed.tolist() == [True]
 
 
-def test_jobs_that_wait_for_a_time_are_taken_to_start_as_promised_and_that_is_said():
-    found, remarks = of(job("queued", not_before=NOW + 5, promise=NOW + 5), job("queued", not_before=NOW - 5))
-    assert found.fixed.tolist() == [True, False]
-    assert remarks[0].startswith("1 waiting job may not start before a time")
+def test_jobs_that_wait_for_a_time_are_not_taken_to_start_before_it():
+    found = of(job("queued", not_before=NOW + 5, promise=NOW + 9), job("queued", not_before=NOW - 5), job("queued"))
+    assert found.not_before.tolist() == [NOW + 5, NOW - 5, NOW]
+    assert found.fixed is None
+    assert of(job("queued", not_before=NOW - 5)).not_before is None
 
 
 @pytest.mark.parametrize(
@@ -87,6 +88,7 @@ def test_jobs_that_wait_for_a_time_are_taken_to_start_as_promised_and_that_is_sa
         (MACHINE, {"walltime": None}),
         (MACHINE, {"promise": "soon"}),
         (MACHINE, {"processors": True}),
+        (MACHINE, {"not_before": "soon"}),
     ],
 )
 def test_an_answer_that_is_none_of_s3_is_named(machine, wrong):

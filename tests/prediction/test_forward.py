@@ -14,6 +14,7 @@ from gas.prediction.forward import Arrivals, latest_starts, starts_of_each, star
 from gas.prediction.simulated import snapshot_of
 from gas.prediction.snapshot import Snapshot
 from gas.prediction.together import starts_of_all
+from gas.s3 import S3, Machine
 from gas.simulation.schedule import Reservation
 from gas.simulation.simulate import Simulation, simulate
 from workloads import apply_overrun
@@ -138,6 +139,60 @@ def test_a_reservation_stays_where_it_is():
     assert found.tolist() == [[3, 60]]
     assert starts_of_all(snapshot, np.array([[3, 10]]), candidates).tolist() == [[3, 60]]
     assert starts_of_waiting(snapshot, np.array([[3, 10]])).tolist() == [[0, 50]]
+
+
+# ------------------------------------------------------------------------------------------- not before an instant
+
+
+def waiting_for_instants(seed):
+    """Return an S³ of 8 processors at second 0 some of whose jobs may not start at once, as such and as a snapshot."""
+    random = np.random.default_rng(seed)
+    machine, rows = Machine(S3(8, 0)), []
+    for _ in range(random.integers(1, 12)):
+        size, walltime = int(random.integers(1, 9)), int(random.integers(1, 60))
+        run_time, not_before = int(random.integers(1, walltime + 1)), int(random.choice([0, 0, 7, 30, 90]))
+        entry = machine.submit(size, walltime, run_time, not_before=not_before)
+        rows.append((size, walltime, entry, run_time, not_before))
+    size, walltime, entry, run_time, not_before = zip(*rows, strict=True)
+    start = np.array([one.start for one in entry])
+    running = np.array([one.state == "running" for one in entry])
+    told = Snapshot(
+        0, 8, np.array(size), np.array(walltime), start, running, start * 0, not_before=np.array(not_before)
+    )
+    return machine, [one.id for one in entry], told, np.array(run_time)[None]
+
+
+def starts_in(machine):
+    """Return when each job of an S³ starts, by number."""
+    starts = {entry.id: entry.start for entry in machine.schedule.running}
+    while (instant := machine.next_instant()) is not None:
+        starts |= {one.id: one.time for one in machine.advance(instant) if one.kind == "started"}
+    return starts
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_candidate_that_may_not_start_before_an_instant_starts_as_under_s3(seed):
+    random = np.random.default_rng(seed)
+    _, _, snapshot, run_times = waiting_for_instants(seed)
+    for not_before in (None, 5, 40, 200):
+        size, walltime = int(random.integers(1, 9)), int(random.integers(1, 60))
+        machine = waiting_for_instants(seed)[0]
+        entry = machine.submit(size, walltime, walltime, not_before=not_before)
+        promised, candidate = entry.start, np.array([[size], [walltime]])
+        assert latest_starts(snapshot, candidate, not_before=not_before, machine_code=False).tolist() == [promised]
+        found = starts_of_each(snapshot, run_times, candidate, not_before=not_before, machine_code=False)
+        assert found.tolist() == [[starts_in(machine)[entry.id]]]
+        about = starts_of_all(snapshot, run_times, candidate, not_before=not_before, machine_code=False)
+        assert (not_before or 0) <= about[0, 0] <= promised
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_those_who_wait_for_an_instant_start_as_under_s3(seed):
+    machine, ids, snapshot, run_times = waiting_for_instants(seed)
+    found = starts_of_waiting(snapshot, run_times, machine_code=False)
+    assert (found[0] >= np.where(snapshot.running, 0, snapshot.not_before)).all()
+    starts = starts_in(machine)
+    assert found[0].tolist() == [starts[id] for id in ids]
 
 
 def test_only_policies_that_plan_can_be_predicted():

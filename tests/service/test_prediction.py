@@ -168,6 +168,17 @@ def test_reservations_are_taken_to_hold_their_processors_to_the_end(live, hand):
         hand.time += 100
 
 
+def test_a_job_that_is_not_to_start_before_an_instant_is_not_predicted_to(live, hand):
+    teach(live, hand)
+    submit(live, 10, 5000, 500)
+    at = int(hand.time) + 10_000
+    then, behind = submit(live, 10, 1000, start=at), submit(live, 10, 1000, start=at)
+    now = submit(live, 10, 2000)
+    assert [told(live, then.id)[f"predicted_{name}"] for name in ("low", "start", "high")] == [at] * 3
+    assert at <= told(live, behind.id)["predicted_low"] < at + 300 < behind.promise
+    assert told(live, now.id)["predicted_start"] < now.promise < at
+
+
 def test_the_same_state_has_the_same_answer_also_after_a_restart(live, tmp_path, hand):
     teach(live, hand, share=0.3)
     submit(live, 3, 1000, 500)
@@ -208,16 +219,6 @@ def test_only_who_waits_in_the_queue_has_a_prediction(live, hand):
     for job, state in ((running, "running"), (reserved, "reserved"), (ended, "completed")):
         assert told(live, job.id)["state"] == state
         assert is_null(told(live, job.id))
-
-
-def test_a_job_that_is_not_to_start_before_an_instant_starts_then_or_is_not_predicted(live, hand):
-    teach(live, hand)
-    submit(live, 10, 5000, 500)
-    at = int(hand.time) + 10_000
-    then, behind = submit(live, 10, 100, start=at), submit(live, 10, 100, start=at)
-    assert [told(live, then.id)[f"predicted_{name}"] for name in ("low", "start", "high")] == [at] * 3
-    assert behind.promise > at
-    assert is_null(told(live, behind.id))
 
 
 def test_a_queue_that_would_take_too_long_is_not_predicted(live, hand, monkeypatch):

@@ -27,8 +27,8 @@ def snapshot_of(
     """Return the snapshot of a partition, in the unit of its interpretation.
 
     Waiting jobs stand in the order in which Slurm considers them, with the starts that its plans or those of Gas give
-    them. Reservations are fixed, and have their nodes to their ends, whoever runs on them. So are taken to be jobs
-    that may not start before a time, and CPUs in use by jobs that are not shown, for as long as a job may last.
+    them. Reservations are fixed, and have their nodes to their ends, whoever runs on them. So are taken to be CPUs in
+    use by jobs that are not shown, for as long as a job may last.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ class _Counted:
         closed = {one.name: set(self._places(one)) for one in self._closed}
         for one in sorted(self._seen.plan.placed, key=lambda one: (turn.get(one.job.id, len(turn)), one.start)):
             places = set(places_of(one.nodes)) - closed.get(one.job.reservation, set())
-            later = one.asked is not None and one.asked.not_before > self._cluster.now
+            not_before = None if one.asked is None else one.asked.not_before
             user = users.get(one.job.user, -1)
-            yield Entry(self._asked(one, places), one.walltime, one.start, False, user, fixed=later)
+            yield Entry(self._asked(one, places), one.walltime, one.start, False, user, not_before=not_before)
 
     def _places(self, reservation: Reservation) -> list[int]:
         return [place for place in places_of(self._seen.machine.set_of(reservation.nodes)) if place in self._units]
