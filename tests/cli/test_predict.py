@@ -110,7 +110,7 @@ def test_waiting_for_a_larger_size_is_better_where_jobs_use_a_tenth_of_their_wal
     assert (plan["schema"], plan["best"]["processors"]) == ("gas.plan/1", 2)
     best = plan["predicted_best"]
     assert best["processors"] == 10
-    assert best["start"] - plan["now"] == pytest.approx(10 * HOUR, abs=5)  # the promise stays what it is
+    assert best["start"] - plan["now"] == pytest.approx(10 * HOUR, abs=60)  # the promise stays what it is
     assert best["predicted"]["start"] - plan["now"] == pytest.approx(HOUR, abs=HOUR / 4)  # some of what is not known
     assert best == on(plan, 10)
     assert plan["best"] == on(plan, 2)
