@@ -35,10 +35,13 @@ def test_it_stops_on_a_signal_and_leaves_jobs_running(tmp_path, gas, number):
     (tmp_path / "app.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 2 = 50 }\n')
     command = f"sleep 2; echo lived > {tmp_path}/proof"
     job = gas("submit", str(tmp_path / "app.toml"), "-e", url, "--json", "--", "sh", "-c", command).json["job"]
+    deadline = time.monotonic() + 30
+    while requests.get(f"{url}/v1/jobs/{job['id']}", timeout=30).json()["state"] != "running":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     stop(service, number)
-    assert not (tmp_path / "proof").exists()
-    deadline = time.monotonic() + 10
-    while not (tmp_path / "proof").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "proof").exists():
+        assert time.monotonic() < deadline, "the job went on while nobody served"
         time.sleep(0.05)
     service, url = start("--processors", "2", "--state", str(tmp_path / "state"))
     ended = gas("wait", str(job["id"]), "-e", url, "--json", "--timeout", "20s").json

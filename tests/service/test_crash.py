@@ -526,7 +526,7 @@ def run(place: Place, directory: Path, seed: int, crashes: int, *, faults: bool)
 
 
 def test_nothing_answered_is_lost_and_nothing_runs_twice(tmp_path):
-    run(Place(tmp_path), tmp_path, 1, CRASHES or 8, faults=False)
+    run(Place(tmp_path), tmp_path, 1, CRASHES or 5, faults=False)
 
 
 @pytest.mark.parametrize("place", [NoWrites, FullDisk])
