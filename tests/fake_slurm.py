@@ -16,6 +16,9 @@ ASKING = """\
 echo "$(basename "$0") $*" >> "{folder}/calls"
 [ -e "{folder}/$(basename "$0").does" ] && . "{folder}/$(basename "$0").does"
 case "$(basename "$0") $*" in
+sacct*)
+    [ -e "{folder}/accounting" ] || {{ echo "Slurm accounting storage is disabled" >&2; exit 1; }}
+    cat "{folder}/accounting" ;;
 sdiag*) cat "{answers}/diagnostics.txt" ;;
 squeue*)
     for word; do case "$word" in
@@ -84,7 +87,7 @@ class FakeSlurm:
         folder.mkdir(exist_ok=True)
         record = US.join(VALUES.values()).format(user=user or user_name()) + RS + "\\n"
         text = ASKING.format(folder=folder, answers=FOLDER / "v22.05", record=record, us=US, rs=RS)
-        for name in ("squeue", "scontrol", "sdiag", "sbatch", "scancel"):
+        for name in ("sacct", "squeue", "scontrol", "sdiag", "sbatch", "scancel"):
             program = folder / name
             program.write_text(text)
             program.chmod(0o755)

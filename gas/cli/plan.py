@@ -134,7 +134,7 @@ def learnt(found: PredictedPlan) -> list[str]:
         queue = one["running"] + one["waiting"]
         known = f"; jobs in the queue of users it knows: {queue - one['unknown_users']} of {queue}" if queue else ""
         jobs = many(one["history_jobs"], "job")
-        lines.append(f"{one['name']}: learnt from {jobs} of {found.details['history']} that ended before now{known}.")
+        lines.append(f"{one['name']}: learnt from {jobs} of {one['history']} that ended before now{known}.")
     return lines
 
 

@@ -1,12 +1,15 @@
-"""``--predict HISTORY``: what the past of a machine says of its queue, and so of the candidates of a plan."""
+"""``--predict HISTORY``: what the past of a machine says of its queue, and so of the candidates of a plan.
+
+The history is in a file, or each scheduler is asked for its own.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,20 +17,20 @@ import typer
 
 from gas.cli.options import percentage
 from gas.cli.tables import many, note
-from gas.endpoints import Answer, QueueEndpoint
-from gas.errors import BadInput, GasError
+from gas.endpoints import Answer, QueueEndpoint, RememberingEndpoint
+from gas.errors import BadInput, GasError, Unreachable
 from gas.planner import Candidate, Plan
 from workloads import LogError
 
 if TYPE_CHECKING:  # imported where they are used: planning without predictions needs none of it
     from gas.prediction.choice import PredictedPlan
     from gas.prediction.forecast import Forecast
-    from gas.prediction.past import Past
-    from gas.prediction.snapshot import Snapshot
-    from workloads import Log
-    from workloads.sacct import Unit
+    from gas.prediction.history import History
 
 __all__ = ["Predict", "Predicting", "Risk", "Samples", "Seed", "predicting", "refuse_both_from_standard_input"]
+
+AUTO = "auto"
+"""In place of a file: each scheduler is asked for its own past."""
 
 MOST_SAMPLES = 10_000
 FEW = 100
@@ -38,8 +41,8 @@ Predict = Annotated[
     typer.Option(
         "--predict",
         metavar="HISTORY",
-        help="Choose by what is likely, as learnt from an SWF log or what sacct --parsable2 printed (plain or gzip; "
-        "- is standard input).",
+        help="Choose by what is likely, as learnt from the past: auto asks each scheduler for its own (S³; Slurm's "
+        "sacct); else an SWF log, or what sacct --parsable2 printed (plain or gzip; - is standard input).",
     ),
 ]
 Risk = Annotated[
@@ -75,16 +78,16 @@ def predicting(history: str | None, risk: str | None, samples: int | None, seed:
         given = {"--risk": risk, "--samples": samples, "--seed": seed}
         for option, value in given.items():
             if value is not None:
-                raise BadInput(
-                    f"{option} {value}: is about predictions; name a history with --predict, or leave it out"
-                )
+                raise BadInput(f"{option} {value}: is about predictions; add --predict auto, or leave it out")
         return None
     from gas.prediction.forecast import SAMPLES
 
     if samples is not None and not 1 <= samples <= MOST_SAMPLES:
         raise BadInput(f"--samples {samples}: must be from 1 to {MOST_SAMPLES:,}; some hundreds are usual")
     share = None if risk is None else _share(risk)
-    return Predicting(_History.read(history), share, SAMPLES if samples is None else samples, seed or 0)
+    return Predicting(
+        None if history == AUTO else _read(history), share, SAMPLES if samples is None else samples, seed or 0
+    )
 
 
 def _share(text: str) -> float:
@@ -102,78 +105,39 @@ def _share(text: str) -> float:
     return value
 
 
-@dataclass(frozen=True)
-class _History:
-    """A log of a machine's past, with the numbers that its users have in it."""
+def _read(path: str) -> History:
+    """Return the history in a file."""
+    from gas.cli.logs import check_readable, piped, read_log
+    from gas.prediction.history import History
+    from workloads.sacct import is_sacct, parse_sacct, read_sacct, why_no_sacct
 
-    name: str
-    log: Callable[[Unit], Log]
-    """By what its processors are; an SWF log does not say."""
-    users: Mapping[str, int]
-
-    @classmethod
-    def read(cls, path: str) -> _History:
-        from gas.cli.logs import check_readable, piped, read_log
-        from workloads.sacct import is_sacct, parse_sacct, read_sacct, why_no_sacct
-
-        check_readable([path])
-        if Path(path).is_dir() and path != "-":
-            raise BadInput(f"{path}: is a directory; name a log, or a file of what sacct printed")
-        data = piped(path)
-        source = path if data is None else data
-        name = "standard input" if path == "-" else Path(path).name
-        if is_sacct(source):
-            found = read_sacct(path, lenient=True) if data is None else parse_sacct(data, name=name, lenient=True)
-            for line in found.remarks:
-                note(f"gas: {line}")
-            return cls(name, found.log, found.users)
-        if why := why_no_sacct(source):
-            raise BadInput(f"{name}: {why}")
-        log = read_log(path, lenient=True, data=data)
-        return cls(name, lambda unit: log, {str(n): n for n in set(log.user.tolist()) if n >= 0})
-
-    def of(self, endpoint: object, snapshot: Snapshot) -> Past:
-        """Return the past of an endpoint's machine, as it is known at the instant of a snapshot.
-
-        Raises
-        ------
-        BadInput
-            Nothing is known by then.
-        """
-        from gas.prediction.past import Past
-        from gas.times import iso_time
-
-        log = self.log(getattr(endpoint, "unit", "cpus"))
-        self._check(log)
-        past = Past.of_log(log, processors=snapshot.machine)
-        past.learn(snapshot.now)
-        if not len(past.usage):
-            raise BadInput(
-                f"{self.name}: none of its {many(len(log), 'job')} fits {snapshot.machine} processors and had ended by "
-                f"{iso_time(snapshot.now)}, so that nothing is known"
-            )
-        return past
-
-    def _check(self, log: Log) -> None:
-        """Refuse a log that tells nothing of anybody, whichever the machine."""
-        if not len(log):
-            raise BadInput(f"{self.name}: has no jobs")
-        if not (log.wait >= 0).any():
-            raise BadInput(
-                f"{self.name}: its wait times are unknown, and so is when jobs ended; "
-                f"gas simulate {self.name} --output hist.swf gives a log with them"
-            )
-        if not (log.run_time >= 0).any():
-            raise BadInput(f"{self.name}: its run times are unknown, so that nothing can be learnt from it")
-        if not (log.requested_time > 0).any():
-            raise BadInput(f"{self.name}: does not say which walltimes were asked for, so that nothing can be learnt")
+    check_readable([path])
+    if Path(path).is_dir() and path != "-":
+        raise BadInput(f"{path}: is a directory; name a log, or a file of what sacct printed")
+    data = piped(path)
+    source = path if data is None else data
+    name = "standard input" if path == "-" else Path(path).name
+    if is_sacct(source):
+        found = read_sacct(path, lenient=True) if data is None else parse_sacct(data, name=name, lenient=True)
+        for line in found.remarks:
+            note(f"gas: {line}")
+        return History.of_accounting(found)
+    if why := why_no_sacct(source):
+        raise BadInput(f"{name}: {why}")
+    return History.of_log(read_log(path, lenient=True, data=data), name=name)
 
 
 @dataclass(frozen=True)
 class Predicting:
-    """What ``--predict`` and its companions ask for."""
+    """What ``--predict`` and its companions ask for.
 
-    history: _History
+    Attributes
+    ----------
+    history
+        None: each scheduler is asked for its own.
+    """
+
+    history: History | None
     risk: float | None
     samples: int
     seed: int
@@ -228,7 +192,12 @@ class Predicting:
             tolerance=tolerance,
             deadline=deadline,
             promised=found.best if deadline is None else promised,
-            details={"history": self.history.name, "samples": self.samples, "seed": self.seed, "schedulers": told},
+            details={
+                "history": AUTO if self.history is None else self.history.name,
+                "samples": self.samples,
+                "seed": self.seed,
+                "schedulers": told,
+            },
         )
 
     def _forecast(self, found: Plan, answer: Answer, not_before: int | None) -> tuple[Forecast, dict[str, Any]]:
@@ -241,20 +210,19 @@ class Predicting:
                 f"{answer.name}: has no queue that could be looked at, only a list of what is free; "
                 "--predict needs a live scheduler (S³ or Slurm)"
             )
-        snapshot = endpoint.snapshot(self.history.users)
+        history = self.history or _asked(endpoint, answer.name)
+        snapshot = endpoint.snapshot(history.users)
         remarks = tuple(getattr(endpoint, "queue_remarks", ()))
-        past = self.history.of(endpoint, snapshot)
+        past = history.past(snapshot, getattr(endpoint, "unit", "cpus"))
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
-            remarks += (
-                f"{self.history.name} knows none of the users in the queue; they are taken to be like everybody",
-            )
+            remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like everybody",)
         for remark in remarks:
             note(f"gas: {answer.name}: {remark}")
         learnt = past.ended
         if learnt < FEW:
             note(
-                f"gas: {answer.name}: only {many(learnt, 'job')} of {self.history.name} ended before now; "
+                f"gas: {answer.name}: only {many(learnt, 'job')} of {history.name} ended before now; "
                 "what is learnt from so few may be far off"
             )
         candidates = candidates_on(found, answer.name)
@@ -273,6 +241,7 @@ class Predicting:
             )
         return made, {
             "name": answer.name,
+            "history": history.name,
             "policy": endpoint.policy,
             "running": int(snapshot.running.sum()),
             "waiting": snapshot.waiting,
@@ -282,6 +251,21 @@ class Predicting:
             "candidates_simulated_alone": int(made.alone.sum()),
             "remarks": list(remarks),
         }
+
+
+def _asked(endpoint: QueueEndpoint, name: str) -> History:
+    """Return what a scheduler of this name remembers itself."""
+    if not isinstance(endpoint, RememberingEndpoint):
+        raise BadInput(f"{name}: cannot be asked for its past; name a history: --predict FILE")
+    try:
+        history = endpoint.history()
+    except (BadInput, Unreachable, LogError) as error:
+        told = f"{name}'s {error}" if isinstance(error, LogError) else str(error)
+        kind = Unreachable if isinstance(error, Unreachable) else BadInput
+        raise kind(f"{told}; name a file with its history: --predict FILE") from None
+    for line in history.remarks:
+        note(f"gas: {name}'s {line}")
+    return replace(history, name=f"{name}'s {history.name}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from gas.times import LONGEST, parse_duration
 from speedup_models.fields import Fields
 
 if TYPE_CHECKING:  # a simulator hangs on it, which planning does not need
+    from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
     from gas.simulation.schedule import Policy
 
@@ -23,6 +24,7 @@ __all__ = [
     "JobEndpoint",
     "ProbingEndpoint",
     "QueueEndpoint",
+    "RememberingEndpoint",
     "Request",
     "ReshapingEndpoint",
     "Standing",
@@ -184,6 +186,20 @@ class QueueEndpoint(Endpoint, Protocol):
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
         """Return who runs and who waits, with the numbers of users that these names have; -1 for others."""
+
+
+@runtime_checkable
+class RememberingEndpoint(QueueEndpoint, Protocol):
+    """A scheduler that can be asked for its own past."""
+
+    def history(self) -> History:
+        """Return what it remembers of jobs that have ended, and of those that have not; its name says what that is.
+
+        Raises
+        ------
+        BadInput
+            It keeps none, or none that this way of asking reaches.
+        """
 
 
 @dataclass(frozen=True)

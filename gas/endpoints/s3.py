@@ -44,6 +44,7 @@ from speedup_models.fields import FieldError, Fields
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
     import requests
 
+    from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
 
 __all__ = ["S3Endpoint"]
@@ -53,6 +54,9 @@ RETRIES = 2
 PATIENCE_SECONDS = 30.0
 FOLLOW_PATIENCE_SECONDS = 300.0
 """How long a stream of events is tried again that was lost: somebody watches, and services are restarted."""
+
+REMEMBERED = 5_000
+"""Of how many ended jobs its past is asked for: a megabyte for each thousand."""
 
 
 class S3Endpoint:
@@ -211,6 +215,12 @@ class S3Endpoint:
 
         machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be
         return snapshot_of(self.name, machine, self.jobs(), users)
+
+    def history(self) -> History:
+        """Return what the latest jobs tell that have ended here, `REMEMBERED` at most, and those in the schedule."""
+        from gas.endpoints.s3_queue import history_of
+
+        return history_of(self.name, self.jobs(REMEMBERED))
 
     def machine(self) -> dict[str, Any]:
         """Return how the machine stands, and as whom the caller is known."""

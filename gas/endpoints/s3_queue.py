@@ -1,17 +1,21 @@
-"""The queue of an S³, by what its list of jobs shows everybody: sizes, walltimes, users, promises; no run times."""
+"""The queue of an S³ and its past, by what its list of jobs shows everybody: sizes, walltimes, users, instants."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gas.errors import Unreachable
+from gas.errors import BadInput, Unreachable
 
 if TYPE_CHECKING:  # imported where it is used: planning needs none of it
     from gas.prediction.entries import Entry
+    from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
 
-__all__ = ["snapshot_of"]
+__all__ = ["history_of", "snapshot_of"]
+
+TEACHING = ("completed", "failed", "timeout")
+"""The states of jobs that have ended by themselves, or used up their walltimes."""
 
 
 def snapshot_of(
@@ -40,6 +44,48 @@ def snapshot_of(
     now = max([now, *(_integer(name, job, "start") for job in active if job["state"] == "running")])
     entries = [_entry(name, job, users) for job in active]
     return snapshot_from(now, _integer(name, machine, "processors"), entries)
+
+
+def history_of(name: str, jobs: Sequence[Mapping[str, Any]]) -> History:
+    """Return the history of an S³ from the answer to ``GET /v1/jobs?ended=N``.
+
+    A job that was cancelled shows what its user thought of it, not how long it would have run, and a reservation holds
+    its processors to its end: they are left out. One that was ended at its walltime has used all of it.
+
+    Raises
+    ------
+    BadInput
+        Nobody has ended.
+    Unreachable
+        The answer cannot be understood.
+    """
+    from gas.prediction.history import History
+    from workloads import Log
+    from workloads.header import Header
+
+    users: dict[str, int] = {}
+    rows = []
+    for job in jobs:
+        state = job.get("state")
+        if job.get("kind") == "reservation" or state not in (*TEACHING, "queued", "running"):
+            continue
+        submitted, walltime = _integer(name, job, "submitted"), _integer(name, job, "walltime")
+        wait, run_time = -1, 0  # of one that has not ended, so that its end is not known
+        if state in TEACHING:
+            start = _integer(name, job, "start")
+            wait = start - submitted
+            run_time = walltime if state == "timeout" else _integer(name, job, "finished") - start
+        user = users.setdefault(str(job.get("user")), len(users))
+        rows.append((submitted, wait, run_time, _integer(name, job, "processors"), walltime, user))
+    if all(wait < 0 for _, wait, *_ in rows):
+        raise BadInput(f"{name}: no job has ended there yet, so that nothing can be learnt from its past")
+    rows.sort(key=lambda row: row[0])
+    first = rows[0][0]
+    submit, *known = zip(*rows, strict=True)
+    names = ("wait", "run_time", "requested_processors", "requested_time", "user")
+    columns = {"submit": [one - first for one in submit], **dict(zip(names, known, strict=True))}
+    header = Header.of([("Version", "2.2"), ("UnixStartTime", first), ("TimeZoneString", "UTC")])
+    return History.of_log(Log.from_columns(columns, header=header, name="own past"), users)
 
 
 def _entry(name: str, job: Mapping[str, Any], users: Mapping[str, int]) -> Entry:

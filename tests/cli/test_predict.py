@@ -448,7 +448,7 @@ def test_jobs_larger_than_the_machine_tell_nothing(gas, app, s3, tmp_path):
 @pytest.mark.parametrize("options", [("--risk", "90%"), ("--samples", "10"), ("--seed", "1")])
 def test_options_of_predictions_need_a_history(gas, app, options):
     result = gas("plan", app, "-e", NOBODY, *options)
-    assert (result.code, "is about predictions; name a history with --predict" in result.err) == (2, True)
+    assert (result.code, "is about predictions; add --predict auto" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize("risk", ["0%", "100%", "90", "1.5", "much", "-5%", "nan"])

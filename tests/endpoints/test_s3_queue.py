@@ -1,10 +1,11 @@
-"""The queue of an S³ as a snapshot to predict from."""
+"""The queue of an S³ as a snapshot to predict from, and its past as a history."""
 
 import pytest
 
-from gas.endpoints import FileEndpoint, QueueEndpoint, S3Endpoint
-from gas.endpoints.s3_queue import snapshot_of
-from gas.errors import Unreachable
+from gas.endpoints import FileEndpoint, QueueEndpoint, RememberingEndpoint, S3Endpoint
+from gas.endpoints.s3_queue import TEACHING, history_of, snapshot_of
+from gas.errors import BadInput, Unreachable
+from gas.service import jobs
 from gas.service.tokens import the_service_user
 
 NOW = 1_700_000_000
@@ -94,3 +95,65 @@ def test_jobs_that_wait_for_a_time_are_not_taken_to_start_before_it():
 def test_an_answer_that_is_none_of_s3_is_named(machine, wrong):
     with pytest.raises(Unreachable, match="s3: answered .* where a whole number belongs"):
         of(job("queued", **wrong), machine=machine)
+
+
+# ------------------------------------------------------------------------------------------------------------- history
+
+
+def ended(state, **more):
+    return job(state, submitted=NOW - 500, start=NOW - 300, finished=NOW - 260, **more)
+
+
+def test_a_history_has_those_that_ended_by_themselves_and_as_arrivals_those_that_have_not_ended():
+    found = history_of(
+        "s3",
+        [
+            job("running", submitted=NOW - 40, start=NOW - 30, user="bob"),
+            job("queued", submitted=NOW - 20, processors=9),
+            ended("completed"),
+            ended("failed", user="bob"),
+            ended("timeout"),
+            ended("cancelled"),
+            ended("lost"),
+            ended("completed", kind="reservation"),
+            job("reserved", kind="reservation", submitted=NOW),
+        ],
+    )
+    log = found.log("cpus")
+    assert (found.name, dict(found.users)) == ("own past", {"bob": 0, "ann": 1})
+    assert (log.start_time + log.submit).tolist() == [NOW - 500, NOW - 500, NOW - 500, NOW - 40, NOW - 20]
+    assert log.wait.tolist() == [200, 200, 200, -1, -1]  # so that it is not known when the last two end
+    assert log.run_time.tolist() == [40, 40, 100, 0, 0]
+    assert log.requested_processors.tolist() == [4, 4, 4, 4, 9]
+    assert log.requested_time.tolist() == [100] * 5
+    assert log.user.tolist() == [1, 0, 1, 0, 1]
+
+
+def test_the_states_that_teach_are_those_that_the_service_learns_from():
+    assert TEACHING == jobs.TEACHING
+
+
+@pytest.mark.parametrize("known", [[], [ended("cancelled")], [job("queued", submitted=NOW)]])
+def test_where_no_job_has_ended_by_itself_there_is_no_history(known):
+    with pytest.raises(BadInput, match="s3: no job has ended there yet"):
+        history_of("s3", known)
+
+
+@pytest.mark.parametrize("wrong", [{"submitted": None}, {"finished": "soon"}, {"start": None}, {"processors": True}])
+def test_a_past_that_is_none_of_s3_is_named(wrong):
+    with pytest.raises(Unreachable, match="s3: answered .* where a whole number belongs"):
+        history_of("s3", [{**ended("completed"), **wrong}])
+
+
+def test_an_s3_tells_its_past(s3):
+    endpoint = S3Endpoint("s3", s3.url)
+    assert isinstance(endpoint, RememberingEndpoint)
+    assert not isinstance(FileEndpoint("list", "list.json"), RememberingEndpoint)
+    done, whole = s3.simulated(3, 600, 1)["id"], s3.simulated(2, 1)["id"]
+    s3.simulated(8, 900)
+    for job in (done, whole):
+        s3.until(job, "completed")
+    log = endpoint.history().log("cpus")
+    assert log.requested_processors.tolist() == [3, 2, 8]
+    assert log.run_time.tolist() == [s3.job(done)["finished"] - s3.job(done)["start"], 1, 0]
+    assert endpoint.history().users == {the_service_user().user: 0}

@@ -29,6 +29,9 @@ TIMEOUT_SECONDS = 30.0
 
 MISSING = "Slurm's commands are on its login nodes (`folder` in the endpoint's table names a place that is not in PATH)"
 
+ACCOUNTED = "JobID,User,Timelimit,ElapsedRaw,Submit,Start,End,AllocCPUS,AllocNodes,State"
+"""What sacct is asked of each job."""
+
 NEVER_FORGETS = 10**9
 """Seconds of memory where MinJobAge is 0."""
 
@@ -72,7 +75,7 @@ class CommandTransport:
         kept = {
             key: value
             for key, value in os.environ.items()
-            if key in KEPT or not key.startswith(("SLURM_", "SQUEUE_", "SBATCH_", "SCONTROL_"))
+            if key in KEPT or not key.startswith(("SLURM_", "SQUEUE_", "SBATCH_", "SCONTROL_", "SACCT_"))
         }
         if configuration is not None:
             kept["SLURM_CONF"] = configuration
@@ -132,6 +135,15 @@ class CommandTransport:
             self._ask(["scancel", str(id)])
         except Conflict:
             return
+
+    def accounting(self, partition: str, days: int) -> bytes:
+        """Return what sacct prints of a partition's jobs of the last days; of others' only if those are shown."""
+        command = ["sacct", "-aXP", "-r", partition, "-S", f"now-{days}days", "-o", ACCOUNTED]
+        done = self.programs.run(command)
+        if done.status != 0:
+            told = "; ".join(done.err.split("\n")).strip("; ") or f"exit status {done.status}"
+            raise BadInput(f"{self.name}: its accounting cannot be asked (sacct: {told})")
+        return done.out.encode()
 
     def reshape(self, id: int, shape: Shape) -> None:
         """Change how much for how long a waiting job asks for."""

@@ -41,12 +41,16 @@ from gas.planner import Limits
 from speedup_models.fields import Fields
 
 if TYPE_CHECKING:
+    from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
 
 __all__ = ["SlurmEndpoint"]
 
 SETTLING_SECONDS = 10.0
 """After how long a job is in Slurm's list, if what was sent has arrived at all; Slurm's own MessageTimeout."""
+
+HISTORY_DAYS = 90
+"""How far back accounting is asked: as far as habits last, and eight weeks of arrivals besides."""
 
 PLACING = frozenset(
     {"burst-buffer", "constraint", "contiguous", "core-spec", "cores-per-socket", "dependency", "exclude", "exclusive",
@@ -113,6 +117,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self.partition, self.unit, self.reservation = partition, unit, reservation
         self.is_local = transport.is_local
         self._own_limits = self.limits
+        self._chosen = partition
         self._options = dict(options or {})
 
     @classmethod
@@ -174,10 +179,20 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             raise BadInput(f"{self.name}: jobs of a reservation ({self.reservation}) are not predicted")
         cluster, user = self.transport.cluster(self.name), self.transport.user
         chosen = partition_of(cluster, self.partition)
+        self._chosen = chosen.name
         seen = interpret(cluster, chosen.name, self.unit, user=user)
         counted = f"predicted by counts of {self.unit}, not node by node: starts may be later than predicted"
         self.queue_remarks = (counted, *(["jobs of other users are not shown"] if seen.unseen else []))
         return snapshot_of(cluster, chosen, seen, users, user=user)
+
+    def history(self) -> History:
+        """Return what accounting tells of the partition's jobs of the last `HISTORY_DAYS`; `LogError` if it can't."""
+        from gas.prediction.history import History
+        from workloads.sacct import parse_sacct
+
+        chosen = self._chosen or partition_of(self.transport.cluster(self.name), self.partition).name
+        said = self.transport.accounting(chosen, HISTORY_DAYS)
+        return History.of_accounting(parse_sacct(said, name="accounting", lenient=True))
 
     def _not_planned_with(self) -> list[str]:
         """Return what the options ask for that bears on where a job goes, and that is not planned with."""

@@ -214,6 +214,10 @@ class RestTransport:
         except Conflict:
             return
 
+    def accounting(self, partition: str, days: int) -> bytes:
+        """Refuse: slurmrestd is not asked for what slurmdbd knows."""
+        raise BadInput(f"{self.name}: slurmrestd is not asked for its accounting")
+
     def reshape(self, id: int, shape: Shape) -> None:
         """Change how much for how long a waiting job asks for."""
         version = self.version()

@@ -71,5 +71,14 @@ class Transport(SendingTransport[Batch], Protocol):
     def memory(self) -> int | None:
         """Return for how many seconds ended jobs are remembered at least (MinJobAge), None if that is not published."""
 
+    def accounting(self, partition: str, days: int) -> bytes:
+        """Return what sacct prints of a partition's jobs of the last days.
+
+        Raises
+        ------
+        BadInput
+            There is no accounting, or this transport does not reach it.
+        """
+
     def reshape(self, id: int, shape: Shape) -> None:
         """Change how much for how long a waiting job asks for. `Conflict` if it does not wait; `NotFound`."""

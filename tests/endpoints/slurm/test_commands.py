@@ -192,6 +192,20 @@ def test_sbatch_is_told_the_shape_the_place_and_the_time():
     assert "--account=x y'" in shown_line(batch)
 
 
+def test_accounting_is_asked_for_a_partition_and_says_so_if_there_is_none(slurm, monkeypatch):
+    monkeypatch.setenv("SACCT_FEDERATION", "1")  # the user's own: the jobs of other clusters too
+    asked = CommandTransport("fake", folder=str(slurm.folder))
+    with pytest.raises(BadInput, match=r"fake: its accounting cannot be asked \(sacct: Slurm account"):
+        asked.accounting("main", 9)
+    (slurm.folder / "accounting").write_text("JobID|User\n")
+    slurm.does("sacct", f'env > "{slurm.folder}/environment"')
+    assert asked.accounting("main", 9) == b"JobID|User\n"
+    assert slurm.lines("calls")[-1].startswith("sacct -aXP -r main -S now-9days -o JobID,")
+    environment = slurm.lines("environment")
+    assert "SLURM_TIME_FORMAT=%s" in environment
+    assert not [line for line in environment if line.startswith("SACCT_")]
+
+
 def test_the_user_is_who_runs_it_whatever_the_environment_says(monkeypatch):
     monkeypatch.setenv("LOGNAME", "somebody")
     assert getpass.getuser() == "somebody"

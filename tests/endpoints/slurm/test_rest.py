@@ -108,6 +108,11 @@ def test_how_long_ended_jobs_are_remembered_is_not_published(server):
     assert transport(server).memory() is None
 
 
+def test_its_accounting_is_not_asked_for(server):
+    with pytest.raises(BadInput, match="slurmrestd is not asked for its accounting"):
+        transport(server).accounting("main", 90)
+
+
 # ------------------------------------------------------------------------------------------------------- versions
 
 

@@ -1,0 +1,85 @@
+"""A machine's history: the log of its past, with the numbers that its users have in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from gas.errors import BadInput
+from gas.prediction.past import Past
+from gas.prediction.snapshot import Snapshot
+from gas.times import iso_time
+from workloads import Log
+from workloads.sacct import Accounting, Unit
+
+__all__ = ["History"]
+
+
+@dataclass(frozen=True)
+class History:
+    """A log of a machine's past, with the numbers that its users have in it.
+
+    Attributes
+    ----------
+    name
+        How messages name it.
+    log
+        Returns the log, by what its processors are; most logs are the same for both.
+    users
+        The number of each user by name.
+    remarks
+        What should be known of it.
+    """
+
+    name: str
+    log: Callable[[Unit], Log]
+    users: Mapping[str, int]
+    remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def of_log(cls, log: Log, users: Mapping[str, int] | None = None, *, name: str | None = None) -> History:
+        """Return the history that a log tells; in those of others, a user's name is their number."""
+        if users is None:
+            users = {str(number): number for number in set(log.user.tolist()) if number >= 0}
+        return cls(log.name if name is None else name, lambda unit: log, users)
+
+    @classmethod
+    def of_accounting(cls, found: Accounting) -> History:
+        """Return the history that sacct tells."""
+        return cls(found.name, found.log, found.users, found.remarks)
+
+    def past(self, snapshot: Snapshot, unit: Unit = "cpus") -> Past:
+        """Return the past of a machine, as it is known at the instant of a snapshot.
+
+        Raises
+        ------
+        BadInput
+            Nothing is known by then.
+        LogError
+            It does not say how many of these units jobs had.
+        """
+        log = self.log(unit)
+        self._check(log)
+        past = Past.of_log(log, processors=snapshot.machine)
+        past.learn(snapshot.now)
+        if not len(past.usage):
+            jobs = f"{len(log):,} job{'' if len(log) == 1 else 's'}"
+            raise BadInput(
+                f"{self.name}: none of its {jobs} fits {snapshot.machine} processors and had ended by "
+                f"{iso_time(snapshot.now)}, so that nothing is known"
+            )
+        return past
+
+    def _check(self, log: Log) -> None:
+        """Refuse a log that tells nothing of anybody, whichever the machine."""
+        if not len(log):
+            raise BadInput(f"{self.name}: has no jobs")
+        if not (log.wait >= 0).any():
+            raise BadInput(
+                f"{self.name}: its wait times are unknown, and so is when jobs ended; "
+                f"gas simulate {self.name} --output hist.swf gives a log with them"
+            )
+        if not (log.run_time >= 0).any():
+            raise BadInput(f"{self.name}: its run times are unknown, so that nothing can be learnt from it")
+        if not (log.requested_time > 0).any():
+            raise BadInput(f"{self.name}: does not say which walltimes were asked for, so that nothing can be learnt")

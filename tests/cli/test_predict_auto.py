@@ -1,0 +1,127 @@
+"""gas plan --predict auto: each scheduler is asked for its own past."""
+
+import time
+
+import pytest
+from fake_slurm import FakeSlurm
+
+pytest.importorskip("numba")
+
+HOUR = 3600
+ENDED = 1_700_000_000
+"""When the last job of a made-up history has ended: years ago."""
+
+
+@pytest.fixture
+def app(tmp_path):
+    """Five hours on two processors, one on ten."""
+    path = tmp_path / "app.toml"
+    path.write_text(
+        'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 18000, 10 = 3600 }\n[walltime]\nsafety = 1\n'
+    )
+    return str(path)
+
+
+@pytest.fixture
+def slurm(tmp_path):
+    """Return a Slurm of programs with an endpoint `busy` that is configured in ``gas.toml``."""
+    found = FakeSlurm(tmp_path / "bin")
+    (tmp_path / "gas.toml").write_text(f'[endpoints.busy]\ntype = "slurm"\nfolder = "{found.folder}"\n')
+    return found
+
+
+def on(plan, processors):
+    return next(c for c in plan["candidates"] if c["processors"] == processors)
+
+
+def accounted(path, jobs=200):
+    """Write what sacct prints: jobs that used a tenth of their ten hours."""
+    lines = ["JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State"]
+    for n in range(jobs):
+        submit = ENDED - (jobs - n) * HOUR
+        lines.append(f"{n}|ann|10:00:00|{HOUR}|{submit}|{submit}|{submit + HOUR}|1|1|COMPLETED")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_an_s3_is_predicted_by_its_own_past(gas, app, s3):
+    """Jobs of ten hours have ended at once; another will be in the way, so ten processors are promised for after it."""
+    for job in [s3.simulated(1, 10 * HOUR, 1)["id"] for _ in range(30)]:
+        s3.until(job, "completed")
+    cancelled = s3.simulated(10, 20 * HOUR)
+    s3.delete(f"/v1/jobs/{cancelled['id']}")
+    later = int(time.time()) + 1800
+    s3.simulated(8, 10 * HOUR, not_before=later)
+    result = gas("plan", app, "-e", s3.url, "--samples", "50", "--json", "--predict", "auto")
+    assert result.code == 0, result.err
+    plan = result.json
+    assert on(plan, 10)["start"] - later == pytest.approx(10 * HOUR, abs=5)
+    assert on(plan, 10)["predicted"]["start_high"] - later < 60
+    (scheduler,) = plan["prediction"]["schedulers"]
+    assert (plan["prediction"]["history"], scheduler["history"]) == ("auto", "s3's own past")
+    assert (scheduler["history_jobs"], scheduler["unknown_users"]) == (30, 0)
+
+
+def test_an_s3_where_nothing_has_ended_says_so(gas, app, s3):
+    s3.simulated(8, 10 * HOUR)
+    result = gas("plan", app, "-e", s3.url, "--predict", "auto")
+    assert result.code == 2
+    assert ": no job has ended there yet, so that nothing can be learnt from its past; name a file" in result.err
+
+
+def test_a_slurm_is_predicted_by_its_accounting(gas, app, slurm, tmp_path):
+    accounted(slurm.folder / "accounting")
+    result = gas("plan", app, "--config", str(tmp_path / "gas.toml"), "--samples", "5", "--predict", "auto", "--json")
+    assert result.code == 0, result.err
+    (scheduler,) = result.json["prediction"]["schedulers"]
+    assert (scheduler["history"], scheduler["history_jobs"]) == ("busy's accounting", 200)
+    (called,) = [line for line in slurm.lines("calls") if line.startswith("sacct")]
+    assert called.startswith("sacct -aXP -r main -S now-90days -o JobID,User,Timelimit,")
+
+
+def test_what_sacct_says_badly_is_left_out_and_counted(gas, app, slurm, tmp_path):
+    path = slurm.folder / "accounting"
+    accounted(path)
+    path.write_text(path.read_text() + "200|ann\n")
+    result = gas("plan", app, "--config", str(tmp_path / "gas.toml"), "--samples", "5", "--predict", "auto")
+    assert "busy's accounting: 1 malformed line left out" in result.err
+    assert "busy: learnt from 200 jobs of busy's accounting that ended before now" in result.out
+
+
+@pytest.mark.parametrize(
+    ("does", "told", "code"),
+    [
+        (None, "busy: its accounting cannot be asked (sacct: Slurm accounting storage is disabled)", 2),
+        ("exit 3", "busy: its accounting cannot be asked (sacct: exit status 3)", 2),
+        ("exit 0", "busy's accounting: is empty", 2),
+        ("echo 'JobID|User|Timelimit|ElapsedRaw|Submit|Start|AllocCPUS'; exit 0", "busy's accounting: has no jobs", 2),
+        ("sleep 60", "busy: sacct has not answered for 1 s", 4),
+    ],
+)
+def test_a_slurm_without_accounting_says_so_and_what_helps(gas, app, slurm, tmp_path, does, told, code):
+    config = tmp_path / "gas.toml"
+    config.write_text(config.read_text() + "timeout = 1\n")
+    slurm.does("sacct", does)
+    result = gas("plan", app, "--config", str(config), "--predict", "auto")
+    assert (result.code, result.out) == (code, "")
+    assert told in result.err
+    assert ("--predict FILE" in result.err) == ("has no jobs" not in told)
+
+
+def test_who_cannot_be_asked_for_their_past_keep_their_planned_starts(gas, app, slurm, start_s3, tmp_path):
+    accounted(slurm.folder / "accounting")
+    s3 = start_s3(10)
+    config = tmp_path / "gas.toml"
+    config.write_text(config.read_text() + f'[endpoints.new]\ntype = "s3"\nurl = "{s3.url}"\n')
+    result = gas("plan", app, "--config", str(config), "--samples", "5", "--predict", "auto", "--json")
+    assert result.code == 0, result.err
+    assert "new: no job has ended there yet" in result.err
+    assert "its starts are taken as planned" in result.err
+    assert {c["scheduler"]: c["predicted"] is None for c in result.json["candidates"]} == {"busy": False, "new": True}
+
+
+def test_a_file_of_that_name_is_named_with_its_folder(gas, app, s3, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    accounted(tmp_path / "auto")
+    result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", "./auto", "--json")
+    assert result.code == 0, result.err
+    assert result.json["prediction"]["schedulers"][0]["history_jobs"] == 200
