@@ -12,7 +12,7 @@ from experiments.prediction_run import TOLD
 from experiments.prediction_study import Choices, Predictions, Study
 from experiments.statistics import Interval
 
-__all__ = ["COVERED", "SHARE", "SHARP", "better", "claims", "ratio", "ratio_of_medians", "signed"]
+__all__ = ["COVERED", "SHARE", "SHARP", "better", "claims", "ratio", "ratio_of_medians", "signed", "within"]
 
 SHARE: Final = 0.9
 """Probability of the intervals that are judged."""
@@ -51,6 +51,15 @@ def better(found: Interval) -> bool | None:
     return None if found.half_width is None or found.mean + found.half_width >= 0 else True
 
 
+def within(found: Interval, low: float, high: float) -> bool | None:
+    """Return whether a mean lies between two bounds; None if it does not, but its interval reaches there."""
+    if low <= found.mean <= high:
+        return True
+    if found.half_width is None:
+        return None
+    return None if found.mean - found.half_width <= high and found.mean + found.half_width >= low else False
+
+
 def signed(found: Interval, digits: int = 0) -> str:
     """Return a difference in words."""
     return f"{'+' if found.mean > 0 else ''}{found.text(digits)}"
@@ -64,11 +73,10 @@ def _covers(study: Study, trace: str) -> Claim:
         return Claim(text, None, "no job of a held-out month had to wait")
     covered = found.coverage(SHARE)
     below, above = (100 * part.mean() for part in (found.below(SHARE), found.above(SHARE)))
-    return Claim(
-        text,
-        bool(low <= covered.mean <= high),
-        f"{covered.text(1)}% of {len(found):,}, {below:.1f}% start before and {above:.1f}% after",
-    )
+    verdict = within(covered, low, high)
+    doubt = "" if verdict is not None else "; not sure"
+    here = f"{covered.text(1)}% of {len(found):,}, {below:.1f}% start before and {above:.1f}% after{doubt}"
+    return Claim(text, verdict, here)
 
 
 def _is_sharp(study: Study, trace: str) -> Claim:

@@ -1,8 +1,8 @@
 """A private Slurm in a temporary directory: munged, slurmctld and a slurmd for each virtual node, on the loopback only.
 
 It needs Debian's packages munge, slurmctld, slurmd, slurm-client and slurm-wlm-basic-plugins, for REST slurmrestd and
-slurm-wlm-jwt-plugin too, and nobody's rights but one's own. All daemons are children of the test and stay in the
-foreground, so that none is left over or unreaped.
+slurm-wlm-jwt-plugin too, for accounting slurmdbd and mariadb-server-core, and nobody's rights but one's own. All daemons
+are children of the test and stay in the foreground, so that none is left over or unreaped.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ import pytest
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo", "sdiag")
 SCHEDULING = "bf_interval=1,bf_resolution=60,bf_window=1440,bf_max_job_test=1000,bf_continue"
+ACCOUNTING = ("mariadbd", "slurmdbd", "sacct", "sacctmgr")
+TABLES = Path("/usr/share/mysql/mysql_system_tables.sql")
 PATIENCE = 60
 PLUGINS = ("/usr/lib/*/slurm-wlm", "/usr/lib/*/slurm", "/usr/lib64/slurm", "/usr/lib/slurm", "/usr/local/lib/slurm")
 
@@ -49,7 +51,7 @@ TaskPlugin=task/none
 SwitchType=switch/none
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
+AccountingStorageType=accounting_storage/{accounting}
 JobCompType=jobcomp/none
 SlurmdParameters=config_overrides
 ReturnToService=2
@@ -66,6 +68,32 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=NO DefaultTime=60 MaxTime
 # config_overrides: as many CPUs as are configured, whatever the machine has
 
 TOKENS = "AuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key={folder}/jwt.key\n"
+
+STORED = """\
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={slurmdbd}
+AccountingStoragePass={folder}/munge.socket
+"""
+# the "password" is what AuthInfo is elsewhere
+
+SLURMDBD = """\
+DbdHost={host}
+DbdAddr=127.0.0.1
+DbdPort={slurmdbd}
+SlurmUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+PidFile={folder}/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageLoc=accounting
+"""
+
+MARIADB = (
+    "--skip-grant-tables", "--skip-networking", "--innodb-log-file-size=4M", "--innodb-buffer-pool-size=8M",
+    "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-fast-shutdown=2", "--skip-log-bin",
+)  # fmt: skip
+"""A small database that is thrown away, and reached through a socket in its folder only, which others may not enter."""
 
 
 def own_name() -> str:
@@ -101,10 +129,18 @@ class SlurmCluster:
     rest
         With slurmrestd: by tokens (`token`) at `rest_url`, and without at `rest_socket`, where it acts as the user that
         runs it: root's as nobody, whom alone it is let run as, everybody else's as themselves.
+    accounting
+        With slurmdbd and its database; slurmrestd then speaks to it too.
     """
 
     def __init__(
-        self, nodes: int = 8, cpus: int = 4, *lines: str, scheduling: str = SCHEDULING, rest: bool = False
+        self,
+        nodes: int = 8,
+        cpus: int = 4,
+        *lines: str,
+        scheduling: str = SCHEDULING,
+        rest: bool = False,
+        accounting: bool = False,
     ) -> None:
         missing = [program for program in PROGRAMS if find(program) is None]
         if missing:
@@ -113,7 +149,11 @@ class SlurmCluster:
             pytest.skip("no slurmrestd here (Debian: slurmrestd)")
         if rest and not any(next(Path("/").glob(f"{one[1:]}/auth_jwt.so"), None) for one in PLUGINS):
             pytest.skip("Slurm has no tokens here: auth_jwt.so not found (Debian: slurm-wlm-jwt-plugin)")
-        self.rest = rest
+        missing = [program for program in ACCOUNTING if accounting and find(program) is None]
+        if missing or (accounting and not TABLES.exists()):
+            missing = missing or [str(TABLES)]
+            pytest.skip(f"no accounting here: {', '.join(missing)} not found (Debian: slurmdbd mariadb-server-core)")
+        self.rest, self.accounting = rest, accounting
         self.nodes = [f"n{n:02}" for n in range(1, nodes + 1)]
         self.cpus, self.lines, self.scheduling = cpus, lines, scheduling
         self.children: list[subprocess.Popen[bytes]] = []
@@ -134,14 +174,16 @@ class SlurmCluster:
         key = self.folder / "munge.key"
         key.touch(0o600)
         key.write_bytes(os.urandom(1024))
-        controller = free_ports(len(self.nodes) + 1)
+        controller = free_ports(len(self.nodes) + 2)
+        self._slurmdbd_port = controller + len(self.nodes) + 1
         values = {
             "host": socket.gethostname().split(".")[0], "user": own_name(), "folder": self.folder,
             "controller": controller, "first": controller + 1, "last": controller + len(self.nodes), "cpus": self.cpus,
-            "names": ",".join(self.nodes), "scheduling": self.scheduling,
+            "names": ",".join(self.nodes), "scheduling": self.scheduling, "slurmdbd": self._slurmdbd_port,
+            "accounting": "slurmdbd" if self.accounting else "none",
         }  # fmt: skip
         configuration = self.folder / "slurm.conf"
-        text = CONFIGURATION + (TOKENS if self.rest else "")
+        text = CONFIGURATION + (TOKENS if self.rest else "") + (STORED if self.accounting else "")
         configuration.write_text(text.format(**values) + "".join(f"{line}\n" for line in self.lines))
         if self.rest:
             secret = self.folder / "jwt.key"
@@ -156,6 +198,8 @@ class SlurmCluster:
         ]
         self._child("munged", "--foreground", "--force", "--num-threads=2", f"--key-file={key}", *paths)
         self._until((self.folder / "munge.socket").exists, "munged opens its socket")
+        if self.accounting:
+            self._start_accounting((SLURMDBD + (TOKENS if self.rest else "")).format(**values))
         self._child("slurmctld", "-D")
         self._until(lambda: " is UP" in self.tried("scontrol", "ping"), "slurmctld answers")
         for name in self.nodes:
@@ -163,6 +207,32 @@ class SlurmCluster:
         self._until(self._all_idle, "nodes are idle")
         if self.rest:
             self._start_rest()
+
+    def _start_accounting(self, configuration: str) -> None:
+        """Start a database without users of its own, and slurmdbd on it; have it know the cluster."""
+        folder = self.folder / "database"
+        folder.mkdir(0o700)
+        data = folder / "data"
+        data.mkdir()
+        options = ["--no-defaults", f"--datadir={data}", *MARIADB, *(["--user=root"] if os.getuid() == 0 else [])]
+        with (folder / "tables.sql").open("w+") as tables, (self.folder / "tables.log").open("w") as log:
+            tables.write(f"create database mysql;\nuse mysql;\n{TABLES.read_text()}create database accounting;\n")
+            tables.seek(0)
+            command = [str(find("mariadbd")), *options, "--bootstrap"]
+            subprocess.run(command, stdin=tables, stdout=log, stderr=log, check=True, timeout=PATIENCE)
+        at = folder / "socket"
+        self._child("mariadbd", *options, f"--socket={at}", f"--pid-file={folder}/pid")
+        self._until(lambda: answers(socket.AF_UNIX, str(at)), "mariadbd opens its socket")
+        (self.folder / "slurmdbd.conf").touch(0o600)
+        (self.folder / "slurmdbd.conf").write_text(configuration)
+        self._database = {"MYSQL_UNIX_PORT": str(at)}  # its own configuration cannot name a socket
+        self.start_slurmdbd()
+        self.run("sacctmgr", "-i", "add", "cluster", "private")
+
+    def start_slurmdbd(self) -> None:
+        """Start slurmdbd, also again."""
+        self._child("slurmdbd", "-D", env=self.environment | self._database)
+        self._until(lambda: answers(socket.AF_INET, ("127.0.0.1", self._slurmdbd_port)), "slurmdbd opens its port")
 
     def _start_rest(self) -> None:
         """Start slurmrestd twice; it takes either tokens or its own user's word."""

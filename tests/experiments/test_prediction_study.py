@@ -15,7 +15,7 @@ from study_files import contents
 from experiments.logs import find_logs, jobs_by_month
 from experiments.power_study import BASE, month_runs
 from experiments.power_study import Options as PowerOptions
-from experiments.prediction_claims import better, claims
+from experiments.prediction_claims import better, claims, within
 from experiments.prediction_run import SHARES, TOLD
 from experiments.prediction_study import Choices, Options, Predictions, Study, by_months, study_runs
 from experiments.statistics import Interval, interval
@@ -72,6 +72,15 @@ def test_one_month_tells_nothing_of_how_sure_a_mean_is():
 )
 def test_less_is_believed_only_where_its_interval_leaves_out_zero(difference, verdict):
     assert better(Interval(*difference)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"),
+    [((85.0, 0.1), True), ((95.0, 30.0), True), ((84.0, 0.5), False), ((84.0, 1.0), None), ((97.0, 2.5), None),
+     ((97.0, 1.5), False), ((84.0, None), None), ((90.0, None), True)],
+)  # fmt: skip
+def test_a_share_is_believed_to_lie_outside_only_where_its_whole_interval_does(share, verdict):
+    assert within(Interval(*share), 85, 95) is verdict
 
 
 # ------------------------------------------------------------------------------------------------- what was predicted
