@@ -9,6 +9,7 @@ Its modules:
     planning        the options of a plan; asking and planning with whoever answers
     plan            plan
     submit          submit
+    submitting      a job sent to one of several schedulers, once
     jobs            status, wait, logs, cancel, reserve
     follow          status --follow
     polling         asking again and again, also one that does not answer for a while

@@ -56,7 +56,7 @@ FOLLOW_PATIENCE_SECONDS = 300.0
 """How long a stream of events is tried again that was lost: somebody watches, and services are restarted."""
 
 REMEMBERED = 5_000
-"""Of how many ended jobs its past is asked for: a megabyte for each thousand."""
+"""Of how many ended jobs its past is asked for; some 600 bytes each."""
 
 
 class S3Endpoint:
