@@ -1,8 +1,8 @@
 """A private Slurm in a temporary directory: munged, slurmctld and a slurmd for each virtual node, on the loopback only.
 
 It needs Debian's packages munge, slurmctld, slurmd, slurm-client and slurm-wlm-basic-plugins, for REST slurmrestd and
-slurm-wlm-jwt-plugin too, for accounting slurmdbd and mariadb-server-core, and nobody's rights but one's own. All daemons
-are children of the test and stay in the foreground, so that none is left over or unreaped.
+slurm-wlm-jwt-plugin too, for accounting slurmdbd and mariadb-server-core, and nobody's rights but one's own. All
+daemons are children of the test and stay in the foreground, so that none is left over or unreaped.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class SlurmCluster:
         With slurmrestd: by tokens (`token`) at `rest_url`, and without at `rest_socket`, where it acts as the user that
         runs it: root's as nobody, whom alone it is let run as, everybody else's as themselves.
     accounting
-        With slurmdbd and its database; slurmrestd then speaks to it too.
+        With slurmdbd and its database, which know whoever runs this, and nobody; slurmrestd then speaks to it too.
     """
 
     def __init__(
@@ -228,6 +228,9 @@ class SlurmCluster:
         self._database = {"MYSQL_UNIX_PORT": str(at)}  # its own configuration cannot name a socket
         self.start_slurmdbd()
         self.run("sacctmgr", "-i", "add", "cluster", "private")
+        self.run("sacctmgr", "-i", "add", "account", "lab")
+        for user in {own_name(), "nobody"} - {"root"}:  # whom it knows by itself
+            self.run("sacctmgr", "-i", "add", "user", user, "account=lab")
 
     def start_slurmdbd(self) -> None:
         """Start slurmdbd, also again."""
@@ -247,8 +250,9 @@ class SlurmCluster:
             environment = environment | {"SLURMRESTD_SECURITY": "disable_user_check"}
         command = [str(find("slurmrestd")), "-s", "list"]
         listed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, **as_user)
-        # those of slurmdbd end it where there is none, so the others are named
-        plugins = re.findall(r"openapi/(?:v[\d.]+|slurmctld)$", listed.stdout + listed.stderr, re.MULTILINE)
+        # those of slurmdbd end it where there is none, so they are named only where there is one
+        wanted = r"(?:db)?v[\d.]+|slurmctld|slurmdbd" if self.accounting else r"v[\d.]+|slurmctld"
+        plugins = re.findall(rf"openapi/(?:{wanted})$", listed.stdout + listed.stderr, re.MULTILINE)
         port = free_ports(1)
         self.rest_url, self.rest_socket = f"http://127.0.0.1:{port}", f"{folder}/slurmrestd.socket"
         named = ("-s", ",".join(plugins), "-a")

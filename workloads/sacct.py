@@ -47,7 +47,10 @@ _JOB = re.compile(r"\d+(?:_(?:\d+|\[.*\]?))?(?:\+\d+)?", re.ASCII)
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5, "FAILED": 0, "TIMEOUT": 0, "NODE_FAIL": 0, "OUT_OF_MEMORY": 0,
            "BOOT_FAIL": 0, "DEADLINE": 0, "PREEMPTED": 0}  # fmt: skip
 
+_WITHDRAWN = frozenset({"CANCELLED", "DEADLINE", "REVOKED"})
+
 _NEVER_STARTED = "not started"
+_RESIZED = "what a job had before it was resized"
 _UNLIMITED = "no time limit of its own"
 
 
@@ -106,8 +109,7 @@ class Accounting:
             wanted = {"cpus": "AllocCPUS", "nodes": "AllocNodes"}[unit]
             raise LogError(self.name, f"does not say how many {unit} jobs had; add {wanted} to sacct's --format")
         at = self._units.index(unit)
-        jobs = [job for job in self._jobs if job.counts[at] > 0]
-        table = np.array([(*job[:-1], job.counts[at]) for job in jobs], np.int64).reshape(-1, len(_Job._fields))
+        table = np.array([(*job[:-1], job.counts[at]) for job in self._jobs], np.int64).reshape(-1, len(_Job._fields))
         submit, start, run_time, limit, user, account, status, count = table.T
         first = int(submit[0]) if len(submit) else 0
         header = Header.of([("Version", "2.2"), ("UnixStartTime", first), ("TimeZoneString", "UTC"), ("Note", "sacct")])
@@ -282,8 +284,13 @@ class _Reader:
             raise _Malformed("no job number", repr(id[:40]))
         start = self._instant(cells[self._start], "Start")
         counts = tuple(_count(values[place].strip()) for place in self._counts)
-        if start is None or not any(counts):  # who is cancelled while it waits may get a start, but nothing to run on
+        state = (cells.get("state", "").split() or [""])[0].rstrip("+").upper()  # "CANCELLED by 1000"
+        # who is cancelled while it waits may get a start, and as AllocCPUS what it asked for, but no AllocNodes
+        if start is None or not all(counts):
             self.left_out[_NEVER_STARTED] += 1
+            return None
+        if state == "RESIZING":  # another line has all of its time, from the first start on
+            self.left_out[_RESIZED] += 1
             return None
         limit = _limit(cells[self._limit], raw=self._limit == "timelimitraw")
         if limit is None:
@@ -292,11 +299,14 @@ class _Reader:
         submit = self._instant(cells[self._submit], "Submit")
         if submit is None:
             raise _Malformed("no submission", repr(cells[self._submit]))
-        state = (cells.get("state", "").split() or [""])[0].rstrip("+").upper()  # "CANCELLED by 1000"
+        run_time = self._run_time(cells, start)
+        if run_time == 0 and state in _WITHDRAWN and "allocnodes" not in self._at:
+            self.left_out[_NEVER_STARTED] += 1
+            return None
         return _Job(
-            submit,
+            min(submit, start),  # of one that was resized, the instant of that is its submission
             start,
-            self._run_time(cells, start),
+            run_time,
             limit,
             _numbered(self.users, cells[self._user]),
             _numbered(self.accounts, cells.get("account", "")),

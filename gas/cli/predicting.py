@@ -42,7 +42,7 @@ Predict = Annotated[
         "--predict",
         metavar="HISTORY",
         help="Choose by what is likely, as learnt from the past: auto asks each scheduler for its own (S³; Slurm's "
-        "sacct); else an SWF log, or what sacct --parsable2 printed (plain or gzip; - is standard input).",
+        "accounting); else an SWF log, or what sacct --parsable2 printed (plain or gzip; - is standard input).",
     ),
 ]
 Risk = Annotated[

@@ -83,7 +83,7 @@ def test_durations(text, seconds):
 
 @pytest.mark.parametrize(
     ("state", "status"),
-    [("COMPLETED", 1), ("FAILED", 0), ("TIMEOUT", 0), ("CANCELLED by 1000", 5), ("CANCELLED+", 5), ("RESIZING", -1)],
+    [("COMPLETED", 1), ("FAILED", 0), ("TIMEOUT", 0), ("CANCELLED by 1000", 5), ("CANCELLED+", 5), ("REQUEUED", -1)],
 )
 def test_states(state, status):
     assert one(State=state).status.tolist() == [status]
@@ -154,6 +154,41 @@ def test_jobs_that_have_not_started_are_left_out_and_counted():
     assert len(found.log()) == 1
     assert found.left_out == {"not started": 4}
     assert found.log().warnings == ("sacct: 4 jobs left out: not started",)
+
+
+def test_a_job_cancelled_while_it_waited_has_no_nodes_though_it_has_a_start_and_the_cpus_it_asked_for():
+    """As sacct of Slurm 22.05 prints it."""
+    header = "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State"
+    found = read(
+        "1|ann|00:05:00|1|1795335773|1795335773|1795335774|3|1|COMPLETED",
+        "2|ann|00:04:00|0|1795335773|1795335774|1795335774|4|1|CANCELLED by 0",  # in its first second
+        "9|ann|00:10:00|0|1795335773|1795335779|1795335779|16|0|CANCELLED by 0",
+        "4|ann|00:01:00|0|1795335773|None|1795335778|16|0|DEADLINE",
+        header=header,
+    )
+    assert found.log("cpus").allocated_processors.tolist() == [3, 4]
+    assert found.log("nodes").allocated_processors.tolist() == [1, 1]
+    assert found.left_out == {"not started": 2}
+
+
+@pytest.mark.parametrize("state", ["CANCELLED by 1000", "DEADLINE"])
+def test_without_allocated_nodes_who_was_withdrawn_within_no_time_counts_as_not_started(state):
+    found = read(FIRST, line(JobID="102", Elapsed="00:00:00", State=state))
+    assert (len(found.log()), found.left_out) == (1, {"not started": 1})
+    assert len(read(line(Elapsed="00:00:00", State="FAILED")).log()) == 1
+
+
+def test_of_a_job_that_was_resized_only_the_last_part_counts_which_has_all_of_its_time():
+    """As sacct of Slurm 22.05 prints it: the instant of the change is the submission of the last part."""
+    header = "JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State"
+    found = read(
+        "5|ann|00:04:00|1|1795335619|1795335619|1795335620|2|2|RESIZING",
+        "5|ann|00:04:00|13|1795335620|1795335619|1795335632|1|1|COMPLETED",
+        header=header,
+    )
+    log = found.log()
+    assert (log.start_time, log.wait.tolist(), log.run_time.tolist()) == (1795335619, [0], [13])
+    assert found.left_out == {"what a job had before it was resized": 1}
 
 
 @pytest.mark.parametrize("limit", ["UNLIMITED", "Partition_Limit", ""])

@@ -8,6 +8,7 @@ programs and over HTTP; what decides is above them.
     command_line    the answers of scontrol, squeue and sdiag; answer_records is one record of them,
                     details what scontrol says of each job, into which users write
     json_answers    the answers of slurmrestd and of --json, from v0.0.36 on; json_entries is one object of them
+    json_accounting what slurmrestd knows of slurmdbd's jobs, as sacct prints it
     json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
     rest            Slurm by slurmrestd; rest_connection is HTTP over a port or a socket, and tokens,
                     rest_refusals is what slurmrestd says when something went wrong

@@ -18,7 +18,7 @@ from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm import command_line
 from gas.endpoints.slurm.cluster import Cluster, Job
 from gas.endpoints.slurm.refusals import kind_of
-from gas.endpoints.slurm.transport import Batch, Shape
+from gas.endpoints.slurm.transport import ACCOUNTED, Batch, Shape
 from gas.errors import BadInput, Conflict, GasError, NotFound, Unreachable
 from speedup_models.fields import quoted
 
@@ -28,9 +28,6 @@ TIMEOUT_SECONDS = 30.0
 """A large site's squeue takes seconds; Slurm's own commands give up after a multiple of its MessageTimeout of 10 s."""
 
 MISSING = "Slurm's commands are on its login nodes (`folder` in the endpoint's table names a place that is not in PATH)"
-
-ACCOUNTED = "JobID,User,Timelimit,ElapsedRaw,Submit,Start,End,AllocCPUS,AllocNodes,State"
-"""What sacct is asked of each job."""
 
 NEVER_FORGETS = 10**9
 """Seconds of memory where MinJobAge is 0."""
@@ -141,8 +138,7 @@ class CommandTransport:
         command = ["sacct", "-aXP", "-r", partition, "-S", f"now-{days}days", "-o", ACCOUNTED]
         done = self.programs.run(command)
         if done.status != 0:
-            told = "; ".join(done.err.split("\n")).strip("; ") or f"exit status {done.status}"
-            raise BadInput(f"{self.name}: its accounting cannot be asked (sacct: {told})")
+            raise BadInput(f"{self.name}: its accounting cannot be asked (sacct: {_told(done.err, done.status)})")
         return done.out.encode()
 
     def reshape(self, id: int, shape: Shape) -> None:
@@ -179,12 +175,17 @@ class CommandTransport:
         return done.out
 
     def _refusal(self, called: str, status: int, words: str, *, sends: bool) -> GasError:
-        lines = [re.sub(r"^\w+: (error: )?", "", line).strip() for line in words.splitlines() if line.strip()]
-        told = "; ".join(dict.fromkeys(lines)) or f"exit status {status}"
+        told = _told(words, status)
         kind = (Unclear if sends else Unreachable) if status < 0 else kind_of(words, sends=sends, acts=sends)
         if kind is NotSent:
             return NotSent(f"{called}: {told}; is slurmctld up?")
         return kind(f"{called} refuses: {told}" if kind is BadInput else f"{called}: {told}")
+
+
+def _told(words: str, status: int) -> str:
+    """Return what a command says went wrong, each thing once and without its own name."""
+    lines = [re.sub(r"^\w+: (error: )?", "", line).strip() for line in words.splitlines() if line.strip()]
+    return "; ".join(dict.fromkeys(lines)) or f"exit status {status}"
 
 
 def sbatch_line(batch: Batch) -> list[str]:

@@ -9,7 +9,10 @@ from typing import Protocol
 from gas.endpoints.sending import SendingTransport
 from gas.endpoints.slurm.cluster import Cluster, Job
 
-__all__ = ["Batch", "Shape", "Transport"]
+__all__ = ["ACCOUNTED", "Batch", "Shape", "Transport"]
+
+ACCOUNTED = "JobID,User,Timelimit,ElapsedRaw,Submit,Start,End,AllocCPUS,AllocNodes,State"
+"""What is asked of each job in the accounting, as sacct calls it."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Transport(SendingTransport[Batch], Protocol):
         Raises
         ------
         BadInput
-            There is no accounting, or this transport does not reach it.
+            There is no accounting, or it does not answer.
         """
 
     def reshape(self, id: int, shape: Shape) -> None:

@@ -206,6 +206,24 @@ def test_accounting_is_asked_for_a_partition_and_says_so_if_there_is_none(slurm,
     assert not [line for line in environment if line.startswith("SACCT_")]
 
 
+def test_a_slurmdbd_that_is_down_is_told_once_in_each_of_sacct_s_words(slurm, transport):
+    """What sacct of Slurm 22.05 says."""
+    lines = [
+        "sacct: error: slurm_persist_conn_open_without_init: failed to open persistent connection to db:6819: Refused",
+        "sacct: error: Sending PersistInit msg: Connection refused",
+        "sacct: error: Sending PersistInit msg: Connection refused",
+        "sacct: error: Problem talking to the database: Connection refused",
+    ]
+    slurm.does("sacct", "".join(f"echo '{line}' >&2\n" for line in lines) + "exit 1")
+    with pytest.raises(BadInput) as caught:
+        transport.accounting("main", 90)
+    assert str(caught.value) == (
+        "fake: its accounting cannot be asked (sacct: slurm_persist_conn_open_without_init: failed to open persistent "
+        "connection to db:6819: Refused; Sending PersistInit msg: Connection refused; Problem talking to the "
+        "database: Connection refused)"
+    )
+
+
 def test_the_user_is_who_runs_it_whatever_the_environment_says(monkeypatch):
     monkeypatch.setenv("LOGNAME", "somebody")
     assert getpass.getuser() == "somebody"

@@ -108,9 +108,64 @@ def test_how_long_ended_jobs_are_remembered_is_not_published(server):
     assert transport(server).memory() is None
 
 
-def test_its_accounting_is_not_asked_for(server):
-    with pytest.raises(BadInput, match="slurmrestd is not asked for its accounting"):
-        transport(server).accounting("main", 90)
+ACCOUNTED = "/slurmdb/v0.0.38/jobs?start_time=now-90days&partition=main&skip_steps=true"
+NONE_FOUND = {"description": "Nothing found", "error_number": 9003, "error": "Nothing found with query"}
+HEADER = b"JobID|User|Timelimit|ElapsedRaw|Submit|Start|End|AllocCPUS|AllocNodes|State\n"
+
+
+def test_the_accounting_of_a_partition_is_told_as_sacct_tells_it(server):
+    times = {"elapsed": 1, "end": 1795335776, "start": 1795335775, "submission": 1795335773, "limit": 5}
+    job = {"job_id": 4, "user": "ann", "time": times, "allocation_nodes": 1, "state": {"current": "COMPLETED"}}
+    job["tres"] = {"allocated": [{"type": "cpu", "count": 3}]}
+    server.answers["GET", ACCOUNTED] = Answer({"errors": [], "jobs": [job]})
+    line = b"4|ann|00:05:00|1|1795335773|1795335775|1795335776|3|1|COMPLETED\n"
+    assert transport(server).accounting("main", 90) == HEADER + line
+    del job["time"]
+    server.answers["GET", ACCOUNTED] = Answer({"errors": [], "jobs": [job]})
+    error = error_of(lambda: transport(server).accounting("main", 90))
+    assert isinstance(error, Unreachable)
+    assert f"{server.url}: jobs[0] of the accounting (4) has no key time/submission" in str(error)
+
+
+def test_the_accounting_of_a_partition_without_jobs_is_empty_though_slurm_calls_that_an_error(server):
+    server.answers["GET", ACCOUNTED] = Answer({"errors": [NONE_FOUND], "jobs": []})
+    assert transport(server).accounting("main", 90) == HEADER
+
+
+def test_an_accounting_with_names_that_are_no_utf_8_is_read(server):
+    server.answers["GET", ACCOUNTED] = Answer(b'{"jobs": [], "warnings": ["caf\xe9 \x01"]}')
+    assert transport(server).accounting("main", 90) == HEADER
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (Answer("Unable find requested URL.", 404, "text/plain"), "offers no /slurmdb/v0.0.38/jobs: there is no slurm"),
+        (
+            Answer({"errors": [{"description": "Failed connecting to slurmdbd", "error": "Unable to connect"}]}),
+            "Failed connecting to slurmdbd: Unable to connect)",
+        ),
+        (refused("Protocol authentication error"), "error; does slurmdbd.conf have AuthAltTypes=auth/jwt?)"),
+        (Answer({"jobs": [{"cluster": "ada"}, {"cluster": "bob"}]}), "the jobs of several clusters (ada, bob), and"),
+    ],
+)
+def test_an_accounting_that_cannot_be_asked_says_why(server, answer, told):
+    server.answers["GET", ACCOUNTED] = answer
+    error = error_of(lambda: transport(server).accounting("main", 90))
+    assert isinstance(error, BadInput)
+    assert str(error).startswith("deep: its accounting cannot be asked (slurmrestd")
+    assert told in str(error)
+
+
+def test_an_accounting_that_does_not_answer_or_not_in_json(server):
+    server.answers["GET", ACCOUNTED] = SILENCE
+    assert "did not answer within 0.2 s" in str(error_of(lambda: transport(server, timeout=0.2).accounting("main", 90)))
+    server.answers["GET", ACCOUNTED] = Answer("<html>", 502, "text/html")
+    error = error_of(lambda: transport(server).accounting("main", 90))
+    assert isinstance(error, Unreachable)
+    assert "is it slurmrestd?" in str(error)
+    server.answers["GET", ACCOUNTED] = Answer("Authentication failure", 401, "text/plain")
+    assert isinstance(error_of(lambda: transport(server).accounting("main", 90)), Unauthorized)
 
 
 # ------------------------------------------------------------------------------------------------------- versions
