@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import importlib.util
 import os
@@ -45,7 +46,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 _compiled: dict[types.FunctionType, Any] = {}
-_turn: list[Path] = []  # whose lock this process holds
+_turn: list[Path] = []  # whose locks this process holds
 
 
 def kernel(function: F) -> F:
@@ -103,7 +104,7 @@ def cache_directory(function: Callable[..., Any]) -> Path:
     digest.update(f"{sys.version}|{platform.machine()}|{_numba_version()}".encode())
     kernels = sorted(_reached(cast(types.FunctionType, function)), key=lambda k: (k.__module__, k.__name__))
     for path in sorted({k.__code__.co_filename for k in kernels}):
-        digest.update(path.encode() + b"\0" + Path(path).read_bytes())
+        digest.update(path.encode() + b"\0" + _source(path))
     for reached in kernels:  # a constant may come from a module that holds no kernel
         for name, value in sorted(_globals_used(reached), key=lambda used: used[0]):
             if isinstance(value, (bool, int, float, str, tuple)):
@@ -112,11 +113,18 @@ def cache_directory(function: Callable[..., Any]) -> Path:
     return Path(home) / f"kernels-{digest.hexdigest()[:20]}"
 
 
+@functools.cache
+def _source(path: str) -> bytes:
+    """Return what a file says; kernels of many share it, and each asks."""
+    return Path(path).read_bytes()
+
+
 def is_ready(function: Callable[..., Any]) -> bool:
     """Return whether machine code of this version of the kernel's sources has been kept, so that nobody has to wait."""
     return function in _compiled or any(cache_directory(function).rglob(f"*.{function.__name__}-*.nbi"))
 
 
+@functools.cache
 def _numba_version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
@@ -160,7 +168,8 @@ def _compile(function: types.FunctionType, directory: Path) -> Any:
     import numba
 
     namespace = dict(function.__globals__)
-    namespace.update({name: _compile(callee, directory) for name, callee in _callees(function)})
+    # Each in the directory of its own sources: what two kernels call is compiled once, whoever comes first.
+    namespace.update({name: _compile(callee, cache_directory(callee)) for name, callee in _callees(function)})
     clone = types.FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
     )
@@ -192,7 +201,7 @@ def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable
 
     def in_turn(signature: Any) -> Any:
         with global_compiler_lock, contextlib.ExitStack() as held:
-            if not _turn:  # who holds a lock waits for no other one, so nobody waits in a circle
+            if directory not in _turn:  # a kernel waits for those that it calls, so nobody waits in a circle
                 with contextlib.suppress(OSError):  # a file system without locks: everybody compiles
                     lock = held.enter_context((directory / "lock").open("w"))
                     fcntl.flock(lock, fcntl.LOCK_EX)

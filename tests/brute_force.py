@@ -11,7 +11,6 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import groupby
 
 FOREVER = float("inf")
 PLANNING = ("conservative", "s3", "s3-1999", "conservative-replan", "conservative-static")
@@ -139,13 +138,15 @@ def simulate_adjusted_by_force(
 
 def steps(machine: int, taken: Sequence[Job], now: int) -> Steps:
     """Return the free processors from now on, given the jobs that take some."""
-    changes = [(now, 0)]
+    changes = {now: 0}
     for job in taken:
-        if job.booked_until > now:
-            changes += [(max(job.start, now), -job.processors), (job.booked_until, job.processors)]
+        if (until := job.booked_until) > now:
+            start = max(job.start, now)
+            changes[start] = changes.get(start, 0) - job.processors
+            changes[until] = changes.get(until, 0) + job.processors
     result, free = [], machine
-    for instant, here in groupby(sorted(changes), key=lambda change: change[0]):
-        free += sum(processors for _, processors in here)
+    for instant in sorted(changes):
+        free += changes[instant]
         assert 0 <= free <= machine, f"{free} of {machine} processors free at {instant}"
         if not result or result[-1][1] != free:
             result.append((instant, free))

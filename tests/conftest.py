@@ -5,11 +5,13 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+import typer.main
 from hypothesis import settings
 
 settings.register_profile("no deadline", settings(), deadline=None)  # times say nothing on a busy machine
@@ -89,7 +91,7 @@ class Client:
 
     def until(self, id: int, state: str) -> None:
         deadline = time.monotonic() + 10
-        while self.job(id)["state"] != state:
+        while self.scheduler.job(id).state != state:  # a request each time would keep a processor half busy
             assert time.monotonic() < deadline, f"job {id} did not get {state} in time"
             time.sleep(0.02)
 
@@ -138,10 +140,21 @@ class Outcome:
         return json.loads(self.out)
 
 
+@cache
+def commands_of(app: typer.Typer) -> Any:
+    """Return the commands of an application, built once: typer builds all of them anew in every call."""
+    return build_commands(app)
+
+
+build_commands = typer.main.get_command
+
+
 @pytest.fixture
-def gas(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+def gas(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
     """Run the command line in this process: ``gas("plan", file, "--json")``."""
     from gas.cli.main import run
+
+    monkeypatch.setattr(typer.main, "get_command", commands_of)
 
     def call(*arguments: str) -> Outcome:
         capsys.readouterr()

@@ -96,6 +96,15 @@ def test_processes_that_need_it_at_the_same_time_compile_it_once(sources, tmp_pa
     assert sorted(answers) == [(30, 0), (30, 1), (30, 1)]
 
 
+def test_what_two_kernels_call_is_compiled_once(sources, tmp_path):
+    cache = tmp_path / "cache"
+    assert run(sources, cache) == (30, 0)
+    (sources / "other.py").write_text(OUTER.replace("outer", "other"))
+    (sources / "run.py").write_text(RUN.replace("outer", "other"))
+    assert run(sources, cache) == (30, 0)
+    assert len(list(cache.rglob("*.twice-*.nbi"))) == 1
+
+
 def load(sources, name, monkeypatch):
     """Import a module of the temporary sources under a name of its own."""
     monkeypatch.syspath_prepend(str(sources))

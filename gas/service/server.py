@@ -9,8 +9,8 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -220,10 +220,25 @@ def serve(
     signal.signal(signal.SIGUSR1, lambda number, frame: scheduler.drain())
     scheduler.start()
     try:
-        ready(url_of(listener, "http" if encryption is None else "https"))
-        server.run(sockets=[listener])
+        with _stopped_by_signals(server):
+            ready(url_of(listener, "http" if encryption is None else "https"))
+            server.run(sockets=[listener])
     finally:
         scheduler.stop()
+
+
+@contextmanager
+def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Have SIGINT and SIGTERM stop a server, also before it runs; once it has stopped for them, they are done with.
+
+    uvicorn takes them over while it runs, and raises them again afterwards for whoever had them before.
+    """
+    before = {number: signal.signal(number, server.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Embedded:

@@ -29,24 +29,34 @@ def stop(service, number=signal.SIGTERM):
     return service.returncode, err
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_on_a_signal_and_leaves_jobs_running(tmp_path, gas, number):
-    service, url = start("--processors", "2", "--state", str(tmp_path / "state"))
+def test_it_stops_on_a_signal_and_leaves_jobs_running(tmp_path, gas):
+    options = ("--processors", "2", "--state", str(tmp_path / "state"))
     (tmp_path / "app.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 2 = 50 }\n')
-    command = f"sleep 2; echo lived > {tmp_path}/proof"
-    job = gas("submit", str(tmp_path / "app.toml"), "-e", url, "--json", "--", "sh", "-c", command).json["job"]
-    deadline = time.monotonic() + 30
-    while requests.get(f"{url}/v1/jobs/{job['id']}", timeout=30).json()["state"] != "running":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    stop(service, number)
-    while not (tmp_path / "proof").exists():
-        assert time.monotonic() < deadline, "the job went on while nobody served"
-        time.sleep(0.05)
-    service, url = start("--processors", "2", "--state", str(tmp_path / "state"))
-    ended = gas("wait", str(job["id"]), "-e", url, "--json", "--timeout", "20s").json
-    assert (ended["state"], ended["exit_status"]) == ("completed", 0)
+    service, url = start(*options)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        proof = tmp_path / f"proof of {number}"
+        command = f"sleep 2; echo lived > '{proof}'"
+        job = gas("submit", str(tmp_path / "app.toml"), "-e", url, "--json", "--", "sh", "-c", command).json["job"]
+        deadline = time.monotonic() + 30
+        while requests.get(f"{url}/v1/jobs/{job['id']}", timeout=30).json()["state"] != "running":
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        code, said = stop(service, number)
+        assert (code, said.splitlines()[-1].startswith("stopped; jobs that run go on")) == (0, True), said
+        while not proof.exists():
+            assert time.monotonic() < deadline, "the job went on while nobody served"
+            time.sleep(0.05)
+        service, url = start(*options)
+        ended = gas("wait", str(job["id"]), "-e", url, "--json", "--timeout", "20s").json
+        assert (ended["state"], ended["exit_status"]) == ("completed", 0)
     stop(service)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_comes_as_soon_as_it_is_ready_stops_it_as_well(tmp_path, number):
+    service, _ = start("--processors", "2", "--state", str(tmp_path / "state"))
+    code, said = stop(service, number)
+    assert (code, said.splitlines()[-1].startswith("stopped;"), "never awaited" in said) == (0, True, False), said
 
 
 def test_jobs_and_promises_survive_kill_9(tmp_path, gas, lu):
@@ -82,7 +92,7 @@ def test_it_begins_with_the_jobs_of_a_log(tmp_path, gas):
     ]
     assert json.loads(gas("availability", "-e", url, "--json").out)["scheduler"] == "made-up"
     _, err = stop(service)
-    assert "log: Somebody" in err
+    assert "log: log, by courtesy of Somebody" in err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """64 clients at once submit, cancel and read: no error, and never more processors in use than there are.
 
-GAS_LOAD_SECONDS says for how long (6 s by default, two minutes in the long run). What the 99th of a hundred requests
+GAS_LOAD_SECONDS says for how long (3 s by default, two minutes in the long run). What the 99th of a hundred requests
 had to wait is shown with -s.
 """
 
@@ -123,7 +123,7 @@ def shown(took):
     return lines
 
 
-@pytest.mark.parametrize("seconds", [SECONDS or 6, pytest.param(SECONDS or 120, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seconds", [SECONDS or 3, pytest.param(SECONDS or 120, marks=pytest.mark.long)])
 def test_many_clients_at_once(tmp_path, seconds):
     place = Place(tmp_path)
     service = Service(place, log=tmp_path / "log", processors=PROCESSORS).ready()
