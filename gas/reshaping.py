@@ -115,7 +115,7 @@ class Reshaping:
         if self.gain <= 0:
             return "nothing finishes sooner"
         best = f"{self.best.processors} processors would finish {duration_text(self.gain)} sooner"
-        return best if self.worth_it else f"{best}, less than the {duration_text(self.least)} it takes to change a job"
+        return best if self.worth_it else f"{best}; it is changed for {duration_text(self.least)} or more"
 
 
 def reshaping(

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from workloads import estimates
 from workloads.history import WEEK, Forget, LastTwo, MeanAndDeviation
-from workloads.log import Log, LogError, is_unknown
+from workloads.log import Log, LogError
 from workloads.replay import NEVER, ends, knowledge
 from workloads.tsafrir import tsafrir
 
-__all__ = ["MODELS", "constants_of", "with_estimates"]
+__all__ = ["MODELS", "constants_of", "unnamed", "with_estimates"]
 
 _Estimates = NDArray[np.int64]
 
@@ -35,7 +35,8 @@ def with_estimates(log: Log, model: str, *, seed: int = 0, **constants: Any) -> 
         "doubled", or multiplied by another `factor`. Of the *past*, as known when the job is submitted: "history",
         the mean and some `deviations` of jobs of the same executable, user and size, or of all jobs; "last-two", the
         mean of the user's last two, but never more than the user asks for. Where no executable is known in the whole
-        log, "history" goes by user and size.
+        log, "history" goes by user and size. A job that does not name its user (`unnamed`) has no past of its own:
+        "history" takes that of all jobs, "last-two" leaves its estimate as it is.
     seed
         Of the random choices; the same seed gives the same estimates.
     constants
@@ -78,6 +79,22 @@ def constants_of(model: str) -> Mapping[str, Any]:
         raise ValueError(f'there is no model of estimates "{model}"; known: {", ".join(MODELS)}')
     parameters = inspect.signature(MODELS[model]).parameters.values()
     return {each.name: each.default for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def unnamed(log: Log, model: str) -> dict[str, int]:
+    """Return how many jobs do not name what a model of the past goes by: "user", and for history "executable"."""
+    return {name: int(np.count_nonzero(getattr(log, name) < 0)) for name in _GOES_BY.get(model, ())}
+
+
+def _check_named(log: Log, model: str) -> None:
+    """Refuse a log without users: all jobs would be one user's, or nobody's, and the estimates say nothing."""
+    missing = [_IN_WORDS[name] for name, jobs in unnamed(log, model).items() if jobs == len(log)]
+    if len(log) and missing[:1] == [_IN_WORDS["user"]]:
+        raise LogError(
+            log.name,
+            f"names no {' and no '.join(missing)}; {model} learns from earlier jobs of the same user, so it needs "
+            "users; exact, uniform, mualem-feitelson, tsafrir and doubled do not",
+        )
 
 
 def _check_kind(model: str, name: str, value: Any, default: Any) -> None:
@@ -145,6 +162,12 @@ def _mualem_feitelson(
 
 def _doubled(log: Log, generator: np.random.Generator, *, factor: float = 2.0) -> _Chosen:
     rows = np.flatnonzero(log.requested_time > 0)
+    if len(log) and not rows.size:
+        raise LogError(
+            log.name,
+            "no job has an estimate (field 9) that could be multiplied; exact, uniform and mualem-feitelson make "
+            "estimates from run times",
+        )
     return _Chosen(rows, estimates.doubled(log.requested_time[rows], factor))
 
 
@@ -158,10 +181,12 @@ def _history(
     sample: int = 0,
     least: int = 1,
 ) -> _Chosen:
+    _check_named(log, "history")
     past = MeanAndDeviation(deviations, age, forget=forget, sample=bool(sample), least=int(least))
     size = np.where(log.requested_processors > 0, log.requested_processors, log.allocated_processors).astype(np.int64)
-    named = np.ones(len(log), dtype=bool) if is_unknown(log.executable) else log.executable >= 0
-    named &= (log.user >= 0) & (size > 0)
+    named = (log.user >= 0) & (size > 0)
+    if (log.executable >= 0).any():  # else -1 is the program of all
+        named &= log.executable >= 0
     keys = [
         key if known else None
         for key, known in zip(
@@ -176,6 +201,7 @@ def _history(
 
 
 def _last_two(log: Log, generator: np.random.Generator) -> _Chosen:
+    _check_named(log, "last-two")
     past, user = LastTwo(), log.user.tolist()
     chosen = _replayed(
         log,
@@ -206,6 +232,11 @@ MODELS: Mapping[str, Callable[..., _Chosen]] = {
     "tsafrir": _tsafrir,
 }
 """Each is given the log and a generator of random numbers; its constants are its keyword-only parameters."""
+
+_GOES_BY: Mapping[str, tuple[str, ...]] = {"history": ("user", "executable"), "last-two": ("user",)}
+"""The columns by which a model tells whose past a job shares."""
+
+_IN_WORDS = {"user": "users (field 12)", "executable": "programs (field 14)"}
 
 
 def _replayed(log: Log, learn: Callable[[int, int, int], None], ask: Callable[[int, int], int | None]) -> _Chosen:

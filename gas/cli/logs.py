@@ -19,7 +19,7 @@ from gas.cli.tables import many, note
 from gas.errors import BadInput
 from workloads import Log, LogError, machine_size, parse_swf, read_swf
 
-__all__ = ["LARGEST_MACHINE", "check_readable", "machine_of", "piped", "read_log", "read_log_and_digest"]
+__all__ = ["LARGEST_MACHINE", "check_readable", "courtesy", "machine_of", "piped", "read_log", "read_log_and_digest"]
 
 LARGEST_MACHINE = 2**31 - 1
 """Processors; more are a mistake of whoever wrote the header."""
@@ -70,7 +70,14 @@ def _archived(path: str) -> str:
     return f"; the Parallel Workloads Archive has a log of this name; fetch it with: gas traces get {name}"
 
 
-def read_log(path: str, *, lenient: bool | None = None, data: bytes | None = None) -> Log:
+def read_log(
+    path: str,
+    *,
+    lenient: bool | None = None,
+    data: bytes | None = None,
+    or_else: str = "",
+    thanked: set[str] | None = None,
+) -> Log:
     """Return the log in a file; its warnings, and the acknowledgement that its archive asks for, go to stderr.
 
     Parameters
@@ -80,18 +87,40 @@ def read_log(path: str, *, lenient: bool | None = None, data: bytes | None = Non
         it, so an error does not name it.
     data
         What came through the pipe that the path names; see `piped`.
+    or_else
+        What the command would have taken instead of a log, as in "what sacct --parsable2 printed": an error about a
+        file that is no log at all names it too.
+    thanked
+        For all logs of a command: whom it has acknowledged, to do it once where several logs are of one origin.
     """
     if data is not None:
         name = "standard input" if path == "-" else Path(path).name
-        return _read(path, lambda: parse_swf(data, name=name, lenient=bool(lenient)), lenient)
-    return _read(path, lambda: read_swf(path, lenient=bool(lenient)), lenient)
+        log = _read(path, lambda: parse_swf(data, name=name, lenient=bool(lenient)), lenient, or_else, data)
+    else:
+        log = _read(path, lambda: read_swf(path, lenient=bool(lenient)), lenient, or_else)
+    for warning in log.warnings:
+        note(f"gas: {warning}")
+    for reason, count in log.skipped.items():
+        note(f"gas: {many(count, 'malformed line')} left out: {reason}")
+    thanks = courtesy(log)
+    if thanks and thanks not in (thanked or ()):
+        note(f"log: {log.name.removesuffix('.gz').removesuffix('.swf')}, {thanks}")
+    if thanked is not None:
+        thanked.add(thanks)
+    return log
 
 
-def read_log_and_digest(path: str, *, lenient: bool | None = None) -> tuple[Log, str]:
+def courtesy(log: Log) -> str:
+    """Return whom a log is owed to, in words; nothing if its header does not say."""
+    thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
+    return f"by courtesy of {thanks}" if thanks else ""
+
+
+def read_log_and_digest(path: str, *, lenient: bool | None = None, thanked: set[str] | None = None) -> tuple[Log, str]:
     """Return the log in a file, see `read_log`, and the SHA-256 of its bytes, those inside if it is packed by gzip."""
     if (data := piped(path)) is not None:
-        return read_log(path, lenient=lenient, data=data), _digest(BytesIO(data))
-    log = read_log(path, lenient=lenient)
+        return read_log(path, lenient=lenient, data=data, thanked=thanked), _digest(BytesIO(data))
+    log = read_log(path, lenient=lenient, thanked=thanked)
     with Path(path).open("rb") as file:
         return log, _digest(file)
 
@@ -118,11 +147,11 @@ def _digest(stream: BinaryIO) -> str:
     return found.hexdigest()
 
 
-def _read(path: str, read: Callable[[], Log], lenient: bool | None) -> Log:
+def _read(path: str, read: Callable[[], Log], lenient: bool | None, or_else: str, data: bytes | None = None) -> Log:
     try:
-        log = read()
+        return read()
     except LogError as error:
-        other = _what_else(path)
+        other = _what_else(path, or_else, data)
         if other:
             raise BadInput(f"{error}; {other}") from None
         if lenient is None or error.line is None:
@@ -130,23 +159,19 @@ def _read(path: str, read: Callable[[], Log], lenient: bool | None) -> Log:
         raise BadInput(f"{error}; --lenient leaves such lines out and counts them") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}{_archived(path)}") from None
-    for warning in log.warnings:
-        note(f"gas: {warning}")
-    for reason, count in log.skipped.items():
-        note(f"gas: {many(count, 'malformed line')} left out: {reason}")
-    for line in log.acknowledgements:
-        note(f"log: {line}")
-    return log
 
 
-def _what_else(path: str) -> str:
-    """Return what a file is if its first line is no job at all; nothing if it is one, or standard input, read already.
+def _what_else(path: str, or_else: str, data: bytes | None) -> str:
+    """Return what a file is if its first line is no job at all; nothing if it is one, or was read from a pipe.
 
     A malformed job still has numbers in most of its fields.
     """
-    if path == "-" or not Path(path).is_file():
+    if data is None and (path == "-" or not Path(path).is_file()):
         return ""
-    with Path(path).open("rb") as file, contextlib.suppress(OSError, EOFError, zlib.error):
+    with (
+        Path(path).open("rb") if data is None else BytesIO(data) as file,
+        contextlib.suppress(OSError, EOFError, zlib.error),
+    ):
         begin = file.read(2)
         file.seek(0)
         plain = gzip.GzipFile(fileobj=file) if begin == b"\x1f\x8b" else file
@@ -157,6 +182,11 @@ def _what_else(path: str) -> str:
             return "this is a schedule in CSV; gas audit reads it"
         numbers = sum(bool(_NUMBER.fullmatch(word)) for word in first.split())
         if first and 2 * numbers < len(first.split()):
+            if or_else:
+                return (
+                    "this is neither a log (Standard Workload Format, 18 numbers on a line) "
+                    f"nor {or_else}; is it the right file?"
+                )
             return "a log is a file in the Standard Workload Format, of 18 numbers on a line; is this the right file?"
     return ""
 

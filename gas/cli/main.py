@@ -75,6 +75,12 @@ def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "gas"
     message = str(error.format_message()).rstrip(". ").replace("Value error, ", "")
+    said, should_be, wanted = message.partition("Input should be ")
+    if should_be:  # newer versions of typer leave it to a library that checks documents, and do not name the value
+        problems: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+        value = f"{str(problems[0]['input'])[:40]!r} " if problems else ""
+        wanted = wanted.partition(", unable to parse")[0].replace("valid integer", "whole number")
+        message = f"{said}{value}must be {wanted.replace('valid number', 'number')}"
     return f"{message} ({command} --help shows what there is)"
 
 

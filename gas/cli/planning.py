@@ -94,6 +94,8 @@ def make_plan(
     ------
     Unreachable
         None of them answers.
+    BadInput
+        A wish cannot be read, or the deadline leaves no time at all.
     """
     usable = iter(ask([e for e in endpoints if not isinstance(e, tuple)]))
     answers = [Answer(_Broken(e[0]), None, e[1], 0.0) if isinstance(e, tuple) else next(usable) for e in endpoints]
@@ -111,6 +113,7 @@ def make_plan(
     predictor = wishes.predicting
     not_before = None if wishes.not_before is None else parse_instant(wishes.not_before, now, "--not-before")
     deadline = None if wishes.deadline is None else parse_instant(wishes.deadline, now, "--deadline")
+    _check_window(wishes, now, not_before, deadline)
     tolerance = percentage(wishes.tolerance, "--tolerance")
 
     def planned(deadline: int | None) -> Plan:
@@ -135,6 +138,18 @@ def make_plan(
         promised = planned(deadline).best
         found = predictor.plan(found, answers, tolerance, not_before, deadline, promised)
     return answers, found
+
+
+def _check_window(wishes: Wishes, now: int, not_before: int | None, deadline: int | None) -> None:
+    """Refuse a deadline that no start precedes: that is a slip, where one that is only too early is an answer."""
+    earliest = now if not_before is None else max(now, not_before)
+    if deadline is None or deadline > earliest:
+        return
+    given, first = iso_time(deadline), iso_time(earliest)
+    why, way_out = "now", "name a later deadline"
+    if not_before is not None and not_before > now:
+        why, way_out = f"--not-before {wishes.not_before}", f"{way_out} or an earlier start"
+    raise BadInput(f"--deadline {wishes.deadline}: is {given}, and no run starts before {first} ({why}); {way_out}")
 
 
 def without_other_times(answers: Sequence[Answer]) -> list[Answer]:

@@ -124,7 +124,7 @@ def _read(path: str) -> History:
         return History.of_accounting(found)
     if why := why_no_sacct(source):
         raise BadInput(f"{name}: {why}")
-    return History.of_log(read_log(path, lenient=True, data=data), name=name)
+    return History.of_log(read_log(path, lenient=True, data=data, or_else="what sacct --parsable2 printed"), name=name)
 
 
 @dataclass(frozen=True)
@@ -217,14 +217,12 @@ class Predicting:
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
             remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like everybody",)
-        for remark in remarks:
-            note(f"gas: {answer.name}: {remark}")
         learnt = past.ended
         if learnt < FEW:
-            note(
-                f"gas: {answer.name}: only {many(learnt, 'job')} of {history.name} ended before now; "
-                "what is learnt from so few may be far off"
-            )
+            few = f"only {many(learnt, 'job')} of {history.name} ended before now"
+            remarks += (f"{few}; what is learnt from so few may be far off",)
+        for remark in remarks:
+            note(f"gas: {answer.name}: {remark}")
         candidates = candidates_on(found, answer.name)
         with _told(answer.name, self.samples):
             made = forecast(
@@ -233,6 +231,7 @@ class Predicting:
                 [c.processors for c in candidates],
                 [c.walltime for c in candidates],
                 [c.execution_time for c in candidates],
+                planned=[c.start for c in candidates] if getattr(endpoint, "plans_by_nodes", False) else None,
                 not_before=not_before,
                 samples=self.samples,
                 seed=self.seed,
@@ -262,7 +261,7 @@ def _asked(endpoint: QueueEndpoint, name: str) -> History:
     except (BadInput, Unreachable, LogError) as error:
         told = f"{name}'s {error}" if isinstance(error, LogError) else str(error)
         kind = Unreachable if isinstance(error, Unreachable) else BadInput
-        raise kind(f"{told}; name a file with its history: --predict FILE") from None
+        raise kind(f"{told}; name a file with its history (--predict FILE), or plan without --predict") from None
     for line in history.remarks:
         note(f"gas: {name}'s {line}")
     return replace(history, name=f"{name}'s {history.name}")
@@ -275,7 +274,7 @@ def _told(scheduler: str, samples: int) -> Iterator[None]:
     from gas.prediction.forward import follow_each
     from gas.prediction.together import follow_all
 
-    compiling = "gas: compiling the simulator, once; this takes about a minute"
+    compiling = "gas: compiling what predicts, once; this takes up to a minute"
     only_one_kept = False
     if not available():
         note('gas: without numba this takes a hundred times as long: pip install "apples-gas[sim]"')

@@ -121,8 +121,9 @@ def watch_command(
 ) -> None:
     """Plan a waiting job anew at every change of the queue until it starts.
 
-    It is given another shape whenever that has it finish enough sooner. Each line says what was done, and why; with
-    --json each is an object. It can be interrupted at any time: the job stays as it is then.
+    It is given another shape whenever that has it finish enough sooner, by the scheduler's plans: what gas plan
+    --predict expects is not looked at. Each line says what was done, and why; with --json each is an object. It can be
+    interrupted at any time: the job stays as it is then.
     """
     pause = parse_duration(every, "--every")
     wishes = _Wishes.of(application, threshold, least, max_processor_hours)
@@ -378,7 +379,7 @@ def _as_it_is(found: Reshaping) -> str:
     if found.current is None:
         return "cannot start with what it asks for"
     start, finish = (relative_text(instant, found.now) for instant in (found.current.start, found.current.finish))
-    return f"waits for {found.current.processors} processors, expected to start {start} and to finish {finish}"
+    return f"waits for {found.current.processors} processors, planned to start {start} and to finish {finish}"
 
 
 def _new_shape(chosen: Candidate, found: Reshaping) -> str:

@@ -100,11 +100,12 @@ def simulate_command(
     asked = _Asked(order, overrun, processors, month, since, until, first, scale_load, lenient)
     logs: list[list[dict[str, Any]]] = []
     failed: list[dict[str, str]] = []
+    thanked: set[str] = set()
     code = 0
     with _one_bar(len(traces) * len(policies)) as bar_of:
         for number, trace in enumerate(traces):
             try:
-                log, jobs, facts = _prepared(trace, asked)
+                log, jobs, facts = _prepared(trace, asked, thanked)
                 results: list[dict[str, Any]] = []
                 schedules = []
                 for i, chosen in enumerate(policies):
@@ -281,14 +282,14 @@ def _one_bar(runs: int) -> Iterator[Callable[[int], Callable[[float], None]]]:
         yield lambda number: lambda share: show((number + share) / runs)
 
 
-def _prepared(trace: str, asked: _Asked) -> tuple[Log, RigidJobs, dict[str, Any]]:
+def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJobs, dict[str, Any]]:
     """Return a log as far as it takes part, its jobs, and what there is to say of them (which is told, too)."""
     import numpy as np
 
     from workloads import offered_load, rigid_jobs
     from workloads.selection import parts_of
 
-    whole, digest = read_log_and_digest(trace, lenient=asked.lenient)
+    whole, digest = read_log_and_digest(trace, lenient=asked.lenient, thanked=thanked)
     log = selected(whole, asked.month, asked.since, asked.until, asked.first)
     jobs = rigid_jobs(log, machine_of(log, asked.processors))
     for reason, count in jobs.skipped.items():

@@ -123,6 +123,10 @@ def _show(results: Sequence[dict[str, Any]], months: bool, out: TextIO) -> None:
     rows = [[result["policy"], *cells] for result, cells in zip(results, _cells(results, figures), strict=True)]
     titles = ["policy", *(figure.title for figure in figures)]
     print_table(titles, rows, left=["policy"], whole=["policy"], to=out)
+    if one["overrun"] == "kill" and (cut := one["longer_than_estimate"]):
+        of = f"{cut:,} of {many(one['jobs'], 'job')} ({cut / one['jobs']:.1%})"
+        at, them = ("its estimate", "it") if cut == 1 else ("their estimates", "them")
+        print(f"{of} cut short at {at}; --overrun extend would let {them} run on", file=out)
     if not months:
         return
     rows = []

@@ -196,11 +196,11 @@ def _slack(found: Plan, best: Candidate) -> int:
 
 
 def _start(job: dict[str, Any], found: Plan) -> str:
-    """Return in words when a job starts: by promise, or by what is expected of it."""
+    """Return in words when a job starts: by promise, or by plan."""
     if (promise := job.get("promise")) is not None:
         return f"promised to start {relative_text(int(promise), found.now)} at the latest ({iso_time(int(promise))})"
     expected = job.get("expected") or (None if found.best is None else found.best.start)
-    return "queued" if expected is None else f"expected to start {relative_text(expected, found.now)}, not promised"
+    return "queued" if expected is None else f"planned to start {relative_text(expected, found.now)}, not promised"
 
 
 def _likely(found: Plan) -> str:

@@ -103,7 +103,10 @@ def workload_command(
     if plot is not None:
         _drawable(plot)
     not_over({"-o": output, "--plot": plot, "--save-model": save_model}, [fit, model_file, *(compare or [])])
-    logs = [read_log(path) for path in compare or []]  # before the work, so that a mistake is told at once
+    thanked: set[str] = set()
+    logs = [
+        read_log(path, thanked=thanked) for path in compare or []
+    ]  # before the work, so that a mistake is told at once
     log = generated(request)
     if output is None and not (as_json or plot or save_model):
         output = "-"

@@ -18,6 +18,26 @@ if TYPE_CHECKING:
 
 __all__ = ["WorkloadCommand", "estimates_command"]
 
+NEEDS = """\b
+Models, and what a log must have for them:
+  exact             run times; they are the estimates
+  uniform           run times; drawn from [r, factor · r] for a run time r
+  mualem-feitelson  run times; as users of three SP2s guessed. As published,
+                    one job in ten gets 0.99 of its run time: it stands for
+                    those that were killed at their estimates
+  tsafrir           run times, and estimates to know the longest (or --set
+                    longest=SECONDS); as users guess, in round numbers
+  doubled           estimates; times 2, or --set factor=NUMBER
+  history           users, wait and run times; the mean and 1.5 standard
+                    deviations of the same program, user and size (of user
+                    and size where the log names no programs)
+  last-two          users, wait and run times; the mean of the user's last
+                    two jobs, at most what the user asked for
+
+Where a log has no wait times, gas simulate LOG --output FILE adds them.
+"""
+"""For the end of the help."""
+
 
 def estimates_command(
     model: Annotated[
@@ -43,13 +63,11 @@ def estimates_command(
 ) -> None:
     """Give the jobs of a log other run-time estimates; all else in it stays.
 
-    uniform draws from [r, factor · r] for a run time r; doubled multiplies the user's own; history takes the mean and
-    1.5 standard deviations of the same executable, user and size, last-two the user's last two jobs, both from what
-    had ended before a submission; mualem-feitelson and tsafrir are models of how users guess.
+    history and last-two learn from what had ended before a submission; the others know no past.
 
     Without -o, the log goes to standard output, unless --json asks for a summary.
     """
-    from workloads.estimate_models import MODELS, constants_of, with_estimates
+    from workloads.estimate_models import MODELS, constants_of, unnamed, with_estimates
 
     if model not in MODELS:
         raise BadInput(f'there is no model of estimates "{model}"{nearest(model, MODELS)}')
@@ -76,6 +94,7 @@ def estimates_command(
         "model": model,
         "constants": told,
         "seed": seed,
+        "unnamed": unnamed(log, model),
         **_compared(log, changed),
     }
     if as_json:
@@ -92,7 +111,7 @@ class WorkloadCommand(TyperCommand):
         if args[:1] != ["estimates"]:
             return super().make_context(info_name, args, parent, **extra)
         alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-        alone.command()(estimates_command)
+        alone.command(epilog=NEEDS)(estimates_command)
         return typer.main.get_command(alone).make_context(f"{info_name} estimates", args[1:], parent, **extra)
 
 
@@ -155,6 +174,24 @@ def _tell(summary: dict[str, Any]) -> None:
         f"shorter than the run time: {_both(summary['underestimated'], '.1%')}; "
         f"distinct: {_both(summary['distinct_estimates'], ',')}"
     )
+    if summary["underestimated"]["after"]:
+        note("where they are shorter, gas simulate ends jobs at their estimates, unless it is told --overrun extend")
+    for line in _unnamed_in_words(summary["unnamed"], summary["jobs"]):
+        note(line)
+
+
+def _unnamed_in_words(unnamed: dict[str, int], jobs: int) -> list[str]:
+    """Say how many jobs do not name what the model goes by, and what they have instead."""
+    told = []
+    users, programs = unnamed.get("user", 0), unnamed.get("executable", 0)
+    if programs == jobs > 0:
+        told.append("the log names no programs: earlier jobs are found by user and size alone")
+        programs = 0
+    lacking = [f"{n:,} without {what}" for n, what in ((users, "a user"), (programs, "a program")) if n]
+    if lacking:
+        instead = "estimated from all earlier jobs" if "executable" in unnamed else "their estimates stay as they were"
+        told.append(f"of {many(jobs, 'job')}, {' and '.join(lacking)}: {instead}")
+    return told
 
 
 def _both(pair: dict[str, Any], form: str = ".3f") -> str:

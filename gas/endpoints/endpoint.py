@@ -176,8 +176,9 @@ class ProbingEndpoint(JobEndpoint, Protocol):
 class QueueEndpoint(Endpoint, Protocol):
     """A scheduler that shows who runs and who waits, so that its queue can be simulated forward.
 
-    It may have an attribute more: ``queue_remarks``, a tuple of sentences, is what a person should know of the latest
-    `snapshot`.
+    It may have two attributes more: ``queue_remarks``, a tuple of sentences, is what a person should know of the latest
+    `snapshot`; ``plans_by_nodes`` says that its plans know nodes, so that they can be later than the counts of a
+    snapshot allow.
     """
 
     @property

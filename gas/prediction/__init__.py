@@ -9,6 +9,7 @@ used and other jobs arriving, and returns the distribution of each candidate's s
     parts      samples in several threads, in slices
     forward    the queue simulated forward with such run times, by the simulator's own engine
     together   the same for all candidates at once, where the queue is long and they are many
+    shortfall  what counts leave out of plans by nodes
     past       what a log tells up to an instant: habits, and who may arrive
     history    such a log, with the names of its users
     forecast   when candidates are likely to start and finish

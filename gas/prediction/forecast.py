@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gas.errors import BadInput
 from gas.prediction.forward import latest_starts, starts_of_each, visits_of
 from gas.prediction.past import Past
+from gas.prediction.shortfall import shortfall
 from gas.prediction.snapshot import Snapshot
 from gas.prediction.together import starts_of_all
 from gas.simulation.schedule import Policy
@@ -105,6 +106,7 @@ def forecast(
     walltimes: ArrayLike,
     execution_times: ArrayLike,
     *,
+    planned: ArrayLike | None = None,
     not_before: int | None = None,
     samples: int = SAMPLES,
     seed: int = 0,
@@ -119,6 +121,9 @@ def forecast(
     ----------
     processors, walltimes, execution_times
         Of each candidate.
+    planned
+        When the scheduler plans each to start, if it knows more than how many processors are free: which nodes
+        (`gas.prediction.shortfall`).
     not_before
         The instant before which none may start.
     policy
@@ -144,6 +149,9 @@ def forecast(
     if len({one.shape for one in asked}) > 1:
         counts = ", ".join(str(one.size) for one in asked)
         raise BadInput(f"{counts} processors, walltimes and execution times: give one of each for every candidate")
+    by_nodes = None if planned is None else np.atleast_1d(np.asarray(planned, np.int64))
+    if by_nodes is not None and by_nodes.shape != asked[0].shape:
+        raise BadInput(f"{by_nodes.size} planned starts: give one of each for every candidate, of {asked[0].size}")
     candidates, lasts = np.array(asked[:2], np.int64), asked[2].astype(np.int64)
     for size in candidates[0].tolist():
         if not 1 <= size <= snapshot.machine:
@@ -167,6 +175,10 @@ def forecast(
         chosen = np.sort(np.argsort(seem, kind="stable")[:alone])
     if chosen.size:
         starts[:, chosen] = starts_of_each(snapshot, run_times, candidates[:, chosen], arrivals, **options)
+    starts = np.minimum(starts, latest)
+    if by_nodes is not None:
+        starts += shortfall(snapshot, run_times, latest, by_nodes)
+        latest = np.maximum(latest, by_nodes)
     by_itself = np.zeros(len(lasts), bool)
     by_itself[chosen] = True
-    return Forecast(snapshot.now, latest, np.minimum(starts, latest), lasts, by_itself)
+    return Forecast(snapshot.now, latest, starts, lasts, by_itself)

@@ -26,7 +26,7 @@ def test_with_a_log(gas, traces):
     result = gas("demo", "--trace", log, "--at", "120d")
     assert result.code == 0, result.err
     assert "S³ with 100 processors" in result.out
-    assert "log: Lars Malinowsky" in result.err
+    assert "log: KTH-SP2-1996-2.1-cln, by courtesy of Lars Malinowsky" in result.err
 
 
 def test_bad_logs_and_instants(gas, tmp_path):

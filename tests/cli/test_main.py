@@ -41,6 +41,20 @@ def test_every_command_has_help(gas):
         assert "Usage: gas " + command in result.out
 
 
+@pytest.mark.parametrize(
+    ("command", "option", "value"),
+    [("workload", "--seed", "x"), ("workload", "--load", "much"), ("simulate", "--processors", "1.5"),
+     ("simulate", "--order", "none")],
+)  # fmt: skip
+def test_a_wrong_value_is_named_and_told_in_plain_words(gas, command, option, value):
+    result = gas(command, "lublin", option, value)
+    assert (result.code, result.out) == (2, "")
+    assert f"'{option}'" in result.err
+    assert f"'{value}' " in result.err
+    assert "Input should be" not in result.err
+    assert "unable to parse" not in result.err
+
+
 def test_without_arguments_it_shows_what_there_is(gas):
     result = gas()
     assert result.code == 2

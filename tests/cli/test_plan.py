@@ -75,6 +75,24 @@ def test_nothing_possible_is_exit_3_with_the_reason(gas, example, paper):
     assert {r["reason"] for r in result.json["rejected"]} >= {"would finish 1s after the deadline"}
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--not-before", "+12s", "--deadline", "+10s"],
+            "--deadline +10s: is 1970-01-01T00:00:10Z, and no run starts before 1970-01-01T00:00:12Z "
+            "(--not-before +12s); name a later deadline or an earlier start",
+        ),
+        (["--not-before", "+10s", "--deadline", "@10"], "no run starts before 1970-01-01T00:00:10Z"),
+        (["--deadline", "+0s"], "no run starts before 1970-01-01T00:00:00Z (now); name a later deadline\n"),
+    ],
+)
+def test_a_deadline_before_the_earliest_start_is_a_slip(gas, example, paper, options, said):
+    result = gas("plan", example, "-a", paper, *options)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
+
+
 def test_several_schedulers_and_one_that_does_not_answer(gas, example, s3, tmp_path):
     present = AvailabilityList.of([int(time.time())], [40], scheduler="paper")
     paper = str(tmp_path / "present.json")

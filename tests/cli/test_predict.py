@@ -268,6 +268,8 @@ def test_few_jobs_are_warned_of_and_all_are_counted(gas, app, s3, tmp_path):
     result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", few)
     assert "s3: only 7 jobs of few.swf ended before now; what is learnt from so few may be far off" in result.err
     assert "s3: learnt from 7 jobs of few.swf that ended before now." in result.out
+    told = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", few, "--json").json["prediction"]
+    assert "learnt from so few" in told["schedulers"][0]["remarks"][-1]
     many = history(tmp_path / "many.swf", 0.1, jobs=1234)
     assert "learnt from 1,234 jobs" in gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", many).out
 
@@ -324,7 +326,7 @@ def test_a_slurm_is_predicted_in_the_unit_of_its_endpoint(gas, app, tmp_path):
     assert "past: does not say how many nodes jobs had; add AllocNodes to sacct's --format" in result.err
     (scheduler,) = result.json["prediction"]["schedulers"]
     assert scheduler["policy"] == "conservative-replan"
-    assert "not node by node" in scheduler["remarks"][0]
+    assert "predicted by counts of cpus" in scheduler["remarks"][0]
 
 
 def test_lists_alone_cannot_be_predicted(gas, app, tenth, tmp_path):

@@ -130,8 +130,19 @@ def test_every_policy_and_order_gets_through_and_keeps_the_work(gas, log):
 
 def test_the_log_is_acknowledged_on_standard_error(gas, three):
     done = gas("simulate", three, "--json")
-    assert "Ada, who kept the log" in done.err
+    assert "log: three, by courtesy of Ada, who kept the log\n" in done.err
     assert "Ada" not in done.out
+
+
+def test_whoever_kept_several_logs_is_acknowledged_once(gas, three, tmp_path):
+    again, of_another = tmp_path / "again.swf", tmp_path / "of-another.swf"
+    again.write_bytes(three.read_bytes())
+    of_another.write_text(three.read_text().replace("Ada", "Bob"))
+    err = gas("simulate", three, again, of_another, "--json").err
+    assert [line for line in err.splitlines() if "courtesy" in line] == [
+        "log: three, by courtesy of Ada, who kept the log",
+        "log: of-another, by courtesy of Bob, who kept the log",
+    ]
 
 
 def test_a_log_comes_from_standard_input_too_plain_or_packed(gas, three, monkeypatch):
@@ -163,6 +174,22 @@ def test_jobs_that_outlive_their_estimate_are_killed_or_get_a_longer_one(gas, tm
     path.write_text(HEADER + line(1, 0, 100, 4, 60))
     for rule, response in (("kill", 60), ("extend", 100)):
         assert gas("simulate", path, "--overrun", rule, "--json").json["results"][0]["mean_response"] == response
+
+
+def test_the_table_says_how_many_jobs_were_cut_short(gas, tmp_path):
+    path = tmp_path / "over.swf"
+    path.write_text(HEADER + line(1, 0, 100, 4, 60) + line(2, 1, 100, 4, 100) + line(3, 2, 30, 4, 20))
+    cut = "2 of 3 jobs (66.7%) cut short at their estimates; --overrun extend would let them run on"
+    assert gas("simulate", path).out.splitlines()[-1] == cut
+    after_the_table, months = gas("simulate", path, "--months").out.split(cut)
+    assert after_the_table.endswith("%\n")
+    assert months.startswith("\n\nmonth")
+    assert "cut short" not in gas("simulate", path, "--overrun", "extend").out
+    assert gas("simulate", path, "--json").json["results"][0]["longer_than_estimate"] == 2
+
+
+def test_where_no_job_was_cut_nothing_is_said_of_it(gas, three):
+    assert "cut short" not in gas("simulate", three).out
 
 
 def test_jobs_are_selected_by_month_date_and_number(gas, log):

@@ -94,6 +94,68 @@ def test_its_help_is_its_own_and_that_of_workload_names_it(gas):
     assert gas("workload", "estimates", "-h").out == own
 
 
+def test_its_help_says_what_each_model_needs_of_a_log(gas):
+    told = gas("workload", "estimates", "--help").out.partition("what a log must have")[2]
+    needs = {words[0]: " ".join(words[1:]) for words in map(str.split, told.splitlines()) if words}
+    for model, what in {
+        "exact": "run times;",
+        "uniform": "run times;",
+        "mualem-feitelson": "run times;",
+        "tsafrir": "run times, and estimates",
+        "doubled": "estimates;",
+        "history": "users, wait and run times;",
+        "last-two": "users, wait and run times;",
+    }.items():
+        assert needs[model].startswith(what)
+    assert set(MODELS) <= set(needs)
+    assert "one job in ten gets 0.99 of its run time" in " ".join(told.split())
+
+
+def test_that_short_estimates_end_jobs_is_said_where_there_are_any(gas, tmp_path, log_file):
+    said = "gas simulate ends jobs at their estimates, unless it is told --overrun extend"
+    short, enough = (gas("workload", "estimates", m, log_file, "-o", tmp_path / "x.swf") for m in ("history", "exact"))
+    assert said in short.err
+    assert said not in enough.err
+
+
+@pytest.mark.parametrize("model", ["history", "last-two"])
+def test_a_model_of_users_refuses_a_log_without_any_and_names_those_that_do_not_need_them(
+    gas, tmp_path, log_file, model
+):
+    write_swf(read_swf(log_file).with_columns(user=np.full(500, -1)), tmp_path / "nobody.swf")
+    done = gas("workload", "estimates", model, tmp_path / "nobody.swf", "-o", tmp_path / "x.swf")
+    assert done.code == 2
+    assert "nobody.swf: names no users (field 12)" in done.err
+    assert f"{model} learns from earlier jobs of the same user, so it needs users" in done.err
+    assert "exact, uniform, mualem-feitelson, tsafrir and doubled do not" in done.err
+    assert not (tmp_path / "x.swf").exists()
+
+
+def test_a_log_that_knows_users_but_no_programs_has_a_past(gas, tmp_path, log_file):
+    write_swf(read_swf(log_file).with_columns(executable=np.full(500, -1)), tmp_path / "users.swf")
+    done = gas("workload", "estimates", "last-two", tmp_path / "users.swf", "--json")
+    assert (done.code, done.json["unnamed"]) == (0, {"user": 0})
+    assert done.json["changed"] > 400
+    done = gas("workload", "estimates", "history", tmp_path / "users.swf", "-o", tmp_path / "x.swf")
+    assert (done.code, "names no programs: earlier jobs are found by user and size alone" in done.err) == (0, True)
+
+
+def test_how_many_jobs_have_no_user_or_program_is_said(gas, tmp_path, log_file):
+    some = np.arange(500)
+    log = read_swf(log_file)
+    log = log.with_columns(user=np.where(some < 30, -1, log.user), executable=np.where(some > 487, -1, log.executable))
+    write_swf(log, tmp_path / "some.swf")
+
+    def run(model, *options):
+        return gas("workload", "estimates", model, tmp_path / "some.swf", *(options or ["-o", tmp_path / "x.swf"]))
+
+    assert "of 500 jobs, 30 without a user: their estimates stay as they were" in run("last-two").err
+    assert "of 500 jobs, 30 without a user and 12 without a program: estimated from all" in run("history").err
+    assert run("history", "--json").json["unnamed"] == {"user": 30, "executable": 12}
+    assert run("exact", "--json").json["unnamed"] == {}
+    assert "without a user" not in run("exact").err
+
+
 def test_a_word_is_a_constant_too(gas, tmp_path, log_file):
     for reading in ("idle", "window"):
         done = gas("workload", "estimates", "history", log_file, "--set", f"forget={reading}", "-o", tmp_path / reading)
@@ -134,7 +196,8 @@ def test_mistakes_are_one_line_with_the_way_out(gas, arguments, said, log_file, 
 
 
 def test_a_log_whose_ends_nobody_knows_has_no_history(gas, tmp_path):
-    write_swf(lublin.generate(20, 64, generator=np.random.default_rng(1)), tmp_path / "bare.swf")
+    log = lublin.generate(20, 64, generator=np.random.default_rng(1)).with_columns(user=np.ones(20))
+    write_swf(log, tmp_path / "bare.swf")
     done = gas("workload", "estimates", "last-two", tmp_path / "bare.swf")
     assert (done.code, done.out) == (2, "")
     assert "bare.swf: without wait times and run times nobody knows when a job ended" in done.err

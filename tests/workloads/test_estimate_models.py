@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from workloads import Header, Log, LogError, format_swf, parse_swf, read_swf
-from workloads.estimate_models import MODELS, constants_of, with_estimates
+from workloads.estimate_models import MODELS, constants_of, unnamed, with_estimates
 
 DAY = 86400
 NEEDED = {"uniform": {"factor": 5}}
@@ -125,6 +125,13 @@ def test_the_model_of_mualem_and_feitelson_can_be_told_its_constants():
     assert (other[known] == log.run_time[known]).all()
 
 
+def test_one_job_in_ten_of_mualem_and_feitelson_gets_too_little_if_that_can_be_said_in_whole_seconds():
+    log = Log.from_columns({"submit": np.arange(20_000), "run_time": np.repeat([1, 500], 10_000)})
+    short = with_estimates(log, "mualem-feitelson").requested_time < log.run_time
+    assert short[:10_000].sum() == 0
+    assert short[10_000:].mean() == pytest.approx(0.1, abs=0.01)
+
+
 def test_doubled_is_of_what_the_user_asked_for_whether_or_not_the_job_ran():
     log = made_log()
     asked = log.requested_time > 0
@@ -185,6 +192,15 @@ def test_last_two_is_the_mean_of_the_users_last_two_but_never_more_than_the_requ
     assert estimates == [9000, 9000, 9000, (50 + 900) / 2, 300, 9000, 5]
 
 
+@pytest.mark.parametrize(
+    ("model", "without"),
+    [("last-two", {"user": 2}), ("history", {"user": 2, "executable": 3}), ("exact", {}), ("tsafrir", {})],
+)
+def test_it_can_be_told_how_many_jobs_do_not_name_what_a_model_goes_by(model, without):
+    log = Log.from_columns({"submit": [0] * 4, "user": [1, -1, -1, 2], "executable": [-1, -1, -1, 7]})
+    assert unnamed(log, model) == without
+
+
 # No look-ahead
 
 
@@ -240,9 +256,40 @@ def test_mistakes_name_what_is_known(model, constants, said):
 
 @pytest.mark.parametrize("model", OF_THE_PAST)
 def test_a_log_in_which_nobody_knows_when_jobs_ended_is_refused(model):
-    log = Log.from_columns({"submit": [0, 1], "run_time": [5, 5]}, name="x.swf")
+    log = Log.from_columns({"submit": [0, 1], "run_time": [5, 5], "user": [1, 1]}, name="x.swf")
     with pytest.raises(LogError, match=r"x\.swf: without wait times and run times"):
         with_estimates(log, model)
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "what"),
+    [
+        ("last-two", {}, r"users \(field 12\)"),
+        ("last-two", {"executable": [3, 3, 3]}, r"users \(field 12\)"),
+        ("history", {}, r"users \(field 12\) and no programs \(field 14\)"),
+        ("history", {"executable": [3, 3, 3]}, r"users \(field 12\)"),
+    ],
+)
+def test_where_nobody_knows_the_users_nothing_can_be_learnt_from_their_past(model, more, what):
+    ended = {"submit": [0, 100, 200], "wait": [0, 0, 0], "run_time": [5, 5, 5], **more}
+    log = Log.from_columns(ended, name="x.swf")
+    with pytest.raises(
+        LogError, match=rf"^x\.swf: names no {what}; {model} learns .* needs users; exact, uniform, .* do not$"
+    ):
+        with_estimates(log, model)
+
+
+def test_that_users_are_unknown_is_said_before_that_wait_times_are():
+    """To add wait times first would be in vain."""
+    log = Log.from_columns({"submit": [0, 1], "run_time": [5, 5]}, name="x.swf")
+    with pytest.raises(LogError, match="names no users"):
+        with_estimates(log, "last-two")
+
+
+def test_a_log_without_estimates_has_none_to_double():
+    log = Log.from_columns({"submit": [0, 1], "run_time": [5, 5]}, name="x.swf")
+    with pytest.raises(LogError, match=r"x\.swf: no job has an estimate .* make estimates from run times"):
+        with_estimates(log, "doubled")
 
 
 def test_tsafrir_wants_to_know_the_longest_estimate_where_no_user_says_it():

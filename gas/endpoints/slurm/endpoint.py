@@ -96,7 +96,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     """
 
     policy: Final = "conservative-replan"
-    """Slurm's backfill plans every job anew, in the order of the queue."""
+    """Slurm's backfill plans every job anew, in the order of the queue; see `gas.prediction.shortfall` for nodes."""
+    plans_by_nodes: Final = True
 
     def __init__(
         self,
@@ -181,7 +182,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         chosen = partition_of(cluster, self.partition)
         self._chosen = chosen.name
         seen = interpret(cluster, chosen.name, self.unit, user=user)
-        counted = f"predicted by counts of {self.unit}, not node by node: starts may be later than predicted"
+        counted = (
+            f"predicted by counts of {self.unit}; what Slurm plans later than these allow is scaled, not simulated"
+        )
         self.queue_remarks = (counted, *(["jobs of other users are not shown"] if seen.unseen else []))
         return snapshot_of(cluster, chosen, seen, users, user=user)
 

@@ -39,6 +39,7 @@ def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
         message = f"waits because of {job.reason}"
     starting = not job.reason or job.reason.startswith(_STARTING)
     started = None if job.pending or (ended and job.start is not None and not job.nodes) else job.start
+    ran = ended and started is not None  # Slurm gives exit status 0 to what was cancelled while it waited
     return job_record(
         job.id,
         user=job.user,
@@ -48,8 +49,8 @@ def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
         processors=len(job.nodes) or job.least_nodes if unit == "nodes" else job.cpus,
         walltime=job.time_limit,
         actuator="slurm",
-        exit_status=job.exit_status if ended and not job.signal else None,
-        signal=job.signal if ended and job.signal else None,
+        exit_status=job.exit_status if ran and not job.signal else None,
+        signal=job.signal if ran and job.signal else None,
         message=message,
         submitted=job.submitted,
         not_before=job.eligible if job.pending and job.reason == "BeginTime" else None,

@@ -123,6 +123,7 @@ def test_a_partition_shows_its_queue_but_not_that_of_a_reservation(slurm):
     assert endpoint.policy == "conservative-replan"
     found = endpoint.snapshot({})
     assert len(found) > 0
-    assert "not node by node" in endpoint.queue_remarks[0]
+    assert "predicted by counts of" in endpoint.queue_remarks[0]
+    assert endpoint.plans_by_nodes
     with pytest.raises(BadInput, match="jobs of a reservation"):
         SlurmEndpoint("fake", transport, reservation="r").snapshot({})

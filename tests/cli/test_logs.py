@@ -1,0 +1,74 @@
+"""Reading a log that the user named: whom it is owed to, and what a file is that is none."""
+
+import gzip
+
+import pytest
+
+from gas.cli.logs import courtesy, read_log
+from gas.errors import BadInput
+from workloads import Header, Log
+
+JOB = "1 0 -1 100 4 -1 -1 4 100 -1 1 1 1 1 -1 -1 -1 -1\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(name, text):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+        return str(path)
+
+    return written
+
+
+@pytest.mark.parametrize("name", ["machine.swf", "machine.swf.gz", "machine"])
+def test_a_log_is_owed_to_whom_its_header_acknowledges(write, capsys, name):
+    read_log(write(name, f"; Acknowledge: Ada\n;   of Somewhere\n; Acknowledge: Bob\n{JOB}"))
+    assert capsys.readouterr().err.splitlines()[-1] == "log: machine, by courtesy of Ada of Somewhere; Bob"
+
+
+def test_a_log_that_acknowledges_nobody_says_nothing_of_it(write, capsys):
+    log = read_log(write("machine.swf", JOB))
+    assert (courtesy(log), "courtesy" in capsys.readouterr().err) == ("", False)
+
+
+def test_logs_of_one_origin_are_acknowledged_once_if_they_are_read_together(write, capsys):
+    whole, cleaned = (write(f"{name}.swf", f"; Acknowledge: Ada\n{JOB}") for name in ("whole", "cleaned"))
+    thanked = set()
+    for path in (whole, cleaned):
+        read_log(path, thanked=thanked)
+    assert capsys.readouterr().err.count("by courtesy of Ada") == 1
+    for path in (whole, cleaned):
+        read_log(path)
+    assert capsys.readouterr().err.count("by courtesy of Ada") == 2
+
+
+def test_courtesy_is_in_words_for_what_tells_of_logs_in_its_own_way():
+    log = Log.from_columns({}, header=Header.of([("Acknowledge", "Ada")]))
+    assert courtesy(log) == "by courtesy of Ada"
+
+
+PROSE = "Dear reader,\nthis is no log.\n"
+
+
+def test_a_file_that_is_no_log_is_told_what_a_log_is(write):
+    with pytest.raises(BadInput, match=r"of 18 numbers on a line; is this the right file\?"):
+        read_log(write("letter.txt", PROSE))
+
+
+@pytest.mark.parametrize("lenient", [None, False, True])
+def test_what_else_would_have_done_is_named_too(write, lenient):
+    said = (
+        r"this is neither a log \(Standard Workload Format, 18 numbers on a line\) nor what sacct --parsable2 printed; "
+        r"is it the right file\?"
+    )
+    with pytest.raises(BadInput, match=said):
+        read_log(write("letter.txt", PROSE), lenient=lenient, or_else="what sacct --parsable2 printed")
+    with pytest.raises(BadInput, match=said):
+        read_log("-", lenient=lenient, data=PROSE.encode(), or_else="what sacct --parsable2 printed")
+
+
+def test_a_malformed_job_is_a_job_whatever_else_would_have_done(write):
+    with pytest.raises(ValueError, match="line 1") as caught:
+        read_log(write("short.swf", "1 0 -1 100 4\n"), or_else="what sacct --parsable2 printed")
+    assert "sacct" not in str(caught.value)
