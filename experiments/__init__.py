@@ -104,6 +104,7 @@ Walltimes adjusted by history (Tang et al. 2013):
     walltime_command           ``gas experiment walltime``
 
     cluster           Dask workers in place of processes
+    telling           what they say on the terminal: how far they are, and which statements hold
     compiling         the simulator is compiled once, before worker processes start
     command_options   options that commands share
     cli               the commands ``gas experiment …``

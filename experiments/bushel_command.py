@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
-from experiments.month_command import computed, logs_at_hand, origin_of, part_of, tell, write_cost
-from gas.cli.tables import note, say
+from experiments.command_options import (
+    DaskOption,
+    OutputOption,
+    ShardOption,
+    TracesOption,
+    WorkersOption,
+    whole_number,
+    whole_seed,
+)
+from experiments.month_command import computed, logs_at_hand, origin_of, part_of, tell_claims, write_cost
+from experiments.telling import tell
+from gas.cli.tables import note
 from gas.errors import BadInput
 
 if TYPE_CHECKING:
@@ -23,8 +32,8 @@ SOURCES = ("experiments.bushel", "experiments.moldability", "experiments.improve
 def bushel_command(
     traces: TracesOption = None,
     output: OutputOption = Path("bushel"),
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="The first one.")] = 0,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many, on the paper's terms.")] = 3,
+    seed: Annotated[int, whole_seed("The first one.")] = 0,
+    seeds: Annotated[int, whole_number("--seeds", 1, 1000, help="How many, on the paper's terms.")] = 3,
     others: Annotated[
         bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")
     ] = True,
@@ -79,13 +88,13 @@ def _report(study: Bushels, output: Path, command: str) -> None:
     done = [(run.log.name, run.configuration, result) for run, result in zip(study.runs, study.results, strict=True)]
     written += write_cost("bushel", bushel_run, done, sources=SOURCES, output=output)
     if words := banner(study):
-        say(words)
+        tell(words)
     for title, found in (
         *((f"static requests: {words}", claims(study, opponent)) for opponent, words in OPPONENTS.items()),
         ("beyond the paper", beyond(study)),
     ):
-        say(f"{title}:")
-        tell(found)
+        tell(f"{title}:")
+        tell_claims(found)
     for path in written:
         note(f"gas: {path} written")
 

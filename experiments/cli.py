@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.bushel_command import bushel_command
-from experiments.command_options import OutputOption, TracesOption, WorkersOption
+from experiments.command_options import OutputOption, TracesOption, WorkersOption, whole_number, whole_seed
 from experiments.estimates_command import estimates_command
 from experiments.power_command import power_command
 from experiments.prediction_command import prediction_command
 from experiments.supercomputers_command import supercomputers_command
+from experiments.telling import tell, tell_verdict, told_often
 from experiments.walk_command import walk_command
 from experiments.walltime_command import walltime_command
-from gas.cli.progress import progress
-from gas.cli.tables import note, say
+from gas.cli.logs import courtesy
+from gas.cli.tables import note
 
 if TYPE_CHECKING:
     from experiments.backfilling import Options, Study
@@ -67,11 +68,11 @@ experiment_app.command("prediction")(prediction_command)
 def backfilling_command(
     traces: TracesOption = None,
     output: OutputOption = Path("backfilling"),
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the models.")] = 0,
+    seed: Annotated[int, whole_seed("Of the models.")] = 0,
     workers: WorkersOption = None,
     jobs_per_point: Annotated[
         int | None,
-        typer.Option("--jobs-per-point", min=2100, metavar="N", help="Of a model at each load (default: the paper's)."),
+        whole_number("--jobs-per-point", 2100, help="Of a model at each load (default: the paper's)."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help=QUICK_HELP)] = False,
 ) -> None:
@@ -110,8 +111,8 @@ def _backfilling(traces: Path | None, output: Path, options: Options, workers: i
         where = f"in {traces}" if traces else "at hand (name a folder with --traces or GAS_TRACES)"
         note(f"gas: no log {source.stem}-*.swf.gz {where}: {source} is left out")
     for log in logs:
-        for line in log.header.acknowledgements:
-            note(f"log: {log.name}: {' '.join(line.split())}")
+        if thanks := courtesy(log.header.acknowledgements):
+            note(f"log: {log.name}, {thanks}")
     of_logs, of_models, of_changes = log_runs(logs), model_runs(options), change_runs(options)
     ledger = Ledger(output / "runs", sources_version(SOURCES, LIBRARIES))
     files = {log.sha256: str(log.path) for log in logs}
@@ -121,7 +122,7 @@ def _backfilling(traces: Path | None, output: Path, options: Options, workers: i
     configurations += [one.configuration for one in of_changes]
     if any(ledger.find(run, one) is None for one in configurations):
         compile_simulator()
-    with progress("simulating") as show:
+    with told_often("simulating") as show:
         results = ledger.run(
             run, configurations, workers=workers, progress=lambda count, _: show(count / len(configurations))
         )
@@ -155,14 +156,14 @@ def _report(study: Study, output: Path, command: str) -> None:
     written = write(backfilling_report(study, origin), output, "backfilling")
     written += write_files(output, table_files("results", result_rows(study)) | table_files("cells", cell_rows(study)))
     if banner := form(study.options):
-        say(banner)
+        tell(banner)
     found = claims(study)
     for claim in found:
         untold = "reported" if claim.reported else "not tested"
         verdict = untold if claim.holds is None else "yes" if claim.holds else "no"
         if {claim.holds, claim.shared} == {True, False}:
             verdict = "mixed"  # the line says which is which
-        say(f"{verdict:>10}  {claim.where}: {claim.text}: {claim.here}")
-    say(headline(found))
+        tell_verdict(verdict, f"{claim.where}: {claim.text}: {claim.here}")
+    tell(headline(found))
     for path in written:
         note(f"gas: {path} written")

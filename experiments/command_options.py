@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 __all__ = ["AccuracyOption", "DaskOption", "DatasetOption", "EraOption", "MixOption", "OpponentOption", "OutputOption"]
 __all__ += ["PolicyOption", "ShardOption", "SizesOption", "TracesOption", "WorkersOption"]
+__all__ += ["whole_number", "whole_seed"]
+
+_SEEDS: Final = 2**62
+"""The largest seed; a study counts on from it."""
+
+
+def whole_number(name: str, least: int, most: int | None = None, *, help: str) -> Any:
+    """Return an option that takes a whole number, and says in words of ours what it takes."""
+    return typer.Option(name, metavar="N", min=least, max=most, parser=_reader(least, most), help=help)
+
+
+def whole_seed(help: str) -> Any:
+    """Return the option ``--seed``, whose limits are of no interest to those who look for help."""
+    return typer.Option("--seed", metavar="N", parser=_reader(0, _SEEDS), help=help)
+
+
+def _reader(least: int, most: int | None) -> Callable[[Any], int]:
+    def read(given: Any) -> int:
+        if re.fullmatch(r"\s*[+-]?[0-9]{1,30}\s*", str(given), re.ASCII):
+            number = int(given)
+            if least <= number and (most is None or number <= most):
+                return number
+        limits = f"of {least:,} or more" if most is None else f"from {least:,} to {most:,}"
+        raise ValueError(f"must be a whole number {limits}, not {str(given)!r}")  # typer says of which option
+
+    return read
+
 
 TracesOption: TypeAlias = Annotated[
     Path | None,
@@ -22,7 +51,7 @@ OutputOption: TypeAlias = Annotated[
 ]
 
 WorkersOption: TypeAlias = Annotated[
-    int | None, typer.Option("--workers", min=1, max=256, help="Processes (default: one a processor).")
+    int | None, whole_number("--workers", 1, 256, help="Processes (default: one a processor).")
 ]
 
 ShardOption: TypeAlias = Annotated[

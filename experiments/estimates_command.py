@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
+from experiments.command_options import (
+    DaskOption,
+    OutputOption,
+    ShardOption,
+    TracesOption,
+    WorkersOption,
+    whole_number,
+    whole_seed,
+)
 from experiments.month_command import computed, logs_at_hand, origin_of, part_of, write_study
 
 if TYPE_CHECKING:
@@ -22,8 +30,8 @@ SOURCES = ("experiments.estimates_run", "experiments.estimates_use", "experiment
 def estimates_command(
     traces: TracesOption = None,
     output: OutputOption = Path("estimates"),
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="The first one.")] = 0,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many, for all logs and factors.")] = 10,
+    seed: Annotated[int, whole_seed("The first one.")] = 0,
+    seeds: Annotated[int, whole_number("--seeds", 1, 1000, help="How many, for all logs and factors.")] = 10,
     others: Annotated[
         bool, typer.Option("--other-terms/--no-other-terms", help="Other rules and models of estimates, too.")
     ] = True,

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 from gas.errors import BadInput, GasError
 from workloads.whole_file import whole_file
 
-__all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "sources_version"]
+__all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "interrupts_blocked", "sources_version"]
 
 Configuration: TypeAlias = Mapping[str, Any]
 """What determines a run: names and JSON values."""
@@ -236,7 +236,7 @@ def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) 
             yield i, _measured(run, configuration)
         return
     with _pool(min(workers, len(missing))) as pool:
-        with _interrupts_blocked():
+        with interrupts_blocked():
             futures: dict[Future[Measured], int] = {pool.submit(_measured, run, dict(c)): i for i, c in missing}
         try:
             for future in as_completed(futures):
@@ -292,7 +292,7 @@ def _end_with(parent: int) -> None:
 
 
 @contextmanager
-def _interrupts_blocked() -> Iterator[None]:
+def interrupts_blocked() -> Iterator[None]:
     """Keep an interruption from the keyboard waiting until the block is left.
 
     Processes that are started in it never hear of one: it is for their parent to end them.

@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gas.cli.progress import progress
-from gas.cli.tables import note, say
+from experiments.telling import tell, tell_verdict, told_often
+from gas.cli.logs import courtesy
+from gas.cli.tables import note
 from gas.errors import BadInput
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from experiments.power_study import Options, Study, Terms
     from experiments.report import Report
 
-__all__ = ["computed", "logs_at_hand", "origin_of", "part_of", "study_of", "tell", "write_cost"]
-__all__ += ["write_study"]
+__all__ = ["computed", "logs_at_hand", "origin_of", "part_of", "study_of", "tell_claims"]
+__all__ += ["write_cost", "write_study"]
 
 SOURCES = (
     "workloads",
@@ -89,8 +90,8 @@ def logs_at_hand(
     for words in absent:
         note(f"gas: {words} {f'in {traces}' if traces else 'at hand (name a folder with --traces or GAS_TRACES)'}")
     for log in logs:
-        for line in log.header.acknowledgements:
-            note(f"log: {log.name}: {' '.join(line.split())}")
+        if thanks := courtesy(log.header.acknowledgements):
+            note(f"log: {log.name}, {thanks}")
     if not logs:
         stems = ", ".join(source.stem for source in sources)
         raise BadInput(f"there is no log to study; name a folder with one of these by --traces: {stems}")
@@ -137,7 +138,7 @@ def computed(
     if dask is None and any(ledger.find(run, one) is None for one in wanted):
         compile_simulator()
     try:
-        with progress("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
+        with told_often("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
             results = ledger.run(
                 run,
                 wanted,
@@ -149,6 +150,7 @@ def computed(
         note(f"gas: what was computed is kept in {ledger.folder}; the same command goes on from there")
         raise
     if part is None:
+        note("gas: making the report")
         return results
     kept = sum(ledger.find(run, one) is not None for one in configurations)
     note(
@@ -263,17 +265,17 @@ def write_study(
         written += write_files(output, table_files(f"{name}-{part}", rows))
     written += write_cost(name, of_configuration, done, sources=sources, output=output)
     if report.banner:
-        say(report.banner)
-    tell(claims)
+        tell(report.banner)
+    tell_claims(claims)
     for path in written:
         note(f"gas: {path} written")
 
 
-def tell(found: Sequence[Claim]) -> None:
-    """Say which statements hold, a line each."""
+def tell_claims(found: Sequence[Claim]) -> None:
+    """Say which statements hold."""
     for claim in found:
         verdict = "no verdict" if claim.holds is None else "yes" if claim.holds else "no"
-        say(f"{verdict:>10}  {claim.text}: {claim.here}")
+        tell_verdict(verdict, f"{claim.text}: {claim.here}")
 
 
 def origin_of(command: str, sources: Sequence[str]) -> Origin:

@@ -20,6 +20,8 @@ from experiments.command_options import (
     SizesOption,
     TracesOption,
     WorkersOption,
+    whole_number,
+    whole_seed,
 )
 from experiments.month_command import origin_of, part_of, study_of, write_study
 
@@ -34,11 +36,9 @@ SOURCES = ("experiments.power", "experiments.losses")
 def power_command(
     traces: TracesOption = None,
     output: OutputOption = Path("power"),
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="The first one.")] = 0,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many, on the paper's terms.")] = 5,
-    runs: Annotated[
-        int, typer.Option("--runs", min=2, metavar="N", help="Jobs of a month that give way, one at a time.")
-    ] = 210,
+    seed: Annotated[int, whole_seed("The first one.")] = 0,
+    seeds: Annotated[int, whole_number("--seeds", 1, 1000, help="How many, on the paper's terms.")] = 5,
+    runs: Annotated[int, whole_number("--runs", 2, help="Jobs of a month that give way, one at a time.")] = 210,
     others: Annotated[
         bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")
     ] = True,

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.power_claims import PAPER_LOSES, Claim
 from experiments.prediction_run import TOLD
-from experiments.prediction_study import Choices, Predictions, Study
+from experiments.prediction_study import FEWEST, Choices, Predictions, Study
 from experiments.statistics import Interval
 
 __all__ = ["COVERED", "SHARE", "SHARP", "better", "claims", "ratio", "ratio_of_medians", "signed", "within"]
@@ -21,7 +21,7 @@ COVERED: Final = (85.0, 95.0)
 """Per cent of these intervals that may contain the truth."""
 
 SHARP: Final = 0.5
-"""How wide they may be in the median, of the way from submission to the promised start."""
+"""How wide they may be in the median, of the way to the promise: from submission to the promised start."""
 
 
 def claims(study: Study) -> list[Claim]:
@@ -45,18 +45,26 @@ def ratio_of_medians(found: Predictions, share: float = SHARE) -> float:
 
 
 def better(found: Interval) -> bool | None:
-    """Return whether a difference is below zero; None if it is, but zero is in its interval as well."""
+    """Return whether a difference is below zero.
+
+    None without an interval, and where the difference is below zero but its interval is not.
+    """
+    if found.half_width is None:
+        return None
     if found.mean >= 0:
         return False
-    return None if found.half_width is None or found.mean + found.half_width >= 0 else True
+    return None if found.mean + found.half_width >= 0 else True
 
 
 def within(found: Interval, low: float, high: float) -> bool | None:
-    """Return whether a mean lies between two bounds; None if it does not, but its interval reaches there."""
-    if low <= found.mean <= high:
-        return True
+    """Return whether a mean lies between two bounds.
+
+    None without an interval, and where the mean does not but its interval reaches there.
+    """
     if found.half_width is None:
         return None
+    if low <= found.mean <= high:
+        return True
     return None if found.mean - found.half_width <= high and found.mean + found.half_width >= low else False
 
 
@@ -74,13 +82,15 @@ def _covers(study: Study, trace: str) -> Claim:
     covered = found.coverage(SHARE)
     below, above = (100 * part.mean() for part in (found.below(SHARE), found.above(SHARE)))
     verdict = within(covered, low, high)
-    doubt = "" if verdict is not None else "; not sure"
-    here = f"{covered.text(1)}% of {len(found):,}, {below:.1f}% start before and {above:.1f}% after{doubt}"
-    return Claim(text, verdict, here)
+    here = f"{covered.text(1)}% of {len(found):,}, {below:.1f}% start before and {above:.1f}% after"
+    return Claim(text, verdict, here + _doubt(verdict, covered))
 
 
 def _is_sharp(study: Study, trace: str) -> Claim:
-    text = f"{_where(trace)}: they are in the median at most half as wide as the way to the promise"
+    text = (
+        f"{_where(trace)}: they are in the median at most half as wide as the way to the promise (the time from "
+        "submission to the promised start)"
+    )
     found = study.predictions(trace)
     if not len(found):
         return Claim(text, None, "no job of a held-out month had to wait")
@@ -127,8 +137,14 @@ def _paired(
         return Claim(text, None, "no month of the choice took part")
     of = difference(found)
     verdict = better(of)
-    doubt = "" if verdict is not None else "; not sure"
-    return Claim(text, verdict, f"{words(found)}: {signed(of, digits)}{unit}{doubt}")
+    return Claim(text, verdict, f"{words(found)}: {signed(of, digits)}{unit}{_doubt(verdict, of)}")
+
+
+def _doubt(verdict: bool | None, found: Interval) -> str:
+    """Return why there is no verdict."""
+    if verdict is not None:
+        return ""
+    return f"; fewer than {FEWEST} months, so no interval" if found.half_width is None else "; not sure"
 
 
 def _where(trace: str) -> str:

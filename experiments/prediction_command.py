@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
+from experiments.command_options import (
+    DaskOption,
+    OutputOption,
+    ShardOption,
+    TracesOption,
+    WorkersOption,
+    whole_number,
+    whole_seed,
+)
 from experiments.month_command import computed, logs_at_hand, origin_of, part_of, write_study
 from gas.errors import BadInput
 
@@ -24,18 +32,16 @@ SOURCES = ("gas.prediction", "experiments.power", "experiments.losses", "experim
 def prediction_command(
     traces: TracesOption = None,
     output: OutputOption = Path("prediction"),
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="The first one.")] = 0,
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, max=1000, help="Of the choice (default: 1).")] = None,
+    seed: Annotated[int, whole_seed("The first one.")] = 0,
+    seeds: Annotated[int | None, whole_number("--seeds", 1, 1000, help="Of the choice (default: 1).")] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, metavar="N", help="Jobs of a month that are predicted (default: 60)."),
+        whole_number("--jobs", 1, help="Jobs of a month that are predicted (default: 60)."),
     ] = None,
-    samples: Annotated[
-        int | None, typer.Option("--samples", min=1, metavar="N", help="Of each prediction (default: 300).")
-    ] = None,
+    samples: Annotated[int | None, whole_number("--samples", 1, help="Of each prediction (default: 300).")] = None,
     runs: Annotated[
         int | None,
-        typer.Option("--runs", min=2, metavar="N", help="Jobs of a month that give way (default: 210)."),
+        whole_number("--runs", 2, help="Jobs of a month that give way (default: 210)."),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few jobs of the last two months: a first look, labelled so.")

@@ -38,15 +38,19 @@ def draw_reliability(logs: Mapping[str, Predictions]) -> bytes:
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots(1, 1)
-        axes.plot((40, 100), (40, 100), color="0.5", linewidth=0.8, linestyle="--", zorder=1)
+        axes.plot((0, 100), (0, 100), color="0.5", linewidth=0.8, linestyle="--", zorder=1)
         axes.plot(2 * (100 * SHARE,), COVERED, color="0.75", linewidth=7, solid_capstyle="butt", zorder=0)
         nominal = 100 * np.array(SHARES)
+        lowest = 50.0
         for i, (name, found) in enumerate(logs.items()):
             covered = [found.coverage(share) for share in SHARES]
+            means = np.array([one.mean for one in covered])
+            widths = np.array([np.nan if one.half_width is None else one.half_width for one in covered])
+            lowest = min(lowest, float(np.min(means - np.nan_to_num(widths))))
             axes.errorbar(
                 nominal + 0.5 * (i - (len(logs) - 1) / 2),  # side by side
-                [one.mean for one in covered],
-                [one.half_width or 0 for one in covered],
+                means,
+                None if np.isnan(widths).all() else widths,
                 color=_COLOURS[i % len(_COLOURS)],
                 marker=_MARKERS[i % len(_MARKERS)],
                 markersize=5,
@@ -59,8 +63,8 @@ def draw_reliability(logs: Mapping[str, Predictions]) -> bytes:
         axes.set_ylabel("intervals that contain the true start (%)")
         axes.set_xticks(nominal)
         axes.set_xlim(45, 100)
-        axes.set_ylim(40, 101)
-        axes.legend(frameon=False, loc="lower right")
+        axes.set_ylim(max(10 * np.floor(lowest / 10 - 0.2), -2), 101)  # a mark at the edge is not cut in two
+        figure.legend(loc="outside upper left", frameon=False, ncols=len(logs), fontsize=9)
         _plain(axes)
 
     return as_svg((5.6, 4.4), draw)

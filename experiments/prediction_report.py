@@ -13,7 +13,7 @@ from experiments.prediction_choice import choice_sections
 from experiments.prediction_claims import SHARE, claims, ratio, ratio_of_medians
 from experiments.prediction_pictures import draw_ranks, draw_reliability, draw_starts
 from experiments.prediction_run import SHARES, TOLD
-from experiments.prediction_study import FULL, POLICY, SIZES, Predictions, Study, by_months
+from experiments.prediction_study import FEWEST, FULL, POLICY, SIZES, Predictions, Study, by_months
 from experiments.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
 from experiments.simulated import simulated_section
 from experiments.statistics import counted
@@ -70,9 +70,9 @@ def _lead(study: Study) -> str:
         words.append(
             f"Of {len(found):,} starts in held-out months ({', '.join(study.traces)}) "
             f"{100 * found.inside(SHARE).mean():.1f}% lie in their 90% intervals, which in the median are "
-            f"{100 * ratio(found):.0f}% as wide as the way from submission to the promised start. The predicted mean "
-            f"is {np.abs(found.mean - found.start).mean():,.0f} s off in the mean, the promise "
-            f"{(found.promise - found.start).mean():,.0f} s."
+            f"{100 * ratio(found):.0f}% as wide as the way to the promise, the time from submission to the "
+            f"promised start. The predicted mean is {np.abs(found.mean - found.start).mean():,.0f} s off in the mean, "
+            f"the promise {(found.promise - found.start).mean():,.0f} s."
         )
     if len(chosen):
         means = (chosen.predicting.mean(), chosen.gas.mean(), chosen.static.mean(), chosen.best.mean())
@@ -90,7 +90,8 @@ def _predicted(study: Study) -> Section:
     months = []
     for trace in study.traces:
         first, last = (_span([run.month for run, _ in study.months(trace, held_out=one)]) for one in (False, True))
-        months.append(f"{trace}: held out {last or 'none'}, not held out {first or 'none'}.")
+        others = f", not held out {first}" if first else "; of the other months none takes part"
+        months.append(f"{trace}: held out {last}{others}." if last else f"{trace}: {first}, not held out.")
     options = study.options
     return Section(
         "What is predicted",
@@ -108,6 +109,8 @@ def _predicted(study: Study) -> Section:
                     "probability names, or half of those left there, as samples are surer than they should be. These "
                     "constants were chosen on the first half of the months of each log; the second half is held out, "
                     "and verdicts come from it alone.",
+                    f"Intervals take each month as one batch; fewer than {FEWEST} months give no interval, and what "
+                    "would be judged by it has no verdict.",
                     *months,
                 )
             ),
@@ -173,9 +176,12 @@ def _coverage(study: Study) -> Section:
 
 def _width(study: Study) -> Section:
     told = {one: _parts(study, told=one) for one in TOLD if one != "nothing"}
+    parts = _parts(study)
+    alike = {name: _alike(study, name, found) for name, found in parts.items()}
+    some_alike = any(alike.values())
     rows = []
-    for name, found in _parts(study).items():
-        known = [parts[name] for parts in told.values()]
+    for name, found in parts.items():
+        known = [of[name] for of in told.values()]
         rows.append(
             (
                 name,
@@ -183,38 +189,46 @@ def _width(study: Study) -> Section:
                 f"{np.median(found.width(SHARE)):,.0f}",
                 f"{100 * ratio_of_medians(found):.1f}%",
                 *(f"{100 * ratio(found, share):.1f}%" for share in SHARES),
-                *_alike(study, name, found),
+                *((alike[name] or ("-", "-")) if some_alike else ()),
                 *(f"{100 * ratio(one):.1f}%" for one in known),
                 f"{100 * float(np.mean(known[-1].width(SHARE) / known[-1].way)):.1f}%",
             )
         )
     group = "width over way, of each interval, in the median"
-    same, known_group = "the same interval for all jobs", "width over way at 90%, were the run times known"
+    same, known_group = "the same interval for all jobs of a log", "width over way at 90%, were the run times known"
     columns = (
         Column("", left=True),
         Column("way to the promise", "median (s)"),
         Column("90% interval", "median (s)"),
         Column("one median over the other"),
         *(Column(f"{100 * share:g}%", group) for share in SHARES),
-        Column("width", same),
-        Column("% that contain the truth", same),
+        *((Column("width over way", same), Column("% that contain the truth", same)) if some_alike else ()),
         *(Column(whose, known_group) for one, whose in TOLD.items() if one != "nothing"),
         Column("of both, mean", known_group),
     )
+    same_for_all = (
+        "What knows nothing but the promise is an interval that is the same for all jobs of a log: the middle 90% of "
+        "where, on the way to the promise, the jobs of the months that are not held out started."
+    )
+    if lacking := [name for name in _logs(study) if alike[name] is None]:
+        same_for_all += f" There is none of {', '.join(lacking)}, of which no such month took part."
     text = (
-        "Held-out months. What knows nothing but the promise is an interval that is the same for all jobs of a log: "
-        "the middle 90% of where, on the way to the promise, the jobs of the months that are not held out started. "
-        "What makes intervals wide is that nobody knows run times: were the prediction told the true ones of who runs, "
-        "of who waits or of both, it would be as in the last columns, arrivals still being drawn from past weeks."
+        "Held-out months. The way to the promise is the time from submission to the promised start. "
+        f"{same_for_all} What makes intervals wide is that nobody knows run times: were the prediction told the true "
+        "ones of who runs, of who waits or of both, it would be as in the last columns, arrivals still being drawn "
+        "from past weeks."
     )
     return Section("How wide are they?", (Text(text), Table(columns, tuple(rows))))
 
 
-def _alike(study: Study, name: str, found: Predictions) -> tuple[str, str]:
-    """Return how wide an interval is that is the same for all jobs of a log, and what share it contains."""
+def _alike(study: Study, name: str, found: Predictions) -> tuple[str, str] | None:
+    """Return how wide an interval is that is the same for all jobs of a log, and what share it contains.
+
+    None without months to take it from, and for all logs together, for which there is no such interval.
+    """
     others = study.predictions(name, held_out=False) if name in study.traces else None
     if others is None or not len(others):
-        return "", ""
+        return None
     low, high = np.quantile((others.start - others.now) / others.way, ((1 - SHARE) / 2, (1 + SHARE) / 2))
     at = (found.start - found.now) / found.way
     return f"{100 * (high - low):.1f}%", f"{100 * float(np.mean((low <= at) & (at <= high))):.1f}"

@@ -26,8 +26,8 @@ from experiments.prediction_run import TOLD
 from experiments.statistics import Interval
 from gas.prediction.past import STREAMS
 
-__all__ = ["FULL", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options", "Predictions"]
-__all__ += ["Study", "by_months", "study_runs"]
+__all__ = ["FEWEST", "FULL", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
+__all__ += ["Predictions", "Study", "by_months", "study_runs"]
 
 POLICY: Final = "s3"
 
@@ -36,6 +36,9 @@ SIZES: Final = {"up to 1/8": (0.0, 1 / 8), "to 1/2": (1 / 8, 1 / 2), "more": (1 
 
 _SAMPLES_TOLD: Final = {"running": 100, "waiting": 100, "all": STREAMS}
 """Where all run times are told only who arrives is drawn, and there are so many streams of arrivals."""
+
+FEWEST: Final = 4
+"""Months that an interval takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
 
 Month: TypeAlias = tuple[str, str]
 """A log as the papers call it, and a month of it."""
@@ -231,7 +234,7 @@ def by_months(values: NDArray[np.float64], months: Sequence[Month]) -> Interval:
     """Return the mean of values, and half of its 90% interval after Student with months as batches.
 
     Months weigh by how many values they have; the interval is that of a ratio of sums over batches (Cochran, Sampling
-    Techniques, 6.3). None with a single month, as with no value.
+    Techniques, 6.3). With fewer than `FEWEST` months there is none.
     """
     if not len(values):
         return Interval(0.0, None)
@@ -239,7 +242,7 @@ def by_months(values: NDArray[np.float64], months: Sequence[Month]) -> Interval:
     of = np.array([index[month] for month in months])
     counts = np.bincount(of)
     mean = float(values.mean())
-    if len(index) < 2:
+    if len(index) < FEWEST:
         return Interval(mean, None)
     from scipy.stats import t
 

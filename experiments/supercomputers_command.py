@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
+from experiments.command_options import (
+    DaskOption,
+    OutputOption,
+    ShardOption,
+    TracesOption,
+    WorkersOption,
+    whole_number,
+    whole_seed,
+)
 from experiments.month_command import computed, logs_at_hand, origin_of, part_of, write_cost
-from gas.cli.tables import note, say
+from experiments.telling import tell
+from gas.cli.tables import note
 from gas.errors import BadInput
 
 if TYPE_CHECKING:
@@ -24,12 +33,10 @@ SOURCES = ("experiments.supercomputers", "experiments.supercomputers_run")
 def supercomputers_command(
     traces: TracesOption = None,
     output: OutputOption = Path("supercomputers"),
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="The first one.")] = 0,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many.")] = 3,
-    percent: Annotated[
-        int, typer.Option("--percent", min=1, max=50, metavar="N", help="Jobs of each machine that are applications.")
-    ] = 10,
-    months: Annotated[int, typer.Option("--months", min=1, max=11, help="Of each log.")] = 4,
+    seed: Annotated[int, whole_seed("The first one.")] = 0,
+    seeds: Annotated[int, whole_number("--seeds", 1, 1000, help="How many.")] = 3,
+    percent: Annotated[int, whole_number("--percent", 1, 50, help="Jobs of each machine that are applications.")] = 10,
+    months: Annotated[int, whole_number("--months", 1, 11, help="Of each log.")] = 4,
     others: Annotated[
         bool, typer.Option("--other-settings/--no-other-settings", help="More applications, and other estimates, too.")
     ] = True,
@@ -96,7 +103,7 @@ def _report(study: Study, output: Path, chosen: str) -> None:
     ]
     written += write_cost("supercomputers", supercomputers_run, done, sources=SOURCES, output=output)
     if report.banner:
-        say(report.banner)
-    say(report.lead)
+        tell(report.banner)
+    tell(report.lead)
     for path in written:
         note(f"gas: {path} written")

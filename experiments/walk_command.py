@@ -5,11 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from experiments.command_options import DaskOption, OutputOption, ShardOption, TracesOption, WorkersOption
+from experiments.command_options import (
+    DaskOption,
+    OutputOption,
+    ShardOption,
+    TracesOption,
+    WorkersOption,
+    whole_number,
+    whole_seed,
+)
 from experiments.month_command import origin_of, part_of, study_of, write_cost
-from gas.cli.tables import note, say
+from experiments.telling import tell
+from gas.cli.tables import note
 
 __all__ = ["walk_command"]
 
@@ -19,8 +26,8 @@ SOURCES = ("experiments.power", "experiments.losses", "experiments.walk")
 def walk_command(
     traces: TracesOption = None,
     output: OutputOption = Path("walk"),
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the moments and benchmarks.")] = 0,
-    runs: Annotated[int, typer.Option("--runs", min=2, metavar="N", help="Moments in each month.")] = 210,
+    seed: Annotated[int, whole_seed("Of the moments and benchmarks.")] = 0,
+    runs: Annotated[int, whole_number("--runs", 2, help="Moments in each month.")] = 210,
     workers: WorkersOption = None,
     shard: ShardOption = None,
     dask: DaskOption = None,
@@ -63,6 +70,6 @@ def walk_command(
     ]
     written += write_files(output, table_files("walk-outcomes", rows))
     written += write_cost("walk", walk_run, study.done, sources=SOURCES, output=output)
-    say(report.lead)
+    tell(report.lead)
     for path in written:
         note(f"gas: {path} written")

@@ -12,6 +12,7 @@ from experiments.report import Block, Bullets, Cell, Column, Section, Table, Tex
 from experiments.statistics import Interval
 from experiments.walltime_accuracy import LEAST
 from experiments.walltime_claims import NAMES, advantages
+from experiments.walltime_method import CATEGORIES_MEAN
 from experiments.walltime_study import ADJUSTMENTS, MEASURES, NEIGHBOURS, PERCENTILES, QUEUES, Study, adjusted, sure
 
 __all__ = ["account_section", "class_rows", "points"]
@@ -240,8 +241,8 @@ def _exposure_table(study: Study) -> Table:
         Column("without adjustment", "backfilled"),
     ]
     caption = (
-        "In the simulations. UE and BE jobs outlive their adjusted walltimes; under regular adjustment the scheduler "
-        "counts on their processors too early."
+        f"In the simulations. {CATEGORIES_MEAN} UE and BE jobs outlive their adjusted walltimes; under regular "
+        "adjustment the scheduler counts on their processors too early."
     )
     return Table(tuple(columns), tuple(rows), caption)
 

@@ -6,6 +6,7 @@ from experiments.published import walltime_spread
 from experiments.report import Cell, Column, Picture, Section, Table, Text
 from experiments.walltime_accuracy import CATEGORIES, FLOORS, KEYS
 from experiments.walltime_accuracy import PERCENTILES as ALL_PERCENTILES
+from experiments.walltime_method import CATEGORIES_MEAN
 from experiments.walltime_pictures import (
     draw_accuracy,
     draw_cumulative,
@@ -95,9 +96,8 @@ def _accuracy(study: Study) -> Section:
 
 def _categories(study: Study) -> Section:
     caption = (
-        "Jobs not adjusted (NA), still too long (OE), too short (UE) and too short by half an hour or more (BE), and "
-        "mean accuracy; all ended jobs; triple key (Fig. 5 and 6) and double key (Fig. 7), without and with a floor of "
-        "0.5."
+        f"Jobs by category, and mean accuracy. {CATEGORIES_MEAN} All ended jobs; triple key (Fig. 5 and 6) and double "
+        "key (Fig. 7), without and with a floor of 0.5."
     )
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
@@ -119,7 +119,7 @@ def _categories(study: Study) -> Section:
 
 
 def _windows(study: Study) -> Section:
-    caption = "Badly (BE, Fig. 9) and mildly underestimated jobs (UE, Fig. 10) by window; no floor."
+    caption = "Jobs too short by 30 minutes or more (BE, Fig. 9) and by less (UE, Fig. 10), by window; no floor."
     return Section("Fig. 9 and 10: underestimates by window", (Picture("walltime-short", draw_short(study), caption),))
 
 

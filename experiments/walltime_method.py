@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from experiments.report import Bullets, Section
 from experiments.walltime_study import INTREPID, Study
 
-__all__ = ["method_section", "replaced"]
+__all__ = ["CATEGORIES_MEAN", "method_section", "replaced"]
+
+CATEGORIES_MEAN: Final = (
+    "NA: not adjusted. OE: adjusted and long enough. UE: too short by less than 30 minutes. BE: too short by 30 "
+    "minutes or more."
+)
+"""What the paper's categories of jobs are, in few words; how it was done says more."""
 
 
 def replaced(study: Study) -> str:
@@ -61,8 +69,8 @@ def method_section(study: Study) -> Section:
                     "that window is all of it.",
                     "NA: the adjusted walltime is the request, for want of history or because A is 1 (the paper: it "
                     "“remains the same”). OE: the run time at most the adjusted walltime, that below the request. UE: "
-                    "too short by less than 30 minutes. BE: by 30 minutes or more; exactly 30 is neither in the paper, "
-                    "and BE here.",
+                    "too short by less than 30 minutes. BE: too short by 30 minutes or more; exactly 30 is neither in "
+                    "the paper, and BE here.",
                     "Fig. 4 to 7 are with all ended jobs; Fig. 8 to 10 without a floor (the paper: “the same set of "
                     "previous tests”); Fig. 11 with a floor of 0.5, which its curves show, and one month, which is a "
                     "guess.",

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -102,7 +102,7 @@ def read_log(
         note(f"gas: {warning}")
     for reason, count in log.skipped.items():
         note(f"gas: {many(count, 'malformed line')} left out: {reason}")
-    thanks = courtesy(log)
+    thanks = courtesy(log.acknowledgements)
     if thanks and thanks not in (thanked or ()):
         note(f"log: {log.name.removesuffix('.gz').removesuffix('.swf')}, {thanks}")
     if thanked is not None:
@@ -110,9 +110,9 @@ def read_log(
     return log
 
 
-def courtesy(log: Log) -> str:
+def courtesy(acknowledgements: Iterable[str]) -> str:
     """Return whom a log is owed to, in words; nothing if its header does not say."""
-    thanks = "; ".join(" ".join(text.split()) for text in log.acknowledgements)
+    thanks = "; ".join(" ".join(text.split()) for text in acknowledgements)
     return f"by courtesy of {thanks}" if thanks else ""
 
 

@@ -29,7 +29,7 @@ def test_a_log_is_owed_to_whom_its_header_acknowledges(write, capsys, name):
 
 def test_a_log_that_acknowledges_nobody_says_nothing_of_it(write, capsys):
     log = read_log(write("machine.swf", JOB))
-    assert (courtesy(log), "courtesy" in capsys.readouterr().err) == ("", False)
+    assert (courtesy(log.acknowledgements), "courtesy" in capsys.readouterr().err) == ("", False)
 
 
 def test_logs_of_one_origin_are_acknowledged_once_if_they_are_read_together(write, capsys):
@@ -45,7 +45,7 @@ def test_logs_of_one_origin_are_acknowledged_once_if_they_are_read_together(writ
 
 def test_courtesy_is_in_words_for_what_tells_of_logs_in_its_own_way():
     log = Log.from_columns({}, header=Header.of([("Acknowledge", "Ada")]))
-    assert courtesy(log) == "by courtesy of Ada"
+    assert courtesy(log.acknowledgements) == "by courtesy of Ada"
 
 
 PROSE = "Dear reader,\nthis is no log.\n"

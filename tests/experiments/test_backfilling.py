@@ -165,7 +165,7 @@ def test_logs_are_acknowledged_in_the_reports_and_on_standard_error(told):
     assert "Lars Made-Up" in page
     assert "Lars Made-Up" in plain
     assert "Dan &lt;Made&gt; &amp; Up" in page
-    assert "KTH-SP2-1996-2.1-cln: Lars Made-Up" in err
+    assert "KTH-SP2-1996-2.1-cln, by courtesy of Lars Made-Up" in err
     assert "no log SDSC-SP2-1998-*.swf.gz" in err
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -283,6 +284,18 @@ def test_the_report_says_at_the_top_what_was_replaced(told):
     assert "Not the full study" not in text
     assert "Replaced: " in out
     assert "selective adjustment is no worse" in out
+
+
+def test_the_papers_categories_of_jobs_are_explained_where_they_are_first_named(told):
+    text = (told[0] / "walltime.md").read_text()
+    for name, meaning in {
+        "NA": "not adjusted",
+        "OE": "adjusted and long enough",
+        "UE": "too short by less than 30 minutes",
+        "BE": "too short by 30 minutes or more",
+    }.items():
+        assert re.search(rf"\b{name}\b.{{{len(meaning) + 2}}}", text)[0] == f"{name}: {meaning}"
+    assert "half an hour or more" not in text
 
 
 def test_the_report_has_the_papers_tables_and_figures_and_whom_to_thank(told):

@@ -1,0 +1,41 @@
+"""Options that studies share: what they take, and what they say of what they do not take."""
+
+import pytest
+
+STUDIES = ("backfilling", "power", "bushel", "walk", "supercomputers", "estimates", "prediction")
+"""Those that have a seed."""
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_help_names_whole_numbers_as_such(gas, study):
+    found = gas("experiment", study, "--help")
+    assert "--seed N " in found.out
+    assert "--workers N " in found.out
+    assert "<int" not in found.out
+
+
+@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("seed", ["x", "1.5", "-1", str(2**62 + 1), "", "٣"])
+def test_a_seed_that_is_none_is_refused_in_a_sentence(gas, study, seed):
+    found = gas("experiment", study, "--seed", seed)
+    assert found.code == 2
+    assert f"'--seed': must be a whole number from 0 to {2**62:,}, not '{seed}'" in found.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--workers", 0), "'--workers': must be a whole number from 1 to 256, not '0'"),
+        (("--seeds", 1001), "'--seeds': must be a whole number from 1 to 1,000, not '1001'"),
+        (("--jobs", "many"), "'--jobs': must be a whole number of 1 or more, not 'many'"),
+    ],
+)
+def test_every_other_number_is_refused_in_the_same_words(gas, options, words):
+    found = gas("experiment", "prediction", *options)
+    assert found.code == 2
+    assert words in found.err
+
+
+def test_the_largest_seed_is_taken(gas, tmp_path):
+    found = gas("experiment", "prediction", "--seed", 2**62, "--traces", tmp_path, "--output", tmp_path / "out")
+    assert "--seed" not in found.err
