@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gas.errors import BadInput
 from gas.prediction.forward import latest_starts, starts_of_each, visits_of
 from gas.prediction.past import Past
-from gas.prediction.shortfall import shortfall
+from gas.prediction.shortfall import by_nodes
 from gas.prediction.snapshot import Snapshot
 from gas.prediction.together import starts_of_all
 from gas.simulation.schedule import Policy
@@ -149,9 +149,9 @@ def forecast(
     if len({one.shape for one in asked}) > 1:
         counts = ", ".join(str(one.size) for one in asked)
         raise BadInput(f"{counts} processors, walltimes and execution times: give one of each for every candidate")
-    by_nodes = None if planned is None else np.atleast_1d(np.asarray(planned, np.int64))
-    if by_nodes is not None and by_nodes.shape != asked[0].shape:
-        raise BadInput(f"{by_nodes.size} planned starts: give one of each for every candidate, of {asked[0].size}")
+    plans = None if planned is None else np.atleast_1d(np.asarray(planned, np.int64))
+    if plans is not None and plans.shape != asked[0].shape:
+        raise BadInput(f"{plans.size} planned starts: give one of each for every candidate, of {asked[0].size}")
     candidates, lasts = np.array(asked[:2], np.int64), asked[2].astype(np.int64)
     for size in candidates[0].tolist():
         if not 1 <= size <= snapshot.machine:
@@ -176,9 +176,9 @@ def forecast(
     if chosen.size:
         starts[:, chosen] = starts_of_each(snapshot, run_times, candidates[:, chosen], arrivals, **options)
     starts = np.minimum(starts, latest)
-    if by_nodes is not None:
-        starts += shortfall(snapshot, run_times, latest, by_nodes)
-        latest = np.maximum(latest, by_nodes)
+    if plans is not None:
+        starts = by_nodes(snapshot, run_times, starts, latest, plans, generator)
+        latest = np.maximum(latest, plans)
     by_itself = np.zeros(len(lasts), bool)
     by_itself[chosen] = True
     return Forecast(snapshot.now, latest, starts, lasts, by_itself)

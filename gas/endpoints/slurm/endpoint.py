@@ -182,9 +182,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         chosen = partition_of(cluster, self.partition)
         self._chosen = chosen.name
         seen = interpret(cluster, chosen.name, self.unit, user=user)
-        counted = (
-            f"predicted by counts of {self.unit}; what Slurm plans later than these allow is scaled, not simulated"
-        )
+        counted = f"predicted by counts of {self.unit}; starts that Slurm plans later than these allow are guessed"
         self.queue_remarks = (counted, *(["jobs of other users are not shown"] if seen.unseen else []))
         return snapshot_of(cluster, chosen, seen, users, user=user)
 
