@@ -278,10 +278,12 @@ def check_records(state: Path, jobs: dict[int, dict[str, Any]], processors: int)
         started = state / "jobs" / str(id) / "started.json"
         if started.exists():
             ended = ended_record(state, id)
-            # Of a job whose wrapper was killed while nothing could be written, the store alone knows the end.
+            # Of a job whose wrapper was killed while nothing could be written, the store alone knows the end: it was
+            # in the second of that name, in which others may have started after it.
             assert ended is not None or job["state"] == "lost", f"job {id} has no record of its end"
-            end = job["finished"] + 1 if ended is None else ended.end
-            real += [(json.loads(started.read_text())["start"], job["processors"]), (end, -job["processors"])]
+            start = json.loads(started.read_text())["start"]
+            end = max(start, job["finished"]) if ended is None else ended.end
+            real += [(start, job["processors"]), (end, -job["processors"])]
     for changes in (real, whole):
         in_use = 0
         for instant, change in sorted(changes):
