@@ -4,12 +4,16 @@ Its modules, from the bottom:
 
     clock        scheduler time, perhaps faster than the world's
     jobs         what was asked for and what became of it
+    rows         jobs as rows of the store, sealed
+    tables       the tables of the store, and older ones brought up to date
+    mark         how far the store had got, beside it
     store        every job in one SQLite file
     command      what a job runs, and its environment
     wrapper      the small program that runs one command and outlives the service
     records      what wrappers wrote of their jobs
     processes    starting, cancelling and settling wrappers
     runner       the processes of the jobs that run
+    reconciling  what a restored or damaged store does not know, found in the directories of jobs
     feed         what has changed, for those who follow
     metrics      what is counted and measured
     prediction   when those who wait are likely to start

@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from gas.compiled import available
-from gas.errors import BadInput, Conflict, StoreFailed
+from gas.errors import BadInput, Conflict, StoreFailed, StoreInDoubt
 from gas.s3 import S3, Entry, Event, Machine, State
 from gas.service.clock import Clock
 from gas.service.feed import Feed
 from gas.service.jobs import BEING, Job, JobState
 from gas.service.metrics import Metrics
 from gas.service.prediction import MOST, Experience
+from gas.service.reconciling import reconcile
 from gas.service.runner import POLL_SECONDS, Runner
-from gas.service.store import Store
+from gas.service.store import CommitInDoubt, Store
 from gas.times import iso_time
 
 __all__ = ["LEAD_SECONDS", "Book"]
@@ -54,6 +55,8 @@ class Book:
         Why the latest write failed; None after one that succeeded.
     facts
         What the store knows besides jobs.
+    remarks
+        What whoever runs the machine has to know of this life: that its store had lost something, say.
     usage
         Of each user, the jobs in the schedule and their processors × walltime.
     feed, metrics
@@ -72,7 +75,7 @@ class Book:
         self.processors = processors
         self.store = store
         self.clock = clock
-        self.runner = Runner(directory, clock)
+        self.runner = Runner(directory, clock, store.identity)
         self.feed = Feed()
         self.metrics = Metrics()
         self.experience = Experience(store.instructive(MOST))
@@ -85,7 +88,9 @@ class Book:
         self._broken_before = 0
         self._ended_before: list[Job] = []
         self._started: list[Job] = []  # since the latest write
+        self._new: list[Job] = []  # accepted, and not written yet
         self.remember()
+        self.remarks = reconcile(store, self.runner, clock, directory)
         self.read_back()
 
     @classmethod
@@ -150,6 +155,7 @@ class Book:
         return {
             "status": "ok" if problem is None else "degraded",
             "problem": problem,
+            "remarks": list(self.remarks),
             **{name: present[name] for name in told},
         }
 
@@ -199,6 +205,7 @@ class Book:
     def add(self, job: Job) -> None:
         """Take in a job that the schedule has just accepted; `write` makes it durable."""
         self.jobs[job.id] = job
+        self._new.append(job)
         self._count(job, 1)
 
     def apply(self, events: list[Event]) -> list[Job]:
@@ -244,7 +251,8 @@ class Book:
                 begin.append(job)
             job.start, job.promise, job.due, job.state = entry.start, entry.promise, entry.end, entry.state
             changed.append(job)
-        changed += [job for job in noted if job not in changed]
+        known = {job.id for job in changed}
+        changed += [job for job in noted if job.id not in known]
         for broken in schedule.broken:
             late = broken.start - broken.promised
             log.warning(
@@ -256,11 +264,14 @@ class Book:
         facts = {"version": str(schedule.version), "broken": str(self.broken), **(meta or {})}
         facts = {key: value for key, value in facts.items() if self.facts.get(key) != value}
         try:
-            self.store.write(jobs=[*gone, *changed], meta=facts)
+            unwritten = {job.id for job in self._new}
+            old = [job for job in (*gone, *changed) if job.id not in unwritten]
+            self.store.write(new=self._new, changed=old, meta=facts)
         except sqlite3.Error as error:
             failed = self._failed(error)
             self.distrust()
             raise failed from error
+        self._new = []
         self.problem = None
         self.facts |= facts
         self._broken_before = self.broken
@@ -319,6 +330,7 @@ class Book:
         self._broken_before = int(meta.get("broken", "0"))
         self._ended_before = []
         self._started = []
+        self._new = []
         now = self.clock.now()
         self.machine = Machine(S3(self.processors, now, machine_code=available(), lead=LEAD_SECONDS))
         entries: list[Entry] = []
@@ -352,7 +364,9 @@ class Book:
                     wish.start or 0,
                 )
             )
-        version, last_id = int(meta.get("version", "0")), self.store.last_id()
+        # An older state that was brought back must not give a version again that meant another schedule.
+        version = max(int(meta.get("version", "0")), self.store.epoch << 40)
+        last_id = self.store.last_id()
         for entry in self.machine.restore(entries, run_times, version=version, last_id=last_id):
             job = self.jobs[entry.id]
             job.message = f"needs {entry.processors} processors, and the machine has {self.processors}"
@@ -367,6 +381,11 @@ class Book:
         if self.problem is None:
             log.error("the store cannot be written: %s", error, extra={"event": "store_failed"})
         self.problem = f"the store cannot be written: {error}"
+        if isinstance(error, CommitInDoubt):
+            return StoreInDoubt(
+                f"the store cannot be written ({error}), and whether this change is on disk cannot be known now; "
+                "send the same request with the same key again, or look later"
+            )
         return StoreFailed(f"the store cannot be written ({error}); nothing was changed")
 
     def _count(self, job: Job, sign: int) -> None:

@@ -63,7 +63,9 @@ class Job:
 
     `first_promise` is the start that the client was told, `promise` the latest word on it, `start` what is planned or
     was done, `due` when the processors come back at the latest, `finished` when they did. `broken_promise` is the
-    latest start that it was told and that could not be kept.
+    latest start that it was told and that could not be kept. `identity`, drawn at random when the job is accepted,
+    tells it from another job of the same number (of a store that was restored or damaged); jobs of stores that are
+    older than identities have none.
     """
 
     id: int
@@ -79,6 +81,12 @@ class Job:
     signal: str | None = None
     message: str | None = None
     broken_promise: int | None = None
+    identity: str = ""
+
+    @property
+    def directory_name(self) -> str:
+        """The name of its directory, which no other job ever has."""
+        return f"{self.id}.{self.identity}" if self.identity else str(self.id)
 
     @property
     def active(self) -> bool:
@@ -94,6 +102,34 @@ class Job:
         """Return the job as it is now, without its environment, which may be long and is never told."""
         wish = self.wish if not self.wish.environment else replace(self.wish, environment={})
         return replace(self, wish=wish)
+
+    def facts(self, store: str) -> dict[str, Any]:
+        """Return what its directory says of it, enough to know it again should the store lose its row.
+
+        Parameters
+        ----------
+        store
+            The identity of the store.
+        """
+        wish = self.wish
+        facts = {
+            "store": store,
+            "id": self.id,
+            "identity": self.identity,
+            "user": wish.user,
+            "name": wish.name,
+            "processors": wish.processors,
+            "walltime": wish.walltime,
+            "declared": list(wish.environment),  # of the environment beside it, what its user asked for
+            "directory": wish.directory,
+            "not_before": wish.start,
+            "start_by": wish.start_by,
+            "key": wish.key,
+            "submitted": self.submitted,
+            "first_promise": self.first_promise,
+            "start": self.start,
+        }
+        return {name: value for name, value in facts.items() if value is not None}
 
     def to_wire(self, *, mine: bool = True, hidden: Collection[str] = ()) -> dict[str, Any]:
         """Return the job as the JSON object of ``GET /v1/jobs``.

@@ -8,6 +8,7 @@ starts what falls due.
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import threading
 import time
@@ -378,7 +379,7 @@ class LiveScheduler:
                 )
                 self._book.add(_job_of(entry, wish))
             machine.schedule.take_changed()
-            self._book.write(list(self._book.jobs.values()))
+            self._book.write([])
 
     # -------------------------------------------------------------------------------------------------- inside
 
@@ -448,7 +449,9 @@ class LiveScheduler:
 
 
 def _job_of(entry: Entry, wish: Wish) -> Job:
-    return Job(entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
+    job = Job(entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
+    job.identity = os.urandom(8).hex()
+    return job
 
 
 def _named(jobs: list[Job]) -> str:

@@ -25,6 +25,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from gas.errors import BadInput, GasError, Missing
 from gas.service import wrapper
@@ -88,7 +89,13 @@ _wrappers_lock = threading.Lock()
 
 
 def start_process(
-    job_directory: Path, command: Command, *, terminate_at: float, kill_at: float, now: float | None = None
+    job_directory: Path,
+    command: Command,
+    *,
+    terminate_at: float,
+    kill_at: float,
+    now: float | None = None,
+    facts: dict[str, Any] | None = None,
 ) -> None:
     """Hand a command to a wrapper, which starts it within some 30 ms; do nothing if that has been done before.
 
@@ -103,6 +110,8 @@ def start_process(
         Epoch seconds at which the wrapper sends TERM and KILL.
     now
         The present by the clock that these are of; by default the wall clock's.
+    facts
+        What else the directory is to say of the job (`Job.facts`).
 
     Raises
     ------
@@ -125,6 +134,7 @@ def start_process(
             "clock_offset": wrapper.clock() - (time.time() if now is None else now),
             "terminate_at": terminate_at,
             "kill_at": kill_at,
+            "facts": facts or {},
         }
         wrapper.write_record(str(job_directory / wrapper.JOB), record, durable=False)
         # isolated (no PYTHON* variable or user site reaches it) and without site; UTF-8 whatever the locale

@@ -9,6 +9,7 @@ import threading
 from contextlib import AbstractContextManager
 
 from gas.service.clock import Clock
+from gas.service.jobs import Job
 from gas.service.runner import Runner
 from gas.service.store import Store
 
@@ -67,17 +68,17 @@ class Retention:
         try:
             while old := self._old():
                 # First what it wrote, then that it was: what is interrupted in between is found again.
-                for id in old:
+                for job in old:
                     if self._stopped.is_set():
                         return
-                    shutil.rmtree(self._runner.directory_of(id), ignore_errors=True)
+                    shutil.rmtree(self._runner.directory_of(job), ignore_errors=True)
                 with self._lock:
-                    self._store.remove(old)
+                    self._store.remove([job.id for job in old])
                 log.info("%d ended jobs forgotten", len(old), extra={"event": "forgotten", "jobs": len(old)})
         except sqlite3.Error as error:
             log.error("ended jobs cannot be forgotten: %s", error, extra={"event": "store_failed"})
 
-    def _old(self) -> list[int]:
+    def _old(self) -> list[Job]:
         assert self._keep is not None, "started only where there is a rule"
         with self._lock:
             return self._store.ended_before(self._clock.now() - self._keep, AT_ONCE)

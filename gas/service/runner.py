@@ -41,11 +41,18 @@ _STATES: dict[str, JobState] = {
 
 
 class Runner:
-    """Runs the jobs whose actuator is a process, each in a directory of its own below `directory`."""
+    """Runs the jobs whose actuator is a process, each in a directory of its own below `directory`.
 
-    def __init__(self, directory: Path, clock: Clock) -> None:
+    Parameters
+    ----------
+    store
+        The identity of the store that knows these jobs.
+    """
+
+    def __init__(self, directory: Path, clock: Clock, store: str = "") -> None:
         self._directory = directory
         self._clock = clock
+        self._store = store
         self._unstarted: dict[int, str] = {}  # why a process could not even be handed to a wrapper
         self._delayed: dict[int, str] = {}  # why it could not be yet: the disk is full, say
         self._unknown: set[int] = set()  # those of which the system cannot say at present how they stand
@@ -54,9 +61,9 @@ class Runner:
         self._begun: set[int] = set()
         self._settled = 0.0
 
-    def directory_of(self, id: int) -> Path:
+    def directory_of(self, job: Job) -> Path:
         """Return the directory of a job."""
-        return self._directory / str(id)
+        return self._directory / job.directory_name
 
     def begin(self, job: Job) -> None:
         """Start the process of a job, unless this was done before.
@@ -66,7 +73,7 @@ class Runner:
         if job.id in self._begun:
             return
         self._begun.add(job.id)
-        directory = self.directory_of(job.id)
+        directory = self.directory_of(job)
         kill_at = self._clock.real_time(job.start + job.wish.walltime)
         # TERM comes a hundredth of the walltime early, at most 5 s: a notice to save what can be saved.
         notice = min(5.0, job.wish.walltime / self._clock.speed / 100)
@@ -76,7 +83,12 @@ class Runner:
                 (directory / WORK).mkdir(mode=0o700, exist_ok=True)
             command = command_of(job, directory)
             processes.start_process(
-                directory, command, terminate_at=kill_at - notice, kill_at=kill_at, now=self._clock.real_now()
+                directory,
+                command,
+                terminate_at=kill_at - notice,
+                kill_at=kill_at,
+                now=self._clock.real_now(),
+                facts=job.facts(self._store),
             )
         except (GasError, OSError) as error:
             if processes.passes(error):
@@ -95,7 +107,7 @@ class Runner:
         It was, for as long as the system cannot tell: `ended` looks again.
         """
         try:
-            if job.id not in self._begun and processes.was_started(self.directory_of(job.id)):
+            if job.id not in self._begun and processes.was_started(self.directory_of(job)):
                 self._begun.add(job.id)  # so that it is not begun again, even if it removes every trace of this
         except processes.Unknown as error:
             log.warning("job %d: %s", job.id, error)
@@ -154,7 +166,7 @@ class Runner:
 
     def _look(self, job: Job, thorough: bool) -> processes.Started | processes.Ended | processes.Unreadable | None:
         """Return how a job stands by its directory."""
-        directory = self.directory_of(job.id)
+        directory = self.directory_of(job)
         if not thorough:
             return processes.read_state(directory)
         record = processes.settle(directory, begun=job.id in self._begun)
@@ -182,7 +194,7 @@ class Runner:
         if job.id in self._delayed:
             return
         try:
-            processes.cancel_process(self.directory_of(job.id))
+            processes.cancel_process(self.directory_of(job))
         except GasError as error:
             if job.id not in self._uncancelled:
                 log.error("job %d cannot be cancelled yet: %s", job.id, error)
@@ -192,7 +204,7 @@ class Runner:
         """Return the last `limit` bytes that a process has written to "stdout" or "stderr"."""
         if job.wish.actuator != "process":
             raise Conflict(f"job {job.id} is not a process ({job.wish.actuator}); it has no output")
-        return processes.output(self.directory_of(job.id), stream, limit=limit)
+        return processes.output(self.directory_of(job), stream, limit=limit)
 
 
 def command_of(job: Job, directory: Path) -> processes.Command:

@@ -265,6 +265,7 @@ class HealthAnswer(BaseModel):
 
     status: Annotated[Literal["ok", "degraded"], Field(description="degraded: nothing can be made durable now")]
     problem: str | None
+    remarks: Annotated[list[str], Field(description="What the operator has to know, such as a store that was restored")]
     scheduler: str
     processors: int
     accepting: bool

@@ -2,61 +2,52 @@
 
 WAL with ``synchronous=FULL``: when `Store.write` has returned, the change is on disk. The store is the truth; the
 schedule in memory can be thrown away and read back (`Store.active`).
+
+A commit that fails leaves its pages in the WAL, where the next life might find them whole. So a failed one is written
+over by another transaction before it is answered: if that succeeds, the change is surely not there, and if it does not,
+the change is *in doubt* until a write succeeds.
+
+`identity` says which store this is and `epoch` which state of it: the epoch grows whenever the file turns out to be
+older than what was written last (`gas.service.mark`), and when a backup is restored.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from gas.errors import Conflict
-from gas.service.jobs import TEACHING, Job, Wish
+from gas.errors import Conflict, StoreDamaged, StoreInDoubt
+from gas.service.jobs import TEACHING, Job
+from gas.service.mark import Mark, MarkFile
+from gas.service.rows import ASKED, LIFE, DamagedRow, asked_row, command_row, job_of, life_row, seal
+from gas.service.tables import ADD_COMMAND, ADD_JOB, PUT_FACT, SCHEMA_VERSION, create_tables, upgrade_tables
 
-__all__ = ["SCHEMA_VERSION", "Store"]
+__all__ = ["SCHEMA_VERSION", "CommitInDoubt", "Connect", "Store", "open_database"]
 
-SCHEMA_VERSION = 2
+Connect = Callable[[str | Path], sqlite3.Connection]
+"""How a database is opened; tests bring disks of their own."""
 
-_META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
-_JOBS = """
-CREATE TABLE jobs (
-    id INTEGER PRIMARY KEY,
-    user TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
-    processors INTEGER NOT NULL, walltime INTEGER NOT NULL,
-    actuator TEXT NOT NULL, command TEXT NOT NULL, environment TEXT NOT NULL, directory TEXT,
-    run_time INTEGER, wished_start INTEGER, start_by INTEGER, client_key TEXT,
-    submitted INTEGER NOT NULL, state TEXT NOT NULL,
-    start INTEGER NOT NULL, promise INTEGER NOT NULL, first_promise INTEGER NOT NULL, due INTEGER NOT NULL,
-    finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT, broken_promise INTEGER
-);
-CREATE UNIQUE INDEX keys ON jobs (user, client_key) WHERE client_key IS NOT NULL;
-CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running');
-"""
-
-_COLUMNS_1 = (
-    "kind, name, processors, walltime, actuator, command, environment, directory, run_time, wished_start, start_by, "
-    "client_key, submitted, state, start, promise, first_promise, due, finished, exit_status, signal, message"
+_JOB = f"SELECT {', '.join((*ASKED, 'seal', *LIFE, 'life_seal'))} FROM jobs"
+_COMMANDED = (
+    f"SELECT {', '.join(f'jobs.{name}' for name in (*ASKED, 'seal', *LIFE, 'life_seal'))}, "
+    "command, environment, command_seal FROM jobs LEFT JOIN commands ON commands.id = jobs.id"
 )
-_FROM_1 = f"""
-DROP INDEX active_jobs;
-ALTER TABLE jobs RENAME TO jobs_1;
-{_JOBS}
-INSERT INTO jobs (id, user, {_COLUMNS_1}) SELECT id, :user, {_COLUMNS_1} FROM jobs_1;
-INSERT OR REPLACE INTO meta SELECT 'last_id', CAST(coalesce(max(id), 0) AS TEXT) FROM jobs_1;
-DROP TABLE jobs_1;
-"""
+_CHANGE = f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in LIFE)}, life_seal = ? WHERE id = ?"
+_ACTIVE = "state IN ('queued', 'reserved', 'running')"
 
-_WISH = (
-    "id", "user", "kind", "name", "processors", "walltime", "actuator", "command", "environment", "directory",
-    "run_time", "wished_start", "start_by", "client_key", "submitted", "first_promise",
-)  # fmt: skip
-_LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message", "broken_promise")
-_COLUMNS = (*_WISH, *_LIFE)
-_WRITE = (
-    f"INSERT INTO jobs ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)}) "
-    f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _LIFE)}"
-)
+_UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR_WRITE)
+"""Failures of a commit which say that it was not written to its end, so that no later life can take it for whole."""
+
+
+class CommitInDoubt(StoreInDoubt, sqlite3.OperationalError):
+    """A commit failed in such a way that the change may be on disk all the same."""
+
+
+def open_database(path: str | Path) -> sqlite3.Connection:
+    """Open a database file as the store uses it."""
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
 
 class Store:
@@ -69,77 +60,180 @@ class Store:
     user
         Whose the jobs are that were submitted before a store knew of users.
 
+    Attributes
+    ----------
+    identity, epoch
+        Which store this is, and how many times an older state of it has been brought back.
+    lost
+        What shows that the file was older than what had been written last: the mark of that; None normally.
+    doubtful
+        Whether a failed change may still be on disk.
+
     Raises
     ------
     Conflict
         The file is no store, or was written by a later version of Gas.
+    StoreDamaged
+        It is a store, and not as it was written.
     """
 
-    def __init__(self, path: str | Path, user: str = "") -> None:
+    def __init__(self, path: str | Path, user: str = "", *, connect: Connect = open_database) -> None:
+        self.lost: Mark | None = None
+        self.doubtful = False
+        self._path = Path(path)
+        self._mark = MarkFile(self._path.with_suffix(".mark"))
         try:
-            self._open(path, user)
+            self._database = connect(path)
+            try:
+                self._open(user)
+            except BaseException:
+                self.close()
+                raise
+        except DamagedRow as error:
+            raise damaged(path, str(error)) from None
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
+                raise damaged(path, str(error)) from None
+            raise Conflict(f"{path}: cannot be used as a store ({error}); name another --state") from None
         except (sqlite3.Error, OSError) as error:
-            if hasattr(self, "_database"):
-                self._database.close()
             raise Conflict(f"{path}: cannot be used as a store ({error}); name another --state") from None
 
-    def _open(self, path: str | Path, user: str) -> None:
-        self._path = Path(path)
-        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._path.chmod(0o600)  # commands and their environment are in there
-        facts = self._path.stat()
+    def _open(self, user: str) -> None:
+        database, path = self._database, self._path
+        path.chmod(0o600)  # commands and their environment are in there
+        facts = path.stat()
         self._file = facts.st_dev, facts.st_ino
-        self._database.row_factory = sqlite3.Row
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = FULL")
-        found = int(self._database.execute("PRAGMA user_version").fetchone()[0])
-        if found == 0:
-            self._script(f"{_META} {_JOBS}")
-        elif found == 1:
-            self._script(_FROM_1.replace(":user", "'" + user.replace("'", "''") + "'"))
-        elif found > SCHEMA_VERSION:
-            self._database.close()
+        database.row_factory = sqlite3.Row
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        found = int(database.execute("PRAGMA user_version").fetchone()[0])
+        if found > SCHEMA_VERSION:
             raise Conflict(
                 f"{path}: was written by a later version of Gas (schema {found}, this one knows {SCHEMA_VERSION}); "
                 "use that version, or another --state"
             )
+        if problem := first_problem(database, thorough=False):
+            raise DamagedRow(problem)
+        if found == 0:
+            create_tables(database)
+        elif found < SCHEMA_VERSION:
+            upgrade_tables(database, user)
+        self._identify()
 
-    def _script(self, statements: str) -> None:
-        """Bring the file to the present schema, wholly or not at all."""
-        self._database.executescript(f"BEGIN IMMEDIATE; {statements} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+    def _identify(self) -> None:
+        """Read, or make up, what tells this store from others, and compare it with the mark."""
+        meta = self.meta()
+        self.identity, self.epoch = meta.get("store", ""), _number(meta, "epoch")
+        self._commits, self._jobs = _number(meta, "commits"), _number(meta, "jobs")
+        self._last_id = max(_number(meta, "last_id"), self._highest())
+        counted = int(self._database.execute("SELECT count(*) FROM jobs").fetchone()[0])
+        if not self.identity:
+            self.identity, self._jobs = os.urandom(16).hex(), counted
+            self.write(meta={"store": self.identity, "epoch": "0"})
+        elif counted != self._jobs:
+            raise DamagedRow(f"it holds {counted} jobs, and {self._jobs} were written")
+        mark = self._mark.read()
+        if mark is not None and (
+            mark.store != self.identity or (mark.epoch, mark.commits) > (self.epoch, self._commits)
+        ):
+            self.lost = mark
+            self.bring_back(mark.epoch + 1, mark.last_id, mark.commits)
+
+    def bring_back(self, epoch: int, last_id: int, commits: int = 0) -> None:
+        """Go on from this older state: in an epoch of its own, with numbers above all that were given."""
+        self.epoch = max(self.epoch + 1, epoch)
+        self._last_id = max(self._last_id, last_id)
+        self._commits = max(self._commits, commits)
+        self.write(meta={"epoch": str(self.epoch)})
+
+    def raise_numbers(self, last_id: int) -> None:
+        """Give no number up to `last_id` again."""
+        if last_id > self._last_id:
+            self._last_id = last_id
+            self.write()
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+        self._mark.close()
 
     # -------------------------------------------------------------------------------------------------- write
 
-    def write(self, *, jobs: Iterable[Job] = (), meta: dict[str, str] | None = None) -> None:
-        """Write jobs (new or changed) and facts in one transaction, durable on return."""
-        self._check_file()
-        database = self._database
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            database.executemany(_WRITE, map(_row, jobs))
-            database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", (meta or {}).items())
-            database.execute("COMMIT")
-        except BaseException:
-            if database.in_transaction:
-                database.execute("ROLLBACK")
-            raise
+    def write(
+        self, *, new: Sequence[Job] = (), changed: Iterable[Job] = (), meta: dict[str, str] | None = None
+    ) -> None:
+        """Write new jobs, what became of others, and facts in one transaction, durable on return.
 
-    def remove(self, ids: Iterable[int]) -> None:
+        Raises
+        ------
+        CommitInDoubt
+            It may be on disk, or not.
+        sqlite3.Error
+            Nothing was written.
+        """
+        last_id = max([self._last_id, *(job.id for job in new)])
+        jobs = self._jobs + len(new)
+
+        def work(database: sqlite3.Connection) -> None:
+            database.executemany(ADD_JOB, ((*asked_row(job), *life_row(job)) for job in new))
+            database.executemany(ADD_COMMAND, (command_row(job) for job in new if job.wish.actuator == "process"))
+            rows = [(*life_row(job), job.id) for job in changed]
+            if rows and database.executemany(_CHANGE, rows).rowcount != len(rows):
+                raise DamagedRow("jobs that were written are not in the store any more")
+
+        self._transact(work, meta or {}, last_id, jobs)
+
+    def remove(self, ids: Sequence[int]) -> None:
         """Forget jobs for good; their numbers are not given again."""
-        database, last = self._database, self.last_id()
+
+        def work(database: sqlite3.Connection) -> None:
+            rows = [(id,) for id in ids]
+            found = database.executemany("DELETE FROM jobs WHERE id = ?", rows).rowcount
+            if found != len(rows):
+                raise DamagedRow("jobs that were written are not in the store any more")
+            database.executemany("DELETE FROM commands WHERE id = ?", rows)
+
+        self._transact(work, {}, self._last_id, self._jobs - len(ids))
+
+    def _transact(
+        self, work: Callable[[sqlite3.Connection], None], meta: dict[str, str], last_id: int, jobs: int
+    ) -> None:
+        self._check_file()
+        counts = {"commits": str(self._commits + 1), "last_id": str(last_id), "jobs": str(jobs)}
+        facts = {**meta, **counts}
+        database, committing = self._database, False
         database.execute("BEGIN IMMEDIATE")
         try:
-            database.executemany("DELETE FROM jobs WHERE id = ?", ((id,) for id in ids))
-            database.execute("INSERT OR REPLACE INTO meta VALUES ('last_id', ?)", (str(last),))
+            work(database)
+            database.executemany(PUT_FACT, ((key, value, seal((key, value))) for key, value in facts.items()))
+            committing = True
             database.execute("COMMIT")
-        except BaseException:
-            if database.in_transaction:
-                database.execute("ROLLBACK")
+        except BaseException as error:
+            self._undo()
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR)
+            if committing and not {code, code & 0xFF} & set(_UNWRITTEN):
+                self._write_over(error)
             raise
+        self._commits, self._last_id, self._jobs = self._commits + 1, last_id, jobs
+        self.doubtful = False
+        self._mark.write(Mark(self.identity, self.epoch, self._commits, self._last_id))
+
+    def _undo(self) -> None:
+        if self._database.in_transaction:
+            self._database.execute("ROLLBACK")
+
+    def _write_over(self, error: BaseException) -> None:
+        """Have another transaction take the place of a failed one in the WAL, or raise `CommitInDoubt`."""
+        self.doubtful = True
+        nonce = os.urandom(8).hex()
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute(PUT_FACT, ("overwritten", nonce, seal(("overwritten", nonce))))
+            self._database.execute("COMMIT")
+        except sqlite3.Error:
+            self._undo()
+            raise CommitInDoubt(str(error)) from error
+        self.doubtful = False
 
     def _check_file(self) -> None:
         """Raise if what is written would go to a file that is no longer there."""
@@ -154,87 +248,77 @@ class Store:
 
     def meta(self) -> dict[str, str]:
         """Return the facts about the service that outlive it."""
-        return {row["key"]: row["value"] for row in self._database.execute("SELECT key, value FROM meta")}
+        facts = {}
+        for row in self._database.execute("SELECT key, value, seal FROM meta"):
+            if row["seal"] != seal((row["key"], row["value"])):
+                raise DamagedRow(f"fact {row['key']!r} is damaged")
+            facts[row["key"]] = row["value"]
+        return facts
 
     def active(self) -> list[Job]:
         """Return the jobs in the schedule, in submission order."""
-        return self._select("WHERE state IN ('queued', 'reserved', 'running') ORDER BY id")
+        return [job_of(row) for row in self._database.execute(f"{_COMMANDED} WHERE {_ACTIVE} ORDER BY jobs.id")]
 
     def job(self, id: int) -> Job | None:
         """Return one job, None if there is none of that number."""
-        return next(iter(self._select("WHERE id = ?", id)), None)
+        row = self._database.execute(f"{_COMMANDED} WHERE jobs.id = ?", (id,)).fetchone()
+        return None if row is None else job_of(row)
 
     def by_key(self, user: str, key: str) -> Job | None:
         """Return the job that a user submitted with this key."""
-        return next(iter(self._select("WHERE user = ? AND client_key = ?", user, key)), None)
+        row = self._database.execute(f"{_COMMANDED} WHERE user = ? AND client_key = ?", (user, key)).fetchone()
+        return None if row is None else job_of(row)
 
     def recent(self, limit: int) -> list[Job]:
         """Return the latest jobs that have ended, newest first, without their environments, which may be long."""
-        columns = ", ".join(name if name != "environment" else "'{}' AS environment" for name in _COLUMNS)
-        condition = "WHERE state NOT IN ('queued', 'reserved', 'running') ORDER BY id DESC LIMIT ?"
-        return [_job(row) for row in self._database.execute(f"SELECT {columns} FROM jobs {condition}", (limit,))]
+        condition = f"WHERE NOT {_ACTIVE} ORDER BY jobs.id DESC LIMIT ?"
+        jobs = _sound(self._database.execute(f"{_COMMANDED} {condition}", (limit,)))
+        return [job.snapshot() for job in jobs]
 
     def instructive(self, limit: int) -> list[Job]:
-        """Return the latest jobs that ended by themselves, newest first, without commands, environments, messages."""
-        without = {"command": "'[]'", "environment": "'{}'", "directory": "NULL", "message": "NULL"}
-        columns = ", ".join(f"{without[name]} AS {name}" if name in without else name for name in _COLUMNS)
+        """Return the latest jobs that ended by themselves, newest first, without commands and environments."""
         condition = f"WHERE kind = 'job' AND state IN {TEACHING} ORDER BY id DESC LIMIT ?"
-        return [_job(row) for row in self._database.execute(f"SELECT {columns} FROM jobs {condition}", (limit,))]
+        return list(_sound(self._database.execute(f"{_JOB} {condition}", (limit,))))
 
-    def ended_before(self, instant: int, limit: int) -> list[int]:
-        """Return the numbers of jobs, at most so many, that had ended before an instant (epoch seconds)."""
-        rows = self._database.execute(
-            "SELECT id FROM jobs WHERE finished < ? AND state NOT IN ('queued', 'reserved', 'running') LIMIT ?",
-            (instant, limit),
-        )
-        return [row["id"] for row in rows]
+    def ended_before(self, instant: int, limit: int) -> list[Job]:
+        """Return jobs, at most so many, that had ended before an instant (epoch seconds), without their commands."""
+        condition = f"WHERE finished < ? AND NOT {_ACTIVE} LIMIT ?"
+        return list(_sound(self._database.execute(f"{_JOB} {condition}", (instant, limit))))
 
     def last_id(self) -> int:
         """Return the highest job number given so far, 0 before the first; also if that job is forgotten."""
-        statement = (
-            "SELECT coalesce(max(id), 0), (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'last_id') FROM jobs"
-        )
-        given, noted = self._database.execute(statement).fetchone()
-        return max(int(given), int(noted or 0))
+        return self._last_id
 
-    def _select(self, condition: str, *values: object) -> list[Job]:
-        return [_job(row) for row in self._database.execute(f"SELECT * FROM jobs {condition}", values)]
+    def _highest(self) -> int:
+        return int(self._database.execute("SELECT coalesce(max(id), 0) FROM jobs").fetchone()[0])
 
 
-def _row(job: Job) -> dict[str, object]:
-    wish = job.wish
-    return {
-        "user": wish.user,
-        "kind": wish.kind,
-        "name": wish.name,
-        "processors": wish.processors,
-        "walltime": wish.walltime,
-        "actuator": wish.actuator,
-        "command": json.dumps(wish.command),
-        "environment": json.dumps(wish.environment),
-        "directory": wish.directory,
-        "run_time": wish.run_time,
-        "wished_start": wish.start,
-        "start_by": wish.start_by,
-        "client_key": wish.key,
-        **{name: getattr(job, name) for name in ("id", "submitted", "first_promise", *_LIFE)},
-    }
-
-
-def _job(row: sqlite3.Row) -> Job:
-    wish = Wish(
-        kind=row["kind"],
-        name=row["name"],
-        processors=row["processors"],
-        walltime=row["walltime"],
-        actuator=row["actuator"],
-        command=tuple(json.loads(row["command"])),
-        environment=json.loads(row["environment"]),
-        directory=row["directory"],
-        run_time=row["run_time"],
-        start=row["wished_start"],
-        start_by=row["start_by"],
-        key=row["client_key"],
-        user=row["user"],
+def damaged(path: str | Path, problem: str) -> StoreDamaged:
+    """Return the error that a damaged store is."""
+    return StoreDamaged(
+        f"{path}: the store is damaged ({problem}); `gas check` says what can be saved, and `gas restore` brings back "
+        "a backup"
     )
-    return Job(wish=wish, **{name: row[name] for name in ("id", "submitted", "first_promise", *_LIFE)})
+
+
+def first_problem(database: sqlite3.Connection, *, thorough: bool) -> str | None:
+    """Return what SQLite finds wrong with a file, None for nothing; `thorough` also compares indexes with tables."""
+    check = "integrity_check" if thorough else "quick_check"
+    found = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
+    return None if found == "ok" else " ".join(found.split())
+
+
+def _sound(rows: Iterable[sqlite3.Row]) -> Iterator[Job]:
+    """Yield the jobs of the rows that are as they were written; of a list, one damaged row must not hide the rest."""
+    for row in rows:
+        try:
+            yield job_of(row)
+        except DamagedRow:
+            continue
+
+
+def _number(facts: dict[str, str], key: str) -> int:
+    try:
+        return int(facts.get(key, "0"))
+    except ValueError:
+        raise DamagedRow(f"fact {key!r} is no number: {facts[key][:20]!r}") from None

@@ -346,7 +346,7 @@ def test_ended_jobs_are_forgotten_with_their_output_after_their_time(tmp_path):
     while second.jobs(ended=10):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    assert not (tmp_path / "state" / "jobs" / str(job.id)).exists()
+    assert not (tmp_path / "state" / "jobs" / job.directory_name).exists()
     assert second.submit(simulated(1, 10))[0].id == job.id + 1, "numbers are not given twice"
     second.stop()
 
