@@ -19,6 +19,7 @@ Its modules:
     schedulers      availability, endpoints
     serve           serve
     token           token add, list, revoke
+    backup          backup, restore, check
     machine         machine
     demo            demo
     fit             fit

@@ -32,6 +32,7 @@ Its modules, from the bottom:
     stream       the event stream of one client
     page         the page at /
     app          the routes of DESIGN.md over a `LiveScheduler`
+    backup       copies of a store: made, put back, checked; what is sound of a damaged one saved
     preload      a log, or a generated load, as the state to begin with
     logs         the service's own log
     server       `serve` and `Embedded`: the app on a socket

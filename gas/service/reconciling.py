@@ -22,7 +22,7 @@ from gas.service.clock import Clock
 from gas.service.jobs import Job, Wish
 from gas.service.records import open_regular
 from gas.service.runner import Runner
-from gas.service.store import Store
+from gas.service.store import Loss, Store
 from gas.service.wrapper import JOB
 from speedup_models.fields import FieldError, Fields
 
@@ -46,61 +46,67 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
     Normally that is nothing, at the price of one listing.
     """
     found = directories(jobs)
-    known = store.last_id()
+    loss = store.lost
+    known = store.last_id() if loss is None else loss.known
     unknown = [name for name, (id, _) in found.items() if id > known]
-    if store.lost is None and not unknown:
+    if loss is None and not unknown:
         return []
-    remarks = []
-    if store.lost is not None:
-        remarks.append(
-            f"the store is older than what was written last: {_lost_words(store)}; no number is given twice, "
-            "cancellations and submissions since may be lost"
-        )
-    ran = [job for job in store.active() if job.state == "queued" and job.directory_name in found]
-    begun = [job for job in ran if job.wish.actuator == "process" and runner.was_begun(job)]
+    if loss is None:
+        store.go_on_from_here("directories of later jobs are there")
+        loss = Loss("directories of later jobs are there", known, known)
+    remarks = [
+        f"the store is older than what was written last: {loss.why}. Submissions and cancellations since may be lost; "
+        f"no number is given twice, and epoch {store.epoch} has begun"
+    ]
+    active = [job for job in store.active() if job.wish.actuator == "process"]
+    begun = [job for job in active if job.state == "queued" and job.directory_name in found and runner.was_begun(job)]
     for job in begun:
         _take_as_running(job, jobs / job.directory_name, clock)
+    gone = [job for job in active if job.state == "running" and job.directory_name not in found]
+    for job in gone:
+        job.state, job.finished = "lost", clock.now()
+        job.message = "it may have run, and its directory is not here; submit it again if it is still wanted"
+    if begun or gone:
+        store.write(changed=[*begun, *gone])
+    adopted = _adopt(store, jobs, sorted(unknown, key=lambda name: found[name]), found)
     if begun:
-        store.write(changed=begun)
-        remarks.append(f"{_listed(begun)} had started, which the store does not know; taken as running")
-    adopted = []
-    for name in sorted(unknown, key=lambda name: found[name]):
-        job_found = _job_in(jobs / name, *found[name], store.identity)
-        if job_found is None:
-            log.warning("%s: the directory of a job that the store does not know, and that cannot be read", jobs / name)
-            _stop(jobs / name)
-        else:
-            _adopt(store, job_found)
-            adopted.append(job_found)
+        remarks.append(f"{_listed(begun)} had started, which the store did not know")
+    if gone:
+        remarks.append(f"{_listed(gone)} had started, and what became of them is not known")
     if adopted:
-        remarks.append(f"{_listed(adopted)} were found in their directories, and are known again")
-    store.raise_numbers(max((id for id, _ in found.values()), default=0))
-    missing = store.lost.last_id - known - len(adopted) if store.lost is not None else 0
-    if missing > 0:
-        remarks.append(f"{missing} jobs with numbers from {known + 1} to {store.last_id()} are lost")
+        remarks.append(f"{_listed(adopted)} were lost, and found again in their directories")
+    if (missing := loss.last_id - known - len(adopted)) > 0:
+        remarks.append(f"lost: {missing} of the jobs with numbers from {known + 1} to {loss.last_id}")
+    store.make_up(max((id for id, _ in found.values()), default=0))
     for remark in remarks:
         log.warning("%s", remark, extra={"event": "store_older"})
     return remarks
 
 
-def _lost_words(store: Store) -> str:
-    lost = store.lost
-    assert lost is not None, "asked for only then"
-    if lost.store != store.identity:
-        return "it is another store than the one last used here"
-    return f"a backup was restored, or changes were damaged (epoch {store.epoch} begins)"
+def _adopt(store: Store, jobs: Path, names: list[str], found: dict[str, tuple[int, str]]) -> list[Job]:
+    """Take the jobs of some directories into a store that does not know them; return those."""
+    adopted = []
+    for name in names:
+        id, identity = found[name]
+        known = store.job(id)
+        if known is not None and known.identity == identity:
+            continue  # taken in by an earlier life, which did not come to the end of this
+        job = _job_in(jobs / name, id, identity, store.identity) if known is None else None
+        if job is None:
+            log.warning("%s: the directory of a job that the store does not know, and that cannot be read", jobs / name)
+            _stop(jobs / name)
+            continue
+        try:
+            store.write(new=[job])
+        except sqlite3.IntegrityError:  # its key has made another job since
+            store.write(new=[replace(job, wish=replace(job.wish, key=None))])
+        adopted.append(job)
+    return adopted
 
 
 def _listed(jobs: list[Job]) -> str:
     names = ", ".join(str(job.id) for job in jobs[:10]) + (f" and {len(jobs) - 10} more" if len(jobs) > 10 else "")
     return f"{'job' if len(jobs) == 1 else 'jobs'} {names}"
-
-
-def _adopt(store: Store, job: Job) -> None:
-    try:
-        store.write(new=[job])
-    except sqlite3.IntegrityError:  # its key has made another job since
-        store.write(new=[replace(job, wish=replace(job.wish, key=None))])
 
 
 def _take_as_running(job: Job, directory: Path, clock: Clock) -> None:

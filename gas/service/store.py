@@ -13,9 +13,11 @@ older than what was written last (`gas.service.mark`), and when a backup is rest
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gas.errors import Conflict, StoreDamaged, StoreInDoubt
@@ -24,13 +26,23 @@ from gas.service.mark import Mark, MarkFile
 from gas.service.rows import ASKED, LIFE, DamagedRow, asked_row, command_row, job_of, life_row, seal
 from gas.service.tables import ADD_COMMAND, ADD_JOB, PUT_FACT, SCHEMA_VERSION, create_tables, upgrade_tables
 
-__all__ = ["SCHEMA_VERSION", "CommitInDoubt", "Connect", "Store", "open_database"]
+__all__ = [
+    "COMMANDED",
+    "SCHEMA_VERSION",
+    "CommitInDoubt",
+    "Connect",
+    "Loss",
+    "Store",
+    "damaged",
+    "first_problem",
+    "open_database",
+]
 
 Connect = Callable[[str | Path], sqlite3.Connection]
 """How a database is opened; tests bring disks of their own."""
 
 _JOB = f"SELECT {', '.join((*ASKED, 'seal', *LIFE, 'life_seal'))} FROM jobs"
-_COMMANDED = (
+COMMANDED = (
     f"SELECT {', '.join(f'jobs.{name}' for name in (*ASKED, 'seal', *LIFE, 'life_seal'))}, "
     "command, environment, command_seal FROM jobs LEFT JOIN commands ON commands.id = jobs.id"
 )
@@ -39,6 +51,25 @@ _ACTIVE = "state IN ('queued', 'reserved', 'running')"
 
 _UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR_WRITE)
 """Failures of a commit which say that it was not written to its end, so that no later life can take it for whole."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """That a store is older than what was written last.
+
+    Attributes
+    ----------
+    why
+        What shows it.
+    known
+        The highest job number that this older state knows.
+    last_id
+        The highest that had been given, as far as is known.
+    """
+
+    why: str
+    known: int
+    last_id: int
 
 
 class CommitInDoubt(StoreInDoubt, sqlite3.OperationalError):
@@ -65,7 +96,7 @@ class Store:
     identity, epoch
         Which store this is, and how many times an older state of it has been brought back.
     lost
-        What shows that the file was older than what had been written last: the mark of that; None normally.
+        That the file was older than what had been written last, until that has been made up for; None normally.
     doubtful
         Whether a failed change may still be on disk.
 
@@ -78,7 +109,7 @@ class Store:
     """
 
     def __init__(self, path: str | Path, user: str = "", *, connect: Connect = open_database) -> None:
-        self.lost: Mark | None = None
+        self.lost: Loss | None = None
         self.doubtful = False
         self._path = Path(path)
         self._mark = MarkFile(self._path.with_suffix(".mark"))
@@ -132,25 +163,54 @@ class Store:
             self.write(meta={"store": self.identity, "epoch": "0"})
         elif counted != self._jobs:
             raise DamagedRow(f"it holds {counted} jobs, and {self._jobs} were written")
+        if meta.get("lost"):
+            self.lost = _loss_of(meta["lost"])
         mark = self._mark.read()
-        if mark is not None and (
-            mark.store != self.identity or (mark.epoch, mark.commits) > (self.epoch, self._commits)
-        ):
-            self.lost = mark
-            self.bring_back(mark.epoch + 1, mark.last_id, mark.commits)
+        if mark is not None and mark.store != self.identity:
+            self.go_on_from_here("it is another store than the one last used here", mark)
+        elif mark is not None and (mark.epoch, mark.commits) > (self.epoch, self._commits):
+            self.go_on_from_here("a backup was put in its place, or changes were damaged", mark)
 
-    def bring_back(self, epoch: int, last_id: int, commits: int = 0) -> None:
-        """Go on from this older state: in an epoch of its own, with numbers above all that were given."""
-        self.epoch = max(self.epoch + 1, epoch)
-        self._last_id = max(self._last_id, last_id)
-        self._commits = max(self._commits, commits)
-        self.write(meta={"epoch": str(self.epoch)})
+    def go_on_from_here(self, why: str, mark: Mark | None = None) -> None:
+        """Take this older state for the present one: in an epoch of its own, with numbers above all that were given.
 
-    def raise_numbers(self, last_id: int) -> None:
-        """Give no number up to `last_id` again."""
+        Parameters
+        ----------
+        mark
+            How far the store had got.
+        """
+        known = self._last_id if self.lost is None else min(self._last_id, self.lost.known)
+        self.epoch += 1
+        if mark is not None:
+            self.epoch = max(self.epoch, mark.epoch + 1)
+            self._last_id = max(self._last_id, mark.last_id)
+            self._commits = max(self._commits, mark.commits)
+        self.lost = Loss(why, known, self._last_id)
+        self.write(meta={"epoch": str(self.epoch), **self._lost_fact()})
+
+    def give_no_number_up_to(self, last_id: int) -> None:
+        """Give higher numbers only, from now on."""
         if last_id > self._last_id:
             self._last_id = last_id
-            self.write()
+            if self.lost is not None:
+                self.lost = replace(self.lost, last_id=last_id)
+            self.write(meta=self._lost_fact())
+
+    def adopt_identity(self, identity: str | None, meta: dict[str, str]) -> None:
+        """Be the store of this identity from now on, with these facts besides; None keeps the present one."""
+        self.identity = identity or self.identity
+        self.write(meta={**meta, "store": self.identity})
+        self.epoch = _number(self.meta(), "epoch")
+        self.go_on_from_here("what was sound of a damaged store was saved")
+
+    def _lost_fact(self) -> dict[str, str]:
+        return {"lost": "" if self.lost is None else json.dumps(asdict(self.lost))}
+
+    def make_up(self, last_id: int) -> None:
+        """Note that what was lost has been looked for, and give no number up to `last_id` again."""
+        self._last_id = max(self._last_id, last_id)
+        self.lost = None
+        self.write(meta=self._lost_fact())
 
     def close(self) -> None:
         """Close the file."""
@@ -257,22 +317,22 @@ class Store:
 
     def active(self) -> list[Job]:
         """Return the jobs in the schedule, in submission order."""
-        return [job_of(row) for row in self._database.execute(f"{_COMMANDED} WHERE {_ACTIVE} ORDER BY jobs.id")]
+        return [job_of(row) for row in self._database.execute(f"{COMMANDED} WHERE {_ACTIVE} ORDER BY jobs.id")]
 
     def job(self, id: int) -> Job | None:
         """Return one job, None if there is none of that number."""
-        row = self._database.execute(f"{_COMMANDED} WHERE jobs.id = ?", (id,)).fetchone()
+        row = self._database.execute(f"{COMMANDED} WHERE jobs.id = ?", (id,)).fetchone()
         return None if row is None else job_of(row)
 
     def by_key(self, user: str, key: str) -> Job | None:
         """Return the job that a user submitted with this key."""
-        row = self._database.execute(f"{_COMMANDED} WHERE user = ? AND client_key = ?", (user, key)).fetchone()
+        row = self._database.execute(f"{COMMANDED} WHERE user = ? AND client_key = ?", (user, key)).fetchone()
         return None if row is None else job_of(row)
 
     def recent(self, limit: int) -> list[Job]:
         """Return the latest jobs that have ended, newest first, without their environments, which may be long."""
         condition = f"WHERE NOT {_ACTIVE} ORDER BY jobs.id DESC LIMIT ?"
-        jobs = _sound(self._database.execute(f"{_COMMANDED} {condition}", (limit,)))
+        jobs = _sound(self._database.execute(f"{COMMANDED} {condition}", (limit,)))
         return [job.snapshot() for job in jobs]
 
     def instructive(self, limit: int) -> list[Job]:
@@ -315,6 +375,13 @@ def _sound(rows: Iterable[sqlite3.Row]) -> Iterator[Job]:
             yield job_of(row)
         except DamagedRow:
             continue
+
+
+def _loss_of(text: str) -> Loss:
+    try:
+        return Loss(**json.loads(text))
+    except (ValueError, TypeError):
+        raise DamagedRow(f"fact 'lost' cannot be read: {text[:40]!r}") from None
 
 
 def _number(facts: dict[str, str], key: str) -> int:
