@@ -155,7 +155,7 @@ class Book:
         return {
             "status": "ok" if problem is None else "degraded",
             "problem": problem,
-            "remarks": list(self.remarks),
+            "remarks": [*self.remarks, *sorted(self.store.damaged)[:10]],
             **{name: present[name] for name in told},
         }
 

@@ -99,6 +99,8 @@ class Store:
         That the file was older than what had been written last, until that has been made up for; None normally.
     doubtful
         Whether a failed change may still be on disk.
+    damaged
+        What was found wrong with rows of jobs that have ended, and that lists leave out.
 
     Raises
     ------
@@ -111,8 +113,15 @@ class Store:
     def __init__(self, path: str | Path, user: str = "", *, connect: Connect = open_database) -> None:
         self.lost: Loss | None = None
         self.doubtful = False
+        self.damaged: set[str] = set()
         self._path = Path(path)
         self._mark = MarkFile(self._path.with_suffix(".mark"))
+        before = self._mark.read()
+        if before is not None and before.last_id and not self._path.exists():
+            raise Conflict(
+                f"{path}: is missing, and held jobs up to number {before.last_id}; bring it back (gas restore), or "
+                f"remove {self._path.with_suffix('.mark')} as well to begin anew"
+            )
         try:
             self._database = connect(path)
             try:
@@ -332,22 +341,30 @@ class Store:
     def recent(self, limit: int) -> list[Job]:
         """Return the latest jobs that have ended, newest first, without their environments, which may be long."""
         condition = f"WHERE NOT {_ACTIVE} ORDER BY jobs.id DESC LIMIT ?"
-        jobs = _sound(self._database.execute(f"{COMMANDED} {condition}", (limit,)))
+        jobs = self._sound(self._database.execute(f"{COMMANDED} {condition}", (limit,)))
         return [job.snapshot() for job in jobs]
 
     def instructive(self, limit: int) -> list[Job]:
         """Return the latest jobs that ended by themselves, newest first, without commands and environments."""
         condition = f"WHERE kind = 'job' AND state IN {TEACHING} ORDER BY id DESC LIMIT ?"
-        return list(_sound(self._database.execute(f"{_JOB} {condition}", (limit,))))
+        return list(self._sound(self._database.execute(f"{_JOB} {condition}", (limit,))))
 
     def ended_before(self, instant: int, limit: int) -> list[Job]:
         """Return jobs, at most so many, that had ended before an instant (epoch seconds), without their commands."""
         condition = f"WHERE finished < ? AND NOT {_ACTIVE} LIMIT ?"
-        return list(_sound(self._database.execute(f"{_JOB} {condition}", (instant, limit))))
+        return list(self._sound(self._database.execute(f"{_JOB} {condition}", (instant, limit))))
 
     def last_id(self) -> int:
         """Return the highest job number given so far, 0 before the first; also if that job is forgotten."""
         return self._last_id
+
+    def _sound(self, rows: Iterable[sqlite3.Row]) -> Iterator[Job]:
+        """Yield the jobs of sound rows and note the others: in a list, one damaged row must not hide the rest."""
+        for row in rows:
+            try:
+                yield job_of(row)
+            except DamagedRow as error:
+                self.damaged.add(str(error))
 
     def _highest(self) -> int:
         return int(self._database.execute("SELECT coalesce(max(id), 0) FROM jobs").fetchone()[0])
@@ -366,15 +383,6 @@ def first_problem(database: sqlite3.Connection, *, thorough: bool) -> str | None
     check = "integrity_check" if thorough else "quick_check"
     found = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
     return None if found == "ok" else " ".join(found.split())
-
-
-def _sound(rows: Iterable[sqlite3.Row]) -> Iterator[Job]:
-    """Yield the jobs of the rows that are as they were written; of a list, one damaged row must not hide the rest."""
-    for row in rows:
-        try:
-            yield job_of(row)
-        except DamagedRow:
-            continue
 
 
 def _loss_of(text: str) -> Loss:
