@@ -71,8 +71,6 @@ OUTPUT_LIMIT = 64 * 1024
 _TRACES = (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED, "stdout")
 """What only a job that was taken by a wrapper (or a cancellation) has in its directory."""
 
-_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
-
 
 # --------------------------------------------------------------------------------------------------------- starting
 
@@ -136,6 +134,7 @@ def start_process(
             "kill_at": kill_at,
             "facts": facts or {},
         }
+        # the wrapper has it on disk, like the directory's own name, before it starts the command: nothing waits here
         wrapper.write_record(str(job_directory / wrapper.JOB), record, durable=False)
         # isolated (no PYTHON* variable or user site reaches it) and without site; UTF-8 whatever the locale
         program = [sys.executable, "-I", "-S", "-X", "utf8", wrapper.__file__, str(job_directory)]
@@ -178,7 +177,7 @@ def passes(error: BaseException) -> bool:
     if isinstance(error, Unknown):
         return True
     cause = error if isinstance(error, OSError) else error.__cause__
-    return isinstance(cause, OSError) and cause.errno in _PASSING
+    return isinstance(cause, OSError) and cause.errno in wrapper.PASSING
 
 
 # --------------------------------------------------------------------------------------------------------- watching
@@ -281,7 +280,7 @@ def cancel_process(job_directory: Path) -> bool:
     claim: dict[str, object] = {"pid": CANCELLED, "ticks": 0, "boot": ""}
     claimed, problem = False, None
     try:
-        wrapper.write_record(str(job_directory / wrapper.CLAIM), claim, once=True)
+        wrapper.take(str(_place(job_directory)), claim)
         claimed = True
     except OSError as error:
         if error.errno != errno.EEXIST and error.errno not in wrapper.GONE:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from gas.errors import Conflict, GasError
 from gas.service import processes
 from gas.service.clock import Clock
 from gas.service.jobs import BEING, Job, JobState
+from gas.service.wrapper import sync
 
 __all__ = ["POLL_SECONDS", "Runner", "command_of"]
 
@@ -51,6 +53,7 @@ class Runner:
 
     def __init__(self, directory: Path, clock: Clock, store: str = "") -> None:
         self._directory = directory
+        _make_durable(directory)
         self._clock = clock
         self._store = store
         self._unstarted: dict[int, str] = {}  # why a process could not even be handed to a wrapper
@@ -171,7 +174,10 @@ class Runner:
             return processes.read_state(directory)
         record = processes.settle(directory, begun=job.id in self._begun)
         if record is None and not processes.was_started(directory):
-            self._begun.discard(job.id)  # its wrapper died before it could take the job: the disk was full, say
+            # its wrapper died before it could take the job: the disk was full, say
+            if self._clock.now() >= job.start + job.wish.walltime:
+                return self._not_started("no wrapper could take it")
+            self._begun.discard(job.id)
             self.begin(job)
         elif self._clock.now() > job.start + job.wish.walltime + STOPPED_SECONDS * self._clock.speed:
             processes.wake_wrapper(directory)
@@ -184,9 +190,14 @@ class Runner:
         if job.id in self._to_cancel:
             return processes.Ended(None, None, "cancelled", "cancelled before the command was started", now, now)
         if self._clock.now() >= due:
-            message = f"its walltime was over before it could be started: {self._delayed[job.id]}"
-            return processes.Ended(None, None, "not started", message, now, now)
+            return self._not_started(self._delayed[job.id])
         return None
+
+    def _not_started(self, why: str) -> processes.Ended:
+        """Return the end of a job whose walltime has passed without a start."""
+        now = self._clock.real_time(self._clock.now())
+        message = f"its walltime was over before it could be started: {why}"
+        return processes.Ended(None, None, "not started", message, now, now)
 
     def cancel(self, job: Job) -> None:
         """Tell a process to stop; `ended` reports it when it is gone."""
@@ -205,6 +216,14 @@ class Runner:
         if job.wish.actuator != "process":
             raise Conflict(f"job {job.id} is not a process ({job.wish.actuator}); it has no output")
         return processes.output(self.directory_of(job), stream, limit=limit)
+
+
+def _make_durable(directory: Path) -> None:
+    """Make the directory of all jobs, on disk with its name and its parent's: claims hang on it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for each in (directory.parent, directory.parent.parent):
+        with suppress(OSError):  # a closed or odd parent; the claims themselves do without no sync
+            sync(str(each.resolve()))
 
 
 def command_of(job: Job, directory: Path) -> processes.Command:

@@ -5,12 +5,15 @@ alone and as little of that as will do (no pathlib, contextlib, dataclasses, typ
 start. What it reads and writes in DIRECTORY:
 
     job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds), clock_offset
-    claim.json     whose job this is: made only once, so that a command runs at most once however often it is started
+    claim.json     whose job this is: made only once, so that a command runs at most once however often it is started;
+                   on disk, with the directories that lead to it, before the command is started (`take`)
     started.json   wrapper and command by pid, and when the command started
     ended.json     how it ended; written when no process of the job is left, and the last thing that happens
     stdout, stderr what the command printed
 
-Records appear whole or not at all (written aside, synced, renamed).
+Records appear whole or not at all (written aside, synced, renamed). After a power cut a job without a claim never ran,
+and one with a claim may have run and is not started again. The time that the disk takes for that counts as walltime,
+which begins with the planned start.
 
     exits by itself ── leftovers get 0.1 s, then TERM, 1 s later KILL ──┐
     walltime        ── TERM at terminate_at, KILL at kill_at ───────────┼── nothing left ── ended.json
@@ -48,6 +51,9 @@ CANCEL_GRACE = 2.0  # seconds between TERM and KILL of a cancelled job
 
 GONE = (errno.ENOENT, errno.ESRCH, errno.ENOTDIR)
 """The errors which say that a file or a process is not there; any other (EMFILE, ENOMEM) says nothing about it."""
+
+PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
+"""The errors of a moment: what failed with one may succeed later."""
 
 _EXEC_PATIENCE = 5.0  # seconds to wait for the command to get going, before it counts as started anyway
 _RECORD_PATIENCE = 30.0  # seconds to go on trying to write the end record: a job may have filled the disk
@@ -172,13 +178,51 @@ def write_record(path: str, record: dict[str, object], *, once: bool = False, du
         raise
     if durable:
         try:
-            folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+            sync(os.path.dirname(path) or ".")
         except FileNotFoundError:
             return  # it appeared, and the job has removed it with its directory since
+
+
+def sync(path: str) -> None:
+    """Have what a file holds, or which names a directory holds, survive a power cut."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that knows no such thing for directories
+            raise
+    finally:
+        os.close(handle)
+
+
+def take(directory: str, claim: dict[str, object]) -> None:
+    """Make the claim to a job, on disk with all that leads to it; on an error there is none.
+
+    All names are made before the first sync, so that one commit of a file system's journal covers them.
+
+    Raises
+    ------
+    FileExistsError
+        The job was taken before; that claim stays.
+    OSError
+        It could not be put on disk.
+    """
+    path = os.path.join(directory, CLAIM)
+    write_record(path, claim, once=True, durable=False)
+    try:
+        sync(path)
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            sync(os.path.join(directory, JOB))
+        except FileNotFoundError:
+            pass  # a cancellation may come before it
+        sync(directory)
+        sync(os.path.dirname(directory))
+    except OSError:
+        try:
+            os.unlink(path)  # nothing was started by it
+        except OSError:
+            pass
+        raise
 
 
 def end_record(
@@ -475,7 +519,8 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
                 "process_group": command,
                 "start": started,
             }
-            write_record(os.path.join(directory, STARTED), record)
+            # it serves this boot alone, and a slow disk must not keep the walltime waiting
+            write_record(os.path.join(directory, STARTED), record, durable=False)
         status = supervise(command, deadlines, subreaper)
         if not answered:
             message = os.read(report, 4096).decode()
@@ -503,25 +548,44 @@ def main(directory: str) -> int:
     own = process(os.getpid())
     claim: dict[str, object] = {"pid": os.getpid(), "ticks": own.ticks if own else 0, "boot": boot_identity()}
     try:
-        write_record(os.path.join(directory, CLAIM), claim, once=True, durable=False)
+        take(directory, claim)
     except FileExistsError:
         return 0
+    except OSError as error:
+        if error.errno in PASSING or error.errno in GONE:
+            raise  # there is no claim, so the service starts another wrapper
+        now = time.time()
+        message = f"the claim to the job cannot be put on disk: {error.strerror}; nothing was started"
+        return write_end(directory, end_record("not started", now, now, message=message), patience=0)
     try:
         record = run(directory, claim)
     except Exception as error:
         now = time.time()
         record = end_record("not started", now, now, message=f"the wrapper failed: {type(error).__name__}: {error}")
-    patience = clock() + _RECORD_PATIENCE
+    return write_end(directory, record)
+
+
+def write_end(directory: str, record: dict[str, object], patience: float = _RECORD_PATIENCE) -> int:
+    """Write the record of the end as soon as that is possible, after `patience` seconds even without a sync.
+
+    Returns
+    -------
+    status
+        0, or 1 if the job has removed its directory.
+    """
+    path = os.path.join(directory, ENDED)
+    until = clock() + patience
     while True:
         try:
-            write_record(os.path.join(directory, ENDED), record)
+            write_record(path, record)
             return 0
         except OSError as error:
             if error.errno in GONE and not os.path.isdir(directory):
                 return 1
-            if clock() > patience:
-                raise
-            time.sleep(0.5)
+            if clock() > until:
+                write_record(path, record, durable=False)
+                return 0
+            time.sleep(min(0.5, patience))
 
 
 if __name__ == "__main__":
