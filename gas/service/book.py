@@ -287,6 +287,13 @@ class Book:
                 self.metrics.start_delay.observe(max(0.0, delay))
             self.runner.begin(job)
 
+    def check_doubt(self) -> None:
+        """Raise `StoreInDoubt` if a failed change may still be on disk: what is not known now may be known later."""
+        if self.store.doubtful:
+            raise StoreInDoubt(
+                f"{self.problem}; whether the latest change was made cannot be known now; ask again later"
+            )
+
     def distrust(self) -> None:
         """Read the memory back from the store, now if that can be read, else before anything else is done."""
         self._distrusted = True

@@ -148,6 +148,8 @@ class LiveScheduler:
             waits.append(max(0.001, self.clock.seconds_until(following)))
         if self._book.processes:
             waits.append(POLL_SECONDS)
+        if self._book.problem is not None:
+            waits.append(1.0)  # the store is tried again
         return min(waits)
 
     # ----------------------------------------------------------------------------------------------------- ask
@@ -215,6 +217,7 @@ class LiveScheduler:
     def job_with_key(self, user: str, key: str) -> Job | None:
         """Return the job of any age that a user submitted with a key of theirs."""
         with self._present():
+            self._book.check_doubt()
             earlier = self._store.by_key(user, key)
             return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
 
@@ -401,6 +404,9 @@ class LiveScheduler:
             try:
                 self._book.catch_up()
                 yield
+            except StoreFailed:
+                self._wake.notify_all()  # the dispatcher tries again until the store can be written
+                raise
             except sqlite3.Error as error:
                 raise StoreFailed(f"the store cannot be read ({error}); nothing was changed") from error
             except Exception as error:
