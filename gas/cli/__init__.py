@@ -21,6 +21,7 @@ Its modules:
     token           token add, list, revoke
     backup          backup, restore, check
     machine         machine
+    guide           guide
     demo            demo
     fit             fit
     workload        workload
