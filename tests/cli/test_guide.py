@@ -1,4 +1,3 @@
-
 from gas.cli.guide import pages
 
 
