@@ -2,6 +2,7 @@
 
     GasError
     ├── BadInput          something a person or a client wrote cannot be used
+    │   └── Untrusted     a configuration that would run programs or send secrets, and that others may have written
     ├── Infeasible        no request meets what was asked
     ├── Unreachable       no scheduler answered
     ├── StalePlan         the schedule moved before the request arrived
@@ -50,6 +51,7 @@ __all__ = [
     "TooMany",
     "Unauthorized",
     "Unreachable",
+    "Untrusted",
     "outcome_of",
 ]
 
@@ -65,6 +67,10 @@ class GasError(Exception):
 
 class BadInput(GasError, ValueError):
     """Something a person or a client wrote cannot be used."""
+
+
+class Untrusted(BadInput):
+    """A configuration would run programs or send secrets, and the user has not allowed it."""
 
 
 class Infeasible(GasError):

@@ -36,6 +36,7 @@ from gas.errors import (
     TooMany,
     Unauthorized,
     Unreachable,
+    Untrusted,
     outcome_of,
 )
 from gas.service.records import Unknown
@@ -51,6 +52,7 @@ from workloads.log import FIELDS
     ("error", "status", "code"),
     [
         (BadInput("x"), 422, 2),
+        (Untrusted("x"), 422, 2),
         (FieldError("place", "x"), 422, 2),
         (ModelError("x"), 422, 2),
         (LogError("log", "x"), 422, 2),
@@ -125,6 +127,7 @@ SAMPLES = [
                 Unauthorized,
                 Unknown,
                 Unreachable,
+                Untrusted,
             ),
         )
     ),

@@ -17,6 +17,7 @@ Its modules:
     file            an availability list on disk or standard input
     slurm           what Slurm publishes, and what that says about when which nodes are free
     oar             what OAR publishes, and jobs that it may shape by itself
+    trust           whose a configuration is, and which of other folders the user has allowed
     configuration   gas.toml: named endpoints and their limits
     asking          several endpoints at once; one that does not answer is reported, not fatal
 """

@@ -24,6 +24,7 @@ from gas.endpoints import (
     ask,
     load_configuration,
 )
+from gas.endpoints.access import Access
 from gas.errors import BadInput, Infeasible, TooMany, Unreachable
 from gas.planner import Candidate, plan
 
@@ -45,11 +46,19 @@ class Planned:
     endpoint: str
 
 
-def endpoint_named(name: str, config: Path | None = None) -> Endpoint:
-    """Return the scheduler of a name of the configuration, or of an address."""
+def endpoint_named(name: str, config: Path | None = None, *, among: Sequence[str] = ()) -> Endpoint:
+    """Return the scheduler of a name of the configuration, or of an address.
+
+    Parameters
+    ----------
+    among
+        What else is meant beside it; a token of the environment goes to one that is meant alone.
+    """
+    others = [other for other in among if other != name]
     if "://" in name:
-        return S3Endpoint(name.rstrip("/"), name.rstrip("/"))
-    return load_configuration(config).endpoint(name)
+        address = name.rstrip("/")
+        return S3Endpoint(address, address, access=Access.of(address, rivals=others))
+    return load_configuration(config).endpoint(name, alone=not others)
 
 
 def job_endpoint(name: str | None = None, config: Path | None = None) -> JobEndpoint:
@@ -105,7 +114,7 @@ def plan_now(
         names = load_configuration(config).names
     if not names:
         raise BadInput("which scheduler? Name one, set GAS_ENDPOINT to one, or write a gas.toml")
-    answers = ask([endpoint_named(name, config) for name in names])
+    answers = ask([endpoint_named(name, config, among=names) for name in names])
     for answer in answers:
         if answer.error is not None:
             log.warning("%s", answer.error)
