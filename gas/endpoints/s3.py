@@ -34,11 +34,12 @@ from urllib.parse import quote
 
 from gas.availability import AvailabilityList
 from gas.endpoints.access import Access, split_address
-from gas.endpoints.connection import Connection, NoAnswer
+from gas.endpoints.connection import Connection, NoAnswer, age_of
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
 from gas.endpoints.events import EventReader, ServiceEvent
 from gas.errors import BadInput, Conflict, Draining, GasError, TooMany, Unreachable
 from gas.planner import Limits
+from gas.times import duration_text
 from speedup_models.fields import FieldError, Fields
 
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
@@ -54,6 +55,9 @@ RETRIES = 2
 PATIENCE_SECONDS = 30.0
 FOLLOW_PATIENCE_SECONDS = 300.0
 """How long a stream of events is tried again that was lost: somebody watches, and services are restarted."""
+
+OLDEST_SECONDS = 60
+"""An older list is not what the service has free, but what it had."""
 
 REMEMBERED = 5_000
 """Of how many ended jobs its past is asked for; some 600 bytes each."""
@@ -86,6 +90,8 @@ class S3Endpoint:
     """
 
     policy: Final = "s3"
+    keeps_own_clock: Final = True
+    """Its lists are of the instant at which they are asked for, by a clock that may be another than ours."""
 
     def __init__(
         self,
@@ -137,6 +143,11 @@ class S3Endpoint:
     def availability(self) -> AvailabilityList:
         """Return the list, or raise `Unreachable`."""
         answer = self._call("GET", "/v1/availability")
+        if (age := age_of(answer.headers)) > OLDEST_SECONDS:
+            raise Unreachable(
+                f"{self.name}: something between here and {self.address} answered with a list of {duration_text(age)} "
+                f"ago ({OLDEST_SECONDS} s at most); it must not keep answers"
+            )
         try:
             return AvailabilityList.from_wire(self._json(answer), "availability")
         except FieldError as error:

@@ -25,6 +25,7 @@ from gas.endpoints import (
     load_configuration,
 )
 from gas.endpoints.access import Access
+from gas.endpoints.freshness import without_stale
 from gas.errors import BadInput, Infeasible, TooMany, Unreachable
 from gas.planner import Candidate, plan
 
@@ -91,7 +92,12 @@ def job_of(reference: str) -> tuple[JobEndpoint, int]:
 
 
 def plan_now(
-    application: Application, endpoints: Sequence[str] = (), *, config: Path | None = None, **wishes: Any
+    application: Application,
+    endpoints: Sequence[str] = (),
+    *,
+    config: Path | None = None,
+    stale_ok: bool = False,
+    **wishes: Any,
 ) -> Planned:
     """Ask the schedulers and return the request that finishes first.
 
@@ -99,6 +105,8 @@ def plan_now(
     ----------
     endpoints
         Names or addresses; by default that of $GAS_ENDPOINT, or all of the configuration.
+    stale_ok
+        Whether lists are meant that are not of the present (`gas.endpoints.freshness`).
     wishes
         Of `gas.planner.plan`: `deadline`, `tolerance` and so on.
 
@@ -115,6 +123,7 @@ def plan_now(
     if not names:
         raise BadInput("which scheduler? Name one, set GAS_ENDPOINT to one, or write a gas.toml")
     answers = ask([endpoint_named(name, config, among=names) for name in names])
+    answers = without_stale(answers, time.time(), time.monotonic(), stale_ok=stale_ok)
     for answer in answers:
         if answer.error is not None:
             log.warning("%s", answer.error)
