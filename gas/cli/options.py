@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,9 +32,10 @@ __all__ = [
 
 
 def _configured_names(incomplete: str) -> list[str]:
-    """Complete the names of the configuration."""
+    """Complete the names of the configuration; of one that somebody else wrote, a shell gets nothing but words."""
     try:
-        return [name for name in load_configuration().names if name.startswith(incomplete)]
+        names = load_configuration().names
+        return [name for name in names if name.startswith(incomplete) and re.fullmatch(r"[\w.-]+", name)]
     except (GasError, FieldError):
         return []
 

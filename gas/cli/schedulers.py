@@ -127,6 +127,7 @@ def endpoints_command(
         return
     if generate is not None:
         say(_generated().rstrip())
+        note("gas: in a gas.toml of the current folder it is used once gas endpoints --trust has allowed it")
         return
     chosen = chosen_endpoints(endpoint, availability, config)
     asked = {id(a.endpoint): a for a in ask([e for e in chosen if not isinstance(e, tuple)])}

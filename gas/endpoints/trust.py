@@ -66,14 +66,24 @@ class Document:
         """
         if self.flaw is not None:
             return self.flaw
-        if self.location is None or _entry(self).is_allowed():
+        if (named and self.exposed is None) or self._is_allowed():
             return None
         way_out = f"if it says what you want, allow it: gas endpoints --trust {self.path}"
         if named:
-            return None if self.exposed is None else f"{self.exposed}; {way_out}"
-        if any(_directory().glob(f"{_of_path(self.location)}-*")):
+            return f"{self.exposed}; {way_out}"
+        if self._was_allowed():
             return f"has changed since you allowed it; {way_out}"
         return f"lies in this folder and you have not allowed it yet; {way_out}"
+
+    def _is_allowed(self) -> bool:
+        with suppress(BadInput):  # there is no place where it could have been noted
+            return self.location is not None and _entry(self).is_allowed()
+        return False
+
+    def _was_allowed(self) -> bool:
+        with suppress(BadInput):
+            return self.location is not None and any(_directory().glob(f"{_of_path(self.location)}-*"))
+        return False
 
 
 def read_document(path: Path) -> Document:
@@ -90,7 +100,7 @@ def read_document(path: Path) -> Document:
         with path.open("rb") as file:
             descriptor = file.fileno()
             found, location = os.fstat(descriptor), _location(descriptor, path)
-            flaw = _flaw(found, "it", str(path), with_list=_has_access_list(descriptor))
+            flaw = _flaw(found, path, with_list=_has_access_list(descriptor))
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
@@ -200,15 +210,24 @@ def _location(descriptor: int, path: Path) -> str | None:
     return found if found.startswith("/") else None
 
 
-def _flaw(found: os.stat_result, what: str, path: str, *, with_list: bool = False) -> str | None:
-    """Return why a file or a directory is not in the user's own hands, None if it is."""
+def _flaw(found: os.stat_result, path: Path, *, with_list: bool) -> str | None:
+    """Return why a file may say what somebody else wants, and what helps; None if it is in the user's own hands."""
+    others = _others(found, with_list=with_list)
+    if others is None:
+        return None
+    foreign = found.st_uid not in (os.geteuid(), 0)
+    return f"{others}{'; copy what you want of it into a file of your own' if foreign else f': chmod go-w {path}'}"
+
+
+def _others(found: os.stat_result, *, with_list: bool = False) -> str | None:
+    """Return who besides the user and root can write a file or a directory, None if nobody can."""
     if found.st_uid not in (os.geteuid(), 0):
-        return f"{what} belongs to {_user(found.st_uid)}; copy what you want of it into a file of your own"
+        return f"belongs to {_user(found.st_uid)}"
     mode = stat.S_IMODE(found.st_mode)
-    by_group = mode & stat.S_IWGRP and (with_list or not _is_private(found.st_gid))
-    if by_group or mode & stat.S_IWOTH:
-        others = "everybody" if mode & stat.S_IWOTH else f"the group {_group(found.st_gid)}"
-        return f"{what} can be written by {others} (mode {mode:04o}): chmod go-w {path}"
+    if mode & stat.S_IWOTH:
+        return f"can be written by everybody (mode {mode:04o})"
+    if mode & stat.S_IWGRP and (with_list or not _is_private(found.st_gid)):
+        return f"can be written by the group {_group(found.st_gid)} (mode {mode:04o})"
     return None
 
 
@@ -221,8 +240,8 @@ def _exposed(path: Path, location: str) -> str | None:
             continue
         if found.st_mode & stat.S_ISVTX and found.st_uid in (os.geteuid(), 0):  # entries are safe there, as in /tmp
             continue
-        if flaw := _flaw(found, f"its directory {directory}", str(directory)):
-            return flaw
+        if others := _others(found):
+            return f"lies in {directory}, which {others}"
     return None
 
 

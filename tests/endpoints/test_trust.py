@@ -150,7 +150,7 @@ def test_a_link_counts_as_what_it_leads_to(file, tmp_path, give_away):
 @pytest.mark.parametrize("mode", [0o777, 0o757])
 def test_a_directory_that_others_can_write_lets_them_put_another_file_there(file, mode):
     file.parent.chmod(mode)
-    assert f"its directory {file.parent} can be written by everybody" in distrust(file, named=True)
+    assert f"lies in {file.parent}, which can be written by everybody" in distrust(file, named=True)
     assert WAY_OUT in distrust(file, named=True)
     allow(read_document(file))  # which settles what it says, so that another file is not followed
     assert distrust(file, named=True) is None
@@ -162,12 +162,12 @@ def test_so_does_one_further_up_and_one_that_a_link_lies_in(file, tmp_path):
     link.symlink_to(file)
     assert distrust(link, named=True) is None
     link.parent.chmod(0o777)
-    assert f"its directory {link.parent}" in distrust(link, named=True)
+    assert f"lies in {link.parent}, which" in distrust(link, named=True)
     deep = file.parent / "deep"
     deep.mkdir()
     (deep / "gas.toml").write_text("")
     file.parent.chmod(0o777)
-    assert f"its directory {file.parent}" in distrust(deep / "gas.toml", named=True)
+    assert f"lies in {file.parent}, which" in distrust(deep / "gas.toml", named=True)
 
 
 def test_a_sticky_directory_and_what_is_above_the_home_do_not_matter(file, monkeypatch):
@@ -180,6 +180,16 @@ def test_a_sticky_directory_and_what_is_above_the_home_do_not_matter(file, monke
     assert distrust(below / "config.toml", named=True) is not None
     monkeypatch.setenv("HOME", str(below.parent))
     assert distrust(below / "config.toml", named=True) is None
+
+
+def test_without_a_home_what_the_user_names_is_followed_and_nothing_else(file, monkeypatch):
+    def nowhere():
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", nowhere)
+    assert distrust(file, named=True) is None
+    assert "not allowed" in distrust(file)
 
 
 def test_a_pipe_that_the_user_has_named_is_followed_and_cannot_be_allowed():
