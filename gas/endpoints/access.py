@@ -23,7 +23,7 @@ from speedup_models.fields import Fields
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
-__all__ = ["Access", "Table", "is_loopback", "split_address"]
+__all__ = ["Access", "Table", "is_loopback", "same_service", "split_address"]
 
 MOST_TOKEN_BYTES = 4096
 
@@ -150,13 +150,13 @@ def _why_withheld(
     others = [*rivals, *(fields.rivals if isinstance(fields, Table) else ())]
     meant = environment.get("GAS_ENDPOINT", "").split()
     if len(meant) == 1:
-        if meant[0] == name or _same_service(meant[0], address):
+        if meant[0] == name or same_service(meant[0], address):
             return None
         return (
             f"GAS_TOKEN is for GAS_ENDPOINT, {meant[0]}; for another scheduler name a file with its own token as "
             "token_file in its table"
         )
-    if others := [other for other in [*meant, *others] if not _same_service(other, address)]:
+    if others := [other for other in [*meant, *others] if not same_service(other, address)]:
         return (
             f"GAS_TOKEN does not say which scheduler it is for, this one or {', '.join(dict.fromkeys(others))}; name "
             "one scheduler with -e or GAS_ENDPOINT, or for each a file with its own token as token_file in its table"
@@ -164,7 +164,7 @@ def _why_withheld(
     return None
 
 
-def _same_service(one: str, other: str) -> bool:
+def same_service(one: str, other: str) -> bool:
     """Return whether two addresses are of the same service, as far as they say."""
     if one.rstrip("/") == other.rstrip("/"):
         return True

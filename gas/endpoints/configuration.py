@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gas.application import parse_toml
-from gas.endpoints.access import Table
+from gas.endpoints.access import Table, same_service
 from gas.endpoints.endpoint import Endpoint
 from gas.endpoints.trust import Document, read_document
 from gas.errors import BadInput, GasError, Missing, NotFound, Untrusted
@@ -120,7 +120,8 @@ class Configuration:
 
         own = self.tables[name]
         others = [t for t in self.tables.values() if takes_any_token(t) and t.get("type") == own.get("type")]
-        return tuple(dict.fromkeys(str(t["url"]) for t in others if t["url"] != own.get("url")))
+        addresses = dict.fromkeys(str(t["url"]) for t in others)
+        return tuple(a for a in addresses if not same_service(a, str(own.get("url", ""))))
 
 
 class Place(NamedTuple):

@@ -246,6 +246,18 @@ def test_the_command_line_finds_its_token(guarded, gas, tmp_path, monkeypatch):
     assert refused.code == 1
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_token_follows_no_redirection(start_scripted, status):
+    service, other = start_scripted(), start_scripted()
+    endpoint = S3Endpoint("kth", service.url, retries=0, patience=0, access=Access(SECRET, "GAS_TOKEN"))
+    for ask in (endpoint.availability, lambda: endpoint.submit(Request(1, 1), JobDescription("a", run_time=1), "k")):
+        service.answers = [(status, b"", {"Location": f"{other.url}/v1/availability"})]
+        with pytest.raises(Unreachable, match=f"answered HTTP {status}"):
+            ask()
+    assert len(service.asked) == 2
+    assert other.asked == []
+
+
 def test_of_several_schedulers_only_the_one_that_is_named_gets_the_token(guarded, gas, tmp_path, monkeypatch):
     url, tokens = guarded
     config = tmp_path / "gas.toml"

@@ -198,3 +198,18 @@ def test_what_runs_does_not_depend_on_the_current_folder(write, tmp_path, monkey
     (tmp_path / "slurm.conf").touch()
     with pytest.raises(FieldError, match=f"{key}: .*is looked for in whatever folder you are in; write its whole path"):
         load_configuration(write(f"[endpoints.ada]\n{table}\n")).endpoint("ada")
+
+
+def test_a_token_of_the_environment_is_for_all_tables_of_one_service_and_for_none_of_several(write, monkeypatch):
+    monkeypatch.setenv("SLURM_JWT", "secret")
+    one = '[endpoints.small]\ntype = "slurm"\nurl = "http://127.0.0.1:9"\n'
+    same = '[endpoints.large]\ntype = "slurm"\nurl = "http://127.0.0.1:9/"\npartition = "large"\n'
+    own = '[endpoints.third]\ntype = "slurm"\nurl = "http://127.0.0.1:7"\ntoken_command = ["true"]\n'
+    other = '[endpoints.other]\ntype = "slurm"\nurl = "http://127.0.0.1:10"\n'
+
+    def source(text, **how):
+        return load_configuration(write(text)).endpoint("small", **how).transport._tokens.source
+
+    assert source(one + same + own) == "SLURM_JWT"
+    assert source(one + same + own + other) is None
+    assert source(one + same + own + other, alone=True) == "SLURM_JWT"
