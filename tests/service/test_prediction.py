@@ -421,6 +421,24 @@ def test_who_runs_on_is_looked_at_again_even_if_nothing_changes(live, hand):
     assert told(live, waiting.id)["predicted_start"] > soon + 400
 
 
+def test_a_prediction_that_took_longer_than_it_lasts_is_made_again(live, hand, monkeypatch):
+    teach(live, hand)
+    queue = [submit(live, 10, 10_000, 9_000) for _ in range(3)]
+    looked_at = []
+
+    def slow(standing):
+        looked_at.append(standing.machine["now"])
+        if len(looked_at) == 1:
+            hand.time += 600
+        return predictions_for(standing)
+
+    predictions_for = prediction.predictions_for
+    monkeypatch.setattr(prediction, "predictions_for", slow)
+    answer = told(live, queue[-1].id)
+    assert looked_at == [looked_at[0], looked_at[0] + 600]
+    assert answer["predicted_start"] > live.clock.now()
+
+
 def test_a_service_stops_while_it_predicts(live, hand, monkeypatch):
     teach(live, hand)
     submit(live, 10, 1000)
