@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gas.errors import BadInput, Conflict, NotFound, StoreDamaged
+from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
 from gas.service.jobs import Job
 from gas.service.reconciling import directories
 from gas.service.rows import DamagedRow, job_of, seal
@@ -103,6 +103,8 @@ def restore(backup: Path, state: Path) -> Restored:
         There is no such backup.
     StoreDamaged, Conflict
         It is damaged, or of a later version; nothing was changed.
+    StoreFailed
+        The disk failed; the same again completes it.
     """
     if not backup.is_file():
         raise NotFound(f"{backup}: there is no such file")
@@ -117,20 +119,21 @@ def restore(backup: Path, state: Path) -> Restored:
     before = _jobs_in(state / STORE)
     aside = _put_aside(state)
     fresh = state / f"{STORE}.restoring"
-    shutil.copyfile(backup, fresh)
-    fresh.chmod(0o600)
-    _sync(fresh)
-    fresh.rename(state / STORE)
-    _sync(state)
-    store = Store(state / STORE)
+    numbers = {id for id, _ in directories(state / "jobs").values()}
     try:
-        known = {job.id for job in _all(store)}
-        store.go_on_from_here("a backup was restored")
-        numbers = {id for id, _ in directories(state / "jobs").values()}
-        highest = max([store.last_id(), *before, *numbers])
-        store.give_no_number_up_to(highest)
-    finally:
-        store.close()
+        shutil.copyfile(backup, fresh)
+        fresh.chmod(0o600)
+        _sync(fresh)
+        fresh.rename(state / STORE)
+        _sync(state)
+        with closing(Store(state / STORE)) as store:
+            known = {job.id for job in _all(store)}
+            store.go_on_from_here("a backup was restored")
+            store.give_no_number_up_to(max([store.last_id(), *before, *numbers]))
+    except (sqlite3.Error, OSError) as error:
+        raise StoreFailed(
+            f"{state}: the backup cannot be put in place ({error}); mend that and restore again"
+        ) from None
     lost = [job for id, job in sorted(before.items()) if id not in known]
     return Restored(jobs, lost, sorted(numbers - known), aside)
 

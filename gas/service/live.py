@@ -88,8 +88,10 @@ class LiveScheduler:
         self._store = Store(state / "s3.sqlite", the_service_user().user)
         try:
             self._book = Book.open(name, processors, self._store, clock, clock_speed, state)
-        except BaseException:
+        except BaseException as error:
             self._store.close()
+            if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
+                raise StoreFailed(f"{state}: the store cannot be used at present ({error}); try again") from error
             raise
         self._limits = limits or Limits()
         self._lock = threading.RLock()

@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gas.errors import Conflict
+
 __all__ = ["Mark", "MarkFile"]
 
 _SIZE = 200  # bytes: one write within one sector, so that it is replaced whole
@@ -47,11 +49,21 @@ class MarkFile:
         self._file = -1
 
     def read(self) -> Mark | None:
-        """Return the mark, None if there is none that can be trusted."""
+        """Return the mark, None if there is none that can be trusted.
+
+        Raises
+        ------
+        Conflict
+            There is one that cannot be read at this moment: without it, numbers might be given again.
+        """
         try:
             sealed = json.loads(self._path.read_bytes())
             known = Mark(**sealed["mark"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Conflict(f"{self._path}: cannot be read at present ({error.strerror}); try again") from None
+        except (ValueError, KeyError, TypeError):
             return None
         numbers = (known.epoch, known.commits, known.last_id)
         sound = sealed.get("seal") == _seal(known) and all(type(n) is int and n >= 0 for n in numbers)

@@ -284,3 +284,11 @@ def _one_job(tmp_path):
         return live.submit(asks("alice", "true", start=2**31))
     finally:
         live.stop()
+
+
+def test_a_mark_that_cannot_be_read_now_is_no_missing_mark(machine, tmp_path):
+    machine.stop()
+    (machine.state / "s3.mark").unlink()
+    (machine.state / "s3.mark").mkdir()  # an error other than "there is none", for root too
+    with pytest.raises(Conflict, match="cannot be read at present"):
+        machine.start()
