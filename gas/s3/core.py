@@ -151,6 +151,10 @@ class S3:
         """Return the next instant after now at which a start falls due; None if nothing waits for one."""
         return self._waiting.next_start(self.now)
 
+    def first_start(self) -> int:
+        """Return the first planned start of all that waits, also one that is due; a far future if nothing waits."""
+        return self._waiting.first_start()
+
     def next_overrun(self) -> int | None:
         """Return the first instant at which a running job would have held its processors for too long."""
         return self._running.first_end()

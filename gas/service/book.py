@@ -36,6 +36,10 @@ LEAD_SECONDS = 1
 """Starts are planned for the next second, so that every job has its whole walltime (`S3.lead`)."""
 
 
+PATIENCE = 8_000
+"""What one operation may put into promotion (`gas.s3.S3`): some hundredths of a second, with what has moved written.
+Queues of more than a thousand jobs that all move are gone on with by the dispatcher."""
+
 LATE_SECONDS = 2.0
 """Real seconds by which a process may be started late without that being an outage."""
 
@@ -58,7 +62,7 @@ class Book:
     remarks
         What whoever runs the machine has to know of this life: that its store had lost something, say.
     usage
-        Of each user, the jobs in the schedule and their processors × walltime.
+        Of each user, the jobs in the schedule, their processors × walltime, and bytes of commands and environments.
     feed, metrics
         Are told of every change.
     experience
@@ -67,7 +71,7 @@ class Book:
 
     machine: Machine
     jobs: dict[int, Job]
-    usage: dict[str, tuple[int, int]]
+    usage: dict[str, tuple[int, int, int]]
     processes: dict[int, Job]
 
     def __init__(self, name: str, processors: int, store: Store, clock: Clock, directory: Path) -> None:
@@ -174,9 +178,9 @@ class Book:
             "promises_broken": self.broken,
         }
 
-    def used_by(self, user: str) -> tuple[int, int]:
-        """Return how many jobs of a user are in the schedule, and their processors × walltime in seconds."""
-        return self.usage.get(user, (0, 0))
+    def used_by(self, user: str) -> tuple[int, int, int]:
+        """Return a user's jobs in the schedule: how many, processors × walltime in seconds, and bytes (`Wish.size`)."""
+        return self.usage.get(user, (0, 0, 0))
 
     def next_instant(self) -> int | None:
         """Return when something falls due next."""
@@ -201,6 +205,16 @@ class Book:
         if gone or schedule.has_changed or schedule.broken or self._ended_before:
             ended_before, self._ended_before = self._ended_before, []
             self.write(ended_before + gone)
+
+    def go_on(self) -> None:
+        """Go on with promotion where patience ended, and write what has moved.
+
+        Raises
+        ------
+        StoreFailed
+            The store cannot be written; everything is again as it was before.
+        """
+        self.write(self.apply(self.machine.go_on()))
 
     def add(self, job: Job) -> None:
         """Take in a job that the schedule has just accepted; `write` makes it durable."""
@@ -245,10 +259,14 @@ class Book:
         schedule = self.machine.schedule
         changed: list[Job] = []
         begin: list[Job] = []
+        unwritten = {job.id for job in self._new}
+        promoted: set[int] = set()
         for entry in schedule.take_changed():
             job = self.jobs[entry.id]
             if entry.state == "running" and job.wish.actuator == "process":
                 begin.append(job)
+            if entry.state == job.state == "queued" and job.id not in unwritten:
+                promoted.add(job.id)
             job.start, job.promise, job.due, job.state = entry.start, entry.promise, entry.end, entry.state
             changed.append(job)
         known = {job.id for job in changed}
@@ -264,7 +282,6 @@ class Book:
         facts = {"version": str(schedule.version), "broken": str(self.broken), **(meta or {})}
         facts = {key: value for key, value in facts.items() if self.facts.get(key) != value}
         try:
-            unwritten = {job.id for job in self._new}
             old = [job for job in (*gone, *changed) if job.id not in unwritten]
             self.store.write(new=self._new, changed=old, meta=facts)
         except sqlite3.Error as error:
@@ -278,8 +295,8 @@ class Book:
         schedule.broken.clear()
         self._measure(gone)
         self.experience.add(gone)
-        self._log(gone, changed)
-        self.feed.append([job.snapshot() for job in (*gone, *changed)], self.present())
+        self._log([*gone, *(job for job in changed if job.id not in promoted)], len(promoted))
+        self.feed.append([*gone, *changed], self.present())
         for job in begin:
             if job.id not in self.processes:
                 self.processes[job.id] = job
@@ -339,7 +356,7 @@ class Book:
         self._started = []
         self._new = []
         now = self.clock.now()
-        self.machine = Machine(S3(self.processors, now, machine_code=available(), lead=LEAD_SECONDS))
+        self.machine = Machine(S3(self.processors, now, machine_code=available(), lead=LEAD_SECONDS, patience=PATIENCE))
         entries: list[Entry] = []
         run_times: dict[int, int] = {}
         for job in list(self.jobs.values()):
@@ -396,10 +413,11 @@ class Book:
         return StoreFailed(f"the store cannot be written ({error}); nothing was changed")
 
     def _count(self, job: Job, sign: int) -> None:
-        count, seconds = self.used_by(job.wish.user)
-        count, seconds = count + sign, seconds + sign * job.processor_seconds
+        count, seconds, size = self.used_by(job.wish.user)
+        count += sign
         if count:
-            self.usage[job.wish.user] = count, seconds
+            more = sign * job.processor_seconds, sign * job.wish.size
+            self.usage[job.wish.user] = count, seconds + more[0], size + more[1]
         else:
             self.usage.pop(job.wish.user, None)
 
@@ -419,7 +437,7 @@ class Book:
         walltime; read back, they are planned again, and the promises that this breaks are named.
         """
         now, late = self.clock.now(), int(LATE_SECONDS * max(1.0, self.clock.speed))
-        if now - self.machine.schedule.now <= late:
+        if self.machine.schedule.first_start() >= now - late:
             return False
         due = [job for job in self.jobs.values() if job.state == "queued" and job.start < now - late]
         missed = [job for job in due if job.wish.actuator == "process"]
@@ -432,12 +450,14 @@ class Book:
             )
         return bool(missed)
 
-    def _log(self, gone: list[Job], changed: list[Job]) -> None:
+    def _log(self, told: list[Job], promoted: int) -> None:
         if not log.isEnabledFor(logging.INFO):
             return
-        for job in (*gone, *changed):
-            told = {"event": "job", "job": job.id, "user": job.wish.user, "state": job.state, "promise": job.promise}
-            log.info("job %d of %s: %s", job.id, job.wish.user, job.state, extra=told)
+        for job in told:
+            known = {"event": "job", "job": job.id, "user": job.wish.user, "state": job.state, "promise": job.promise}
+            log.info("job %d of %s: %s", job.id, job.wish.user, job.state, extra=known)
+        if promoted:
+            log.info("%d waiting jobs start earlier", promoted, extra={"event": "promoted", "jobs": promoted})
 
     def _ended_while_away(self, job: Job, lasts: int | None, now: int) -> int | None:
         """Return when a running job ended while nobody looked, None if it still runs."""
