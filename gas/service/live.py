@@ -479,7 +479,7 @@ class LiveScheduler:
                 self._book.catch_up()
                 yield
             except StoreFailed:
-                self._wake.notify_all()  # the dispatcher tries again until the store can be written
+                self._woken.set()  # the dispatcher tries again until the store can be written
                 raise
             except sqlite3.Error as error:
                 raise StoreFailed(f"the store cannot be read ({error}); nothing was changed") from error

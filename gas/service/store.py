@@ -349,7 +349,8 @@ class Store:
         bound = f"SELECT id FROM jobs WHERE NOT {_ACTIVE} ORDER BY id DESC LIMIT 1 OFFSET ?"
         row = self._database.execute(bound, (wanted.ended - 1,)).fetchone()
         first = max(wanted.after + 1, 0 if row is None else row["id"])
-        conditions, values = [f"id >= ? AND NOT {_ACTIVE}"], [first]
+        conditions = [f"id >= ? AND NOT {_ACTIVE}"]
+        values: list[int | str] = [first]
         if wanted.user is not None:
             conditions.append("user = ?")
             values.append(wanted.user)
@@ -357,11 +358,17 @@ class Store:
             conditions.append(f"state IN ({', '.join('?' * len(wanted.states))})")
             values += sorted(wanted.states)
         statement = f"{_JOB} WHERE {' AND '.join(conditions)} ORDER BY id LIMIT ?"
-        found = list(self._sound(self._database.execute(statement, (*values, wanted.limit + 1))))
-        return [whole for job in found for whole in self._with_short_command(job)]
+        found: list[Job] = []
+        while len(found) <= wanted.limit:
+            rows = self._database.execute(statement, (*values, wanted.limit + 1)).fetchall()
+            found += [whole for job in self._sound(rows) for whole in self._with_short_command(job)]
+            if len(rows) <= wanted.limit:
+                break
+            values[0] = rows[-1]["id"] + 1  # rows that are damaged hide no others
+        return found
 
     def _with_short_command(self, job: Job) -> Iterator[Job]:
-        """Yield a job that was read without its command with it, or, if it is long, knowing how long; none if damaged."""
+        """Yield a job that was read without its command with it, or with its length alone; none if it is damaged."""
         lengths = "SELECT length(command), length(environment) FROM commands WHERE id = ?"
         command, environment = self._database.execute(lengths, (job.id,)).fetchone() or (2, 2)
         if command <= LONG_COMMAND and environment <= _LONG_ENVIRONMENT:
