@@ -90,9 +90,14 @@ class Service:
         return dict(answer.json())
 
     def jobs(self, ended: int = 10_000) -> list[dict[str, Any]]:
-        answer = self.get(f"/v1/jobs?ended={ended}")
-        assert answer.status_code == 200, answer.text
-        return list(answer.json()["jobs"])
+        listed: list[dict[str, Any]] = []
+        after: int | None = 0
+        while after is not None:
+            answer = self.get(f"/v1/jobs?ended={ended}&after={after}")
+            assert answer.status_code == 200, answer.text
+            listed += answer.json()["jobs"]
+            after = answer.json()["next"]
+        return listed
 
     def job(self, id: int) -> dict[str, Any]:
         return dict(self.get(f"/v1/jobs/{id}").json())

@@ -92,6 +92,12 @@ def serve_command(
         float | None,
         typer.Option("--max-processor-hours", help="Processors × walltime that one user may have in the schedule."),
     ] = None,
+    max_queued_bytes: Annotated[
+        int,
+        typer.Option(
+            "--max-queued-bytes", min=1, help="Bytes of one user's commands and environments in the schedule."
+        ),
+    ] = 64 * 2**20,
     max_request_bytes: Annotated[int, typer.Option("--max-request-bytes", min=1, help="The largest request.")] = 4
     * 2**20,
     max_rate: Annotated[
@@ -131,6 +137,7 @@ def serve_command(
     limits = Limits(
         max_queued=max_queued,
         max_processor_seconds=None if max_processor_hours is None else int(max_processor_hours * 3600),
+        max_queued_bytes=max_queued_bytes,
         max_request_bytes=max_request_bytes,
         max_rate=max_rate,
     )
@@ -157,7 +164,7 @@ def serve_command(
                 "gas token add, or say --insecure to let everybody in"
             )
         scheduler.knows_users = known_users is not None
-        known = len(scheduler.jobs(ended=10_000))
+        known = scheduler.known
         note(f"state: {directory} ({known} jobs from before)" if known and trace is None else f"state: {directory}")
         if known_users is not None:
             note(f"tokens: {file}")

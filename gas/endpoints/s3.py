@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
@@ -208,9 +208,24 @@ class S3Endpoint:
             raise Unreachable(f"{self.name}: answered {len(jobs)} jobs of one key; is it an S³ service?")
         return jobs[0] if jobs else None
 
-    def jobs(self, ended: int = 0) -> list[dict[str, Any]]:
-        """Return the jobs in the schedule, after the latest `ended` ones that have ended."""
-        return self._jobs_of(self._call("GET", f"/v1/jobs?ended={ended}"))
+    def jobs(self, ended: int = 0, fields: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Return the jobs in the schedule and the latest `ended` ones that have ended, in submission order.
+
+        The list comes in pages. A job that ends while they are read is told of as it was, or left out.
+
+        Parameters
+        ----------
+        fields
+            What to ask for of each job, besides its number; everything if empty.
+        """
+        chosen = f"&fields={','.join(fields)}" if fields else ""
+        listed: list[dict[str, Any]] = []
+        after: int | None = 0
+        while after is not None:
+            answer = self._call("GET", f"/v1/jobs?ended={ended}&after={after}{chosen}")
+            listed += self._jobs_of(answer)
+            after = self._next_page(answer, after)
+        return listed
 
     def output(self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20) -> bytes:
         """Return the last `limit` bytes of what a job has written."""
@@ -222,16 +237,16 @@ class S3Endpoint:
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
         """Return who runs and who waits."""
-        from gas.endpoints.s3_queue import snapshot_of
+        from gas.endpoints.s3_queue import SNAPSHOT_FIELDS, snapshot_of
 
         machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be
-        return snapshot_of(self.name, machine, self.jobs(), users)
+        return snapshot_of(self.name, machine, self.jobs(fields=SNAPSHOT_FIELDS), users)
 
     def history(self) -> History:
         """Return what the latest jobs tell that have ended here, `REMEMBERED` at most, and those in the schedule."""
-        from gas.endpoints.s3_queue import history_of
+        from gas.endpoints.s3_queue import HISTORY_FIELDS, history_of
 
-        return history_of(self.name, self.jobs(REMEMBERED))
+        return history_of(self.name, self.jobs(REMEMBERED, HISTORY_FIELDS))
 
     def machine(self) -> dict[str, Any]:
         """Return how the machine stands, and as whom the caller is known."""
@@ -386,6 +401,15 @@ class S3Endpoint:
         if not isinstance(machine, dict) or not wanted <= machine.keys():
             raise Unreachable(f"{self.name}: answered a machine that cannot be understood")
         return machine
+
+    def _next_page(self, answer: requests.Response, after: int) -> int | None:
+        """Return where the page after this one begins; None if it was the last, or the service knows no pages."""
+        following = self._json(answer).get("next")
+        if following is None:
+            return None
+        if type(following) is not int or following <= after:
+            raise Unreachable(f"{self.name}: answered a page of jobs after which to go on at {following!r}")
+        return following
 
     def _jobs_of(self, answer: requests.Response) -> list[dict[str, Any]]:
         content = self._json(answer)

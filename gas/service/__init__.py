@@ -4,6 +4,7 @@ Its modules, from the bottom:
 
     clock        scheduler time, perhaps faster than the world's
     jobs         what was asked for and what became of it
+    listing      lists of jobs in pages
     rows         jobs as rows of the store, sealed
     tables       the tables of the store, and older ones brought up to date
     mark         how far the store had got, beside it
@@ -23,6 +24,7 @@ Its modules, from the bottom:
     limits       how much one user may take
     token_file   salted hashes of bearer tokens
     tokens       who asks
+    turnstile    the lock of the service, in order
     live         `LiveScheduler`: all of it together, safe to call from many threads
     schemas      bodies of requests and answers
     planning     planning for a client

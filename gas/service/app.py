@@ -20,16 +20,18 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from gas.errors import ERRORS, GasError, StalePlan, TooMany
+from gas.errors import ERRORS, BadInput, GasError, StalePlan, TooMany
 from gas.service.gate import Gate, principal_of
-from gas.service.jobs import Job
+from gas.service.jobs import Job, JobState
 from gas.service.limits import Limits
+from gas.service.listing import MOST_A_PAGE, Page, Wanted
 from gas.service.live import LiveScheduler
 from gas.service.page import page
 from gas.service.planning import PlanAnswer, PlanBody, plan_for
 from gas.service.refusals import first_problem, refusal, refuse
 from gas.service.rights import RIGHTS, Action, Principal, hidden_keys, require, route_action
 from gas.service.schemas import (
+    JOB_FIELDS,
     AvailabilityAnswer,
     ErrorAnswer,
     HealthAnswer,
@@ -44,6 +46,7 @@ from gas.service.schemas import (
 )
 from gas.service.stream import events
 from gas.service.tokens import Tokens
+from speedup_models.fields import shown
 
 __all__ = ["create_app"]
 
@@ -120,6 +123,17 @@ def _seen_by(principal: Principal, job: Job) -> dict[str, Any]:
     return job.to_wire(mine=owner == principal.user, hidden=hidden_keys(principal, owner))
 
 
+def _fields(text: str | None) -> list[str] | None:
+    """Return the fields of jobs that a query names, None for all."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in JOB_FIELDS:
+            raise BadInput(f"fields: there is no {shown(name)}; the fields are {', '.join(sorted(JOB_FIELDS))}")
+    return list(dict.fromkeys(["id", *names]))
+
+
 _GONE: dict[int | str, dict[str, Any]] = {404: {"model": ErrorAnswer, "description": "There is no such job"}}
 
 
@@ -152,7 +166,7 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
 
     def accept(body: SubmitBody | ReserveBody, caller: Principal) -> Any:
         job, new = scheduler.submit(body.wish(caller.user))
-        return JSONResponse(_seen_by(caller, job), 201 if new else 200, {"Location": f"/v1/jobs/{job.id}"})
+        return JSONResponse(_seen_by(caller, job.snapshot()), 201 if new else 200, {"Location": f"/v1/jobs/{job.id}"})
 
     @app.post("/v1/jobs", status_code=201, response_model=JobAnswer, responses=refused)
     def submit(body: SubmitBody, caller: Caller) -> Any:
@@ -167,16 +181,30 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
     @app.get("/v1/jobs", response_model=JobsAnswer)
     def jobs(
         caller: Caller,
-        ended: Annotated[int, Query(ge=0, le=10_000, description="How many ended jobs to add")] = 0,
+        after: Annotated[int, Query(ge=0, le=2**63 - 1, description="Only jobs with higher numbers")] = 0,
+        limit: Annotated[int, Query(ge=1, le=MOST_A_PAGE, description="The most jobs of a page")] = MOST_A_PAGE,
+        state: Annotated[list[JobState] | None, Query(description="Only jobs in this state; may be repeated")] = None,
+        user: Annotated[str | None, Query(max_length=1000, description="Only the jobs of this user")] = None,
+        fields: Annotated[
+            str | None, Query(max_length=1000, description="Only these fields of each job: id,state,promise")
+        ] = None,
+        ended: Annotated[int, Query(ge=0, le=10_000, description="How many ended jobs to add, the latest")] = 0,
         key: Annotated[Key | None, Query(description="Only the caller's job that was made with this key")] = None,
     ) -> Any:
-        """Return the jobs in the schedule, in submission order, after the latest that have ended."""
+        """Return a page of the jobs in the schedule and the latest that have ended, in submission order.
+
+        `next` is what to ask for as `after` to get the next page; null says that this was the last.
+        """
+        chosen = _fields(fields)
         if key is not None:
             found = scheduler.job_with_key(caller.user, key)
-            chosen = [] if found is None else [found]
+            page = Page([] if found is None else [found.snapshot()], None)
         else:
-            chosen = scheduler.jobs(ended=ended)
-        return JSONResponse({"jobs": [_seen_by(caller, job) for job in chosen]})
+            page = scheduler.page(Wanted(after, limit, ended, frozenset(state or ()), user))
+        listed = [_seen_by(caller, job) for job in page.jobs]
+        if chosen is not None:
+            listed = [{name: job[name] for name in chosen} for job in listed]
+        return JSONResponse({"jobs": listed, "next": page.next})
 
     @app.get("/v1/jobs/{id}", response_model=OneJobAnswer, responses=_GONE)
     async def job(id: JobId, caller: Caller) -> Any:
@@ -187,7 +215,8 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
             predicted = (await asyncio.shield(asyncio.wrap_future(scheduler.predictions(id)))).get(id)
             found = await run_in_threadpool(scheduler.job, id)
         told = found.predicted_to_wire(predicted, scheduler.clock.now())
-        return JSONResponse({**_seen_by(caller, found), **told})
+        # Not in the event loop: a command may be long.
+        return await run_in_threadpool(lambda: JSONResponse({**_seen_by(caller, found), **told}))
 
     @app.get(
         "/v1/jobs/{id}/output",
@@ -212,7 +241,7 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
     def cancel(id: JobId, caller: Caller) -> Any:
         """Cancel a job or a reservation; one that runs is ended, one that has ended stays as it is."""
         require(Action.CANCEL, caller, scheduler.job(id).wish.user, f"job {id}")
-        return JSONResponse(_seen_by(caller, scheduler.cancel(id, caller.user)))
+        return JSONResponse(_seen_by(caller, scheduler.cancel(id, caller.user).snapshot()))
 
 
 MachineFor = Callable[[dict[str, Any], Principal], dict[str, Any]]
@@ -234,7 +263,7 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, machine_for: MachineF
     async def health() -> Any:
         """Return that the service lives, how busy it is, and whether what it answers is durable."""
         answer = scheduler.health()
-        return JSONResponse(answer, 200 if answer["status"] == "ok" else 503)
+        return JSONResponse(answer, 200 if answer["durable"] else 503)
 
     @app.get(
         "/metrics",

@@ -55,10 +55,7 @@ class Feed:
         return self._last
 
     def append(self, jobs: list[Job], machine: dict[str, Any]) -> None:
-        """Record jobs as they became, then the machine; more jobs than there is room for are recorded as missed.
-
-        The jobs are kept as they are given: give copies.
-        """
+        """Record copies of jobs as they became, then the machine; more than there is room for count as missed."""
         with self._lock:
             if len(jobs) >= (self._changes.maxlen or 0):
                 self._changes.clear()
@@ -66,7 +63,7 @@ class Feed:
             else:
                 for job in jobs:
                     self._last += 1
-                    self._changes.append(Change(self._last, job))
+                    self._changes.append(Change(self._last, job.snapshot()))
             self._last += 1
             self._changes.append(Change(self._last, None, machine))
             readers = list(self._readers)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from gas.times import iso_time
 
-__all__ = ["ACTIVE", "BEING", "TEACHING", "Actuator", "Job", "JobState", "Kind", "Predicted", "Wish"]
+__all__ = ["ACTIVE", "BEING", "LONG_COMMAND", "TEACHING", "Actuator", "Job", "JobState", "Kind", "Predicted", "Wish"]
 
 JobState = Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
 Kind = Literal["job", "reservation"]
@@ -22,6 +25,10 @@ ACTIVE: frozenset[JobState] = frozenset({"queued", "reserved", "running"})
 
 TEACHING: tuple[JobState, ...] = ("completed", "failed", "timeout")
 """The states of a job that has ended by itself, or at its walltime, and so tells how long such jobs run."""
+
+
+LONG_COMMAND = 4096
+"""Bytes above which a command is left out of lists and events."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,29 @@ class Wish:
     start_by: int | None = None
     key: str | None = None
     user: str = ""
+
+    @cached_property
+    def command_bytes(self) -> int:
+        """The length of the command in JSON, as it is stored."""
+        return len(json.dumps(self.command))
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes of command and environment, which are kept as long as the job is in the schedule."""
+        return self.command_bytes + len(json.dumps(self.environment))
+
+    @cached_property
+    def brief(self) -> Wish:
+        """The same without what may be long: its environment, and a command of more than `LONG_COMMAND` bytes."""
+        long = self.command_bytes > LONG_COMMAND
+        if not long and not self.environment:
+            return self
+        return replace(self, environment={}, command=() if long else self.command).with_length(self.command_bytes)
+
+    def with_length(self, command_bytes: int) -> Wish:
+        """Return the same, knowing how long its command is although that may be left out."""
+        vars(self)["command_bytes"] = command_bytes
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +129,10 @@ class Job:
         return self.wish.processors * self.wish.walltime
 
     def snapshot(self) -> Job:
-        """Return the job as it is now, without its environment, which may be long and is never told."""
-        wish = self.wish if not self.wish.environment else replace(self.wish, environment={})
-        return replace(self, wish=wish)
+        """Return the job as it is now, without what may be long (`Wish.brief`)."""
+        now = copy.copy(self)
+        now.wish = self.wish.brief
+        return now
 
     def facts(self, store: str) -> dict[str, Any]:
         """Return what its directory says of it, enough to know it again should the store lose its row.
@@ -132,7 +163,7 @@ class Job:
         return {name: value for name, value in facts.items() if value is not None}
 
     def to_wire(self, *, mine: bool = True, hidden: Collection[str] = ()) -> dict[str, Any]:
-        """Return the job as the JSON object of ``GET /v1/jobs``.
+        """Return the job as the JSON object of ``GET /v1/jobs``; of a `snapshot`, a long command is null.
 
         Parameters
         ----------
@@ -156,7 +187,8 @@ class Job:
             "processors": wish.processors,
             "walltime": wish.walltime,
             "actuator": wish.actuator,
-            "command": list(wish.command),
+            "command": None if wish.command_bytes > 2 and not wish.command else list(wish.command),
+            "command_bytes": wish.command_bytes,
             "run_time": wish.run_time,
             "exit_status": self.exit_status,
             "signal": self.signal,

@@ -1,4 +1,4 @@
-"""How much one user may take of the service: jobs, processors × walltime, bytes of a request, requests a second.
+"""How much one user may take of the service: jobs, processors × walltime, bytes kept, bytes and rate of requests.
 
 Nothing here looks at a clock or counts by itself: the caller says how much there is, and when it is. Limits hold for
 operators too, so that they mean the same with and without tokens.
@@ -12,11 +12,15 @@ from dataclasses import dataclass
 
 from gas.errors import BadInput, OverLimit, TooLarge, TooMany
 
-__all__ = ["DEFAULT_REQUEST_BYTES", "Limits", "RateLimiter"]
+__all__ = ["DEFAULT_QUEUED_BYTES", "DEFAULT_REQUEST_BYTES", "Limits", "RateLimiter"]
 
 DEFAULT_REQUEST_BYTES = 4 * 2**20
 """The largest request unless told otherwise: Linux starts no command whose arguments and environment have more than
 2 MiB together (a quarter of the usual limit of a stack), so what can be started can be sent."""
+
+DEFAULT_QUEUED_BYTES = 64 * 2**20
+"""Bytes of commands and environments that one user may have in the schedule unless told otherwise: they are kept in
+memory, and 64 MiB are some thousands of long commands, or those of 100,000 short ones with their environments."""
 
 _SLACK = 1e-6
 """Seconds by which a request may come early: more than rounding makes of a time, less than anybody can use."""
@@ -33,6 +37,8 @@ class Limits:
         this name in PBS).
     max_processor_seconds
         Processors × walltime summed over those, in seconds.
+    max_queued_bytes
+        Bytes of the commands and environments of those, in JSON.
     max_request_bytes
         Bytes of a request's body.
     max_rate
@@ -46,11 +52,12 @@ class Limits:
 
     max_queued: int | None = None
     max_processor_seconds: int | None = None
+    max_queued_bytes: int | None = DEFAULT_QUEUED_BYTES
     max_request_bytes: int | None = DEFAULT_REQUEST_BYTES
     max_rate: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_queued", "max_processor_seconds", "max_request_bytes"):
+        for name in ("max_queued", "max_processor_seconds", "max_queued_bytes", "max_request_bytes"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise BadInput(f"{name} {value}: must be at least 1; leave it out for no limit")
@@ -93,6 +100,30 @@ class Limits:
             f"{asked}; with the {_hours(processor_seconds)} of {user} in the schedule that is "
             f"{_hours(processor_seconds + more)}, and the limit is {_hours(most)}; ask for fewer processors or less "
             "walltime, wait until a job has ended, or cancel one"
+        )
+
+    def check_bytes(self, user: str, queued: int, more: int) -> None:
+        """Raise `OverLimit` if one more job would keep too much.
+
+        Parameters
+        ----------
+        user
+            Whose job it would be.
+        queued, more
+            Bytes of the commands and environments of the user's jobs in the schedule, and of the new one.
+        """
+        most = self.max_queued_bytes
+        if most is None or queued + more <= most:
+            return
+        if more > most:
+            raise OverLimit(
+                f"the command and environment have {more} bytes, and the limit of all jobs of {user} together is "
+                f"{most}; put what is long into a file that the command reads"
+            )
+        raise OverLimit(
+            f"the command and environment have {more} bytes; with the {queued} bytes of the jobs of {user} in the "
+            f"schedule that is {queued + more}, and the limit is {most}; put what is long into a file that the command "
+            "reads, wait until a job has ended, or cancel one"
         )
 
     def check_size(self, size: int) -> None:

@@ -11,6 +11,7 @@ from gas.service.jobs import Wish
 from gas.times import LATEST, LONGEST
 
 __all__ = [
+    "JOB_FIELDS",
     "AvailabilityAnswer",
     "ErrorAnswer",
     "HealthAnswer",
@@ -211,7 +212,11 @@ class JobAnswer(BaseModel):
     processors: int
     walltime: int
     actuator: Literal["process", "simulated", "none"]
-    command: list[str] | None
+    command: Annotated[
+        list[str] | None,
+        Field(description="Null where it is not shown; also, other than in GET /v1/jobs/{id}, if it is long"),
+    ]
+    command_bytes: Annotated[int | None, Field(description="The length of the command in JSON; long from 4096 on")]
     run_time: int | None
     exit_status: int | None
     signal: str | None
@@ -254,17 +259,40 @@ class OneJobAnswer(JobAnswer):
     predicted_high_iso: str | None
 
 
-class JobsAnswer(BaseModel):
-    """Jobs and reservations."""
+class JobFieldsAnswer(BaseModel):
+    """The fields of a job that were asked for, with its number."""
 
-    jobs: list[JobAnswer]
+    model_config = ConfigDict(extra="allow")
+
+    id: int
+
+
+class JobsAnswer(BaseModel):
+    """A page of the list of jobs and reservations, in submission order."""
+
+    jobs: list[JobAnswer | JobFieldsAnswer]
+    next: Annotated[int | None, Field(description="The `after` of the next page; null on the last one")]
+
+
+JOB_FIELDS = frozenset(JobAnswer.model_fields)
+"""What can be asked for of each job of a list."""
 
 
 class HealthAnswer(BaseModel):
     """How the service is."""
 
-    status: Annotated[Literal["ok", "degraded"], Field(description="degraded: nothing can be made durable now")]
-    problem: str | None
+    status: Annotated[
+        Literal["ok", "degraded"],
+        Field(description="degraded: see `problem`; answered with 503 only if nothing can be made durable"),
+    ]
+    problem: Annotated[
+        str | None,
+        Field(
+            description="The store cannot be written; or the service is slow: the dispatcher is late, one operation "
+            "takes long, or waiting jobs are still being moved to earlier starts"
+        ),
+    ]
+    durable: Annotated[bool, Field(description="Whether changes can be written to disk; without that, none is made")]
     remarks: Annotated[list[str], Field(description="What the operator has to know, such as a store that was restored")]
     scheduler: str
     processors: int
@@ -289,6 +317,9 @@ class LimitsAnswer(BaseModel):
 
     max_queued: Annotated[int | None, Field(description="Jobs and reservations in the schedule")]
     max_processor_seconds: Annotated[int | None, Field(description="Processors × walltime summed over those")]
+    max_queued_bytes: Annotated[
+        int | None, Field(description="Bytes of the commands and environments of those, in JSON")
+    ]
     max_request_bytes: int | None
     max_rate: Annotated[float | None, Field(description="Requests per second")]
 

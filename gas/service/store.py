@@ -21,7 +21,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gas.errors import Conflict, StoreDamaged, StoreInDoubt
-from gas.service.jobs import TEACHING, Job
+from gas.service.jobs import LONG_COMMAND, TEACHING, Job
+from gas.service.listing import Wanted
 from gas.service.mark import Mark, MarkFile
 from gas.service.rows import ASKED, LIFE, DamagedRow, asked_row, command_row, job_of, life_row, seal
 from gas.service.tables import ADD_COMMAND, ADD_JOB, PUT_FACT, SCHEMA_VERSION, create_tables, upgrade_tables
@@ -47,6 +48,7 @@ COMMANDED = (
     "command, environment, command_seal FROM jobs LEFT JOIN commands ON commands.id = jobs.id"
 )
 _CHANGE = f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in LIFE)}, life_seal = ? WHERE id = ?"
+_LONG_ENVIRONMENT = 2**16  # with one of more characters, a command is not read for a list
 _ACTIVE = "state IN ('queued', 'reserved', 'running')"
 
 _UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR_WRITE)
@@ -339,10 +341,42 @@ class Store:
         return None if row is None else job_of(row)
 
     def recent(self, limit: int) -> list[Job]:
-        """Return the latest jobs that have ended, newest first, without their environments, which may be long."""
-        condition = f"WHERE NOT {_ACTIVE} ORDER BY jobs.id DESC LIMIT ?"
-        jobs = self._sound(self._database.execute(f"{COMMANDED} {condition}", (limit,)))
-        return [job.snapshot() for job in jobs]
+        """Return the latest jobs that have ended, newest first, without what may be long (`Job.snapshot`)."""
+        return self.ended(Wanted(limit=limit, ended=limit))[::-1]
+
+    def ended(self, wanted: Wanted) -> list[Job]:
+        """Return jobs that have ended, in submission order, one more than wanted on a page if there are as many."""
+        bound = f"SELECT id FROM jobs WHERE NOT {_ACTIVE} ORDER BY id DESC LIMIT 1 OFFSET ?"
+        row = self._database.execute(bound, (wanted.ended - 1,)).fetchone()
+        first = max(wanted.after + 1, 0 if row is None else row["id"])
+        conditions = [f"id >= ? AND NOT {_ACTIVE}"]
+        values: list[int | str] = [first]
+        if wanted.user is not None:
+            conditions.append("user = ?")
+            values.append(wanted.user)
+        if wanted.states:
+            conditions.append(f"state IN ({', '.join('?' * len(wanted.states))})")
+            values += sorted(wanted.states)
+        statement = f"{_JOB} WHERE {' AND '.join(conditions)} ORDER BY id LIMIT ?"
+        found: list[Job] = []
+        while len(found) <= wanted.limit:
+            rows = self._database.execute(statement, (*values, wanted.limit + 1)).fetchall()
+            found += [whole for job in self._sound(rows) for whole in self._with_short_command(job)]
+            if len(rows) <= wanted.limit:
+                break
+            values[0] = rows[-1]["id"] + 1  # rows that are damaged hide no others
+        return found
+
+    def _with_short_command(self, job: Job) -> Iterator[Job]:
+        """Yield a job that was read without its command with it, or with its length alone; none if it is damaged."""
+        lengths = "SELECT length(command), length(environment) FROM commands WHERE id = ?"
+        command, environment = self._database.execute(lengths, (job.id,)).fetchone() or (2, 2)
+        if command <= LONG_COMMAND and environment <= _LONG_ENVIRONMENT:
+            whole = self._sound(self._database.execute(f"{COMMANDED} WHERE jobs.id = ?", (job.id,)))
+            yield from (job.snapshot() for job in whole)
+        else:
+            job.wish = job.wish.with_length(command)
+            yield job
 
     def instructive(self, limit: int) -> list[Job]:
         """Return the latest jobs that ended by themselves, newest first, without commands and environments."""
@@ -353,6 +387,11 @@ class Store:
         """Return jobs, at most so many, that had ended before an instant (epoch seconds), without their commands."""
         condition = f"WHERE finished < ? AND NOT {_ACTIVE} LIMIT ?"
         return list(self._sound(self._database.execute(f"{_JOB} {condition}", (instant, limit))))
+
+    @property
+    def count(self) -> int:
+        """How many jobs it holds."""
+        return self._jobs
 
     def last_id(self) -> int:
         """Return the highest job number given so far, 0 before the first; also if that job is forgotten."""

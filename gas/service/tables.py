@@ -31,6 +31,9 @@ _REST = (
     "command_seal INTEGER NOT NULL)",
     "CREATE UNIQUE INDEX keys ON jobs (user, client_key) WHERE client_key IS NOT NULL",
     "CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running')",
+    # Behind 100,000 jobs that wait, or among a million that have ended, the right ones are found without a search.
+    "CREATE INDEX ended_jobs ON jobs (id) WHERE state NOT IN ('queued', 'reserved', 'running')",
+    "CREATE INDEX ended_at ON jobs (finished) WHERE state NOT IN ('queued', 'reserved', 'running')",
 )
 
 _JOB_COLUMNS = (*ASKED, "seal", *LIFE, "life_seal")
