@@ -37,9 +37,9 @@ LEAD_SECONDS = 1
 """Starts are planned for the next second, so that every job has its whole walltime (`S3.lead`)."""
 
 
-PATIENCE = 8_000
-"""What one operation may put into promotion (`gas.s3.S3`): some hundredths of a second, with what has moved written.
-Queues of more than a thousand jobs that all move are gone on with by the dispatcher."""
+PATIENCE = 2_000
+"""What one operation may put into promotion (`gas.s3.S3`): some 400 moves, which with writing them down take two
+hundredths of a second. The dispatcher goes on with what is left, so a queue of some thousands is done in a moment."""
 
 LATE_SECONDS = 2.0
 """Real seconds by which a process may be started late without that being an outage."""

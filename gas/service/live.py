@@ -117,6 +117,7 @@ class LiveScheduler:
 
     def start(self) -> None:
         """Start what falls due, from now on, in a thread."""
+        self._sleeps_until = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="s3-dispatcher", daemon=True)
         self._thread.start()
         self._retention.start()
@@ -343,14 +344,13 @@ class LiveScheduler:
             The store cannot be written; nothing was accepted.
         """
         began = time.perf_counter()
+        with self._counting_refusals():
+            self._examine(wish)
         with self._present(changes=True):
             if (earlier := self._earlier(wish)) is not None:
                 return earlier, False
-            try:
+            with self._counting_refusals():
                 job = self._accept(wish)
-            except GasError as error:
-                self.metrics.refused.labels(type(error).__name__).inc()
-                raise
         self.metrics.submitted.labels(wish.kind).inc()
         self.metrics.scheduling.observe(time.perf_counter() - began)
         return job, True
@@ -507,14 +507,26 @@ class LiveScheduler:
             raise Conflict(f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key")
         return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
 
+    @contextmanager
+    def _counting_refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except GasError as error:
+            self.metrics.refused.labels(type(error).__name__).inc()
+            raise
+
+    def _examine(self, wish: Wish) -> None:
+        """Refuse what can never start, and find out how long it is: of a long command, while nobody waits for that."""
+        if wish.actuator == "process":
+            command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)
+        _ = wish.size  # remembered
+
     def _accept(self, wish: Wish) -> Job:
         if not self._accepting:
             raise Draining(f"{self.name} accepts nothing new: it finishes what it has; submit elsewhere, or later")
         active, processor_seconds, size = self._book.used_by(wish.user)
         self._limits.check_queue(wish.user, active, processor_seconds, wish.processors, wish.walltime)
         self._limits.check_bytes(wish.user, size, wish.size)
-        if wish.actuator == "process":
-            command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)  # refuse now what can never start
         start_by, machine = wish.start_by, self._book.machine
         if start_by is not None:
             # On a fast clock, many seconds pass while a request is on its way: grant one real second.
