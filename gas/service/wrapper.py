@@ -56,6 +56,7 @@ PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC,
 """The errors of a moment: what failed with one may succeed later."""
 
 _EXEC_PATIENCE = 5.0  # seconds to wait for the command to get going, before it counts as started anyway
+_LOOK = 5.0  # seconds between two looks at the clock at least
 _RECORD_PATIENCE = 30.0  # seconds to go on trying to write the end record: a job may have filled the disk
 _NEVER = float("inf")
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -468,8 +469,8 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None
             send(due)
             if due == signal.SIGTERM:
                 send(signal.SIGCONT)  # a stopped process would not see the TERM
-        # a minute at most, for the sake of machines that sleep meanwhile; no SIGCHLD comes for what is not our child
-        limit = 0.02 if childless else 60.0
+        # seconds at most: a wait does not count a machine's sleep; no SIGCHLD comes for what is not our child
+        limit = 0.02 if childless else _LOOK
         wanted = signal.sigtimedwait(_AWAITED, min(limit, deadlines.pause(clock())))
 
 
