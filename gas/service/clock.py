@@ -108,6 +108,8 @@ class Clock:
     ----------
     apart
         Whether scheduler time is not meant to be the wall clock's.
+    turns
+        How often it has jumped or changed its pace: what was reckoned of waits before is not right any more.
     """
 
     _pieces: tuple[_Piece, ...]  # replaced, never changed: other threads read it
@@ -127,6 +129,7 @@ class Clock:
     ) -> None:
         self.speed = speed
         self.apart = speed != 1 or origin is not None
+        self.turns = 0
         self._elapsed = real or wrapper.clock
         self._wall = wall or real or time.time
         self._boot = (boot if boot is not None else "" if real else _boot_identity()) or "-"
@@ -211,6 +214,8 @@ class Clock:
         if self.apart or abs(step) <= STEP_SECONDS:
             return 0.0
         self._known, self._stepped = difference, self.real_now()
+        if self._pieces[-1].real > self._stepped:  # it goes slowly, and now for another time
+            self._set_pace()
         return step
 
     def follow(self) -> int:
@@ -224,13 +229,7 @@ class Clock:
         if offset < -STEP_SECONDS:
             return round(-offset)
         self._stepped = None
-        if offset > STEP_SECONDS:
-            self._go_on(self.speed * SLOW)
-            slow, lasts = self._pieces[-1], offset / (1 - SLOW)
-            agreed = _Piece(slow.real + lasts, slow.shown + lasts * slow.rate, self.speed)
-            self._pieces = (*self._pieces, agreed)
-        else:
-            self._go_on(self.speed)
+        self._set_pace()
         return 0
 
     def jump(self, seconds: int) -> None:
@@ -286,7 +285,17 @@ class Clock:
         offset = self.offset()
         self._stepped = self.real_now() if offset is not None and abs(offset) > STEP_SECONDS else None
 
+    def _set_pace(self) -> None:
+        """Go slowly while ahead of the wall clock, and at the usual pace from then on."""
+        ahead = self.offset() or 0.0
+        self._go_on(self.speed * SLOW if ahead > STEP_SECONDS else self.speed)
+        if ahead > STEP_SECONDS:
+            slow, lasts = self._pieces[-1], ahead / (1 - SLOW)
+            agreed = _Piece(slow.real + lasts, slow.shown + lasts * slow.rate, self.speed)
+            self._pieces = (*self._pieces, agreed)
+
     def _go_on(self, rate: float, ahead: float = 0.0) -> None:
+        self.turns += 1
         real = self.real_now()
         past = tuple(piece for piece in self._pieces if piece.real <= real)[-_PIECES:]
         self._pieces = (*past, _Piece(real, self._shown(real) + ahead, rate))

@@ -490,6 +490,7 @@ class LiveScheduler:
     def _present(self, *, changes: bool = False) -> Iterator[None]:
         """Hold the lock, with the schedule brought up to now; after a change, see that the dispatcher is in time."""
         with self._lock:
+            turns = self.clock.turns
             try:
                 self._book.catch_up()
                 yield
@@ -502,6 +503,7 @@ class LiveScheduler:
                 if outcome_of(error) is None:  # nobody foresaw it, so nobody knows what is half done
                     self._book.distrust()
                 raise
+            changes = changes or self.clock.turns != turns
             if changes and time.monotonic() + self._seconds_to_wait() < self._sleeps_until:
                 self._woken.set()
 

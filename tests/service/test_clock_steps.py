@@ -1,6 +1,7 @@
 """What becomes of schedule, promises, processes and outputs when the clocks of the machine do what they like."""
 
 import logging
+import random
 import sqlite3
 import time
 from dataclasses import replace
@@ -289,3 +290,68 @@ def test_only_an_empty_schedule_s_clock_can_be_set_back(begin, world):
     assert live.clock.now() == int(world.wall)
     assert live.health()["status"] == "ok"
     assert live.submit(simulated(1, 10))[0].start == int(world.wall) + 1
+
+
+class Fate:
+    """A machine with jobs, and clocks that do what a seed says."""
+
+    def __init__(self, seed, world, begin):
+        self.random, self.world, self.begin = random.Random(seed), world, begin
+        self.live = begin()
+        self.excused = False  # whether a jump or a restart may break promises
+        self.broken = 0
+        self.shown = 0
+
+    def step(self):
+        world, size = self.world, self.random.choice([7, 600, HOUR, DAY])
+        kind = self.random.choice(["submit", "submit", "reserve", "set back", "set ahead", "work", "restart", "sleep"])
+        if kind == "submit":
+            walltime = self.random.randrange(10, 2000)
+            self.live.submit(simulated(self.random.randint(1, 10), walltime, self.random.randint(1, walltime)))
+        elif kind == "reserve":
+            start = self.live.clock.now() + self.random.randrange(2, 5000)
+            self.live.submit(
+                reservation(self.random.randint(1, 10), start, 300) if self.free(start) else simulated(1, 9)
+            )
+        elif kind == "set back":
+            world.set_by -= size
+        elif kind == "set ahead":
+            world.set_by += size
+            self.excused = True
+        elif kind == "work":
+            for _ in range(20):
+                world.elapsed += 5
+                self.live.machine()
+        elif kind == "restart":
+            world.elapsed += self.random.randrange(20)
+            self.excused = True  # starts may have been missed
+            self.live = self.begin()
+        else:  # simulated jobs go on by themselves
+            world.elapsed += size
+        self.look()
+
+    def free(self, start):
+        frames = self.live.availability().to_wire()["frames"]
+        return all(frame["free"] == 10 for frame in frames if frame["end"] is None or frame["end"] > start)
+
+    def look(self):
+        now = self.live.machine()["now"]
+        assert now >= self.shown, "it went back"
+        self.shown = now
+        sound(self.live)
+        broken = self.live.health()["promises_broken"]
+        assert broken == self.broken or self.excused
+        self.broken = broken
+        self.excused = self.live.clock.offset() < -5  # a jump is still to come
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_the_clocks_do_the_schedule_is_sound_and_only_outages_break_promises(seed, world, begin):
+    fate = Fate(seed, world, begin)
+    for _ in range(40):
+        fate.step()
+    world.elapsed += 400 * DAY
+    fate.live.machine()
+    world.elapsed += 1
+    fate.live.machine()
+    assert not fate.live.jobs(), "all have run"

@@ -26,10 +26,10 @@ def serve(tmp_path):
     program.write_text(HURRIED)
     services = []
 
-    def serve():
+    def serve(*options):
         place = Place(tmp_path)
         place.prefix = [sys.executable, str(program)]
-        services.append(Service(place, log=tmp_path / "log"))
+        services.append(Service(place, *options, log=tmp_path / "log"))
         return services[-1].ready()
 
     yield serve
@@ -86,6 +86,21 @@ def test_a_step_back_breaks_no_promise_also_over_a_kill(clock_shim, serve):
     assert after.frames()[0][1] == 1
     assert after.job(behind["id"])["promise"] == behind["promise"]
     assert after.health()["promises_broken"] == 0
+
+
+def test_a_wall_clock_set_ahead_deletes_no_output(clock_shim, serve):
+    service = serve("--keep", "30d")
+    job = accepted(service, shell(4, 10, "echo kept"))
+    service.until(lambda: state_of(service, job) == "completed")
+    service.kill()
+    clock_shim.set(100 * 24 * HOUR)
+    after = serve("--keep", "30d")
+    after.until(lambda: after.health()["status"] == "ok" and offset(after) == 0)
+    assert any("the clock has jumped by 100d" in remark for remark in after.health()["remarks"])
+    after.kill()
+    again = serve("--keep", "30d")
+    time.sleep(0.5)
+    assert again.get(f"/v1/jobs/{job['id']}/output").text == "kept\n"
 
 
 def test_a_machine_that_has_slept_is_where_it_should_be(clock_shim, serve):
