@@ -66,6 +66,10 @@ def serve_command(
         float,
         typer.Option("--clock-speed", metavar="K", help="Scheduler seconds per real second, for waits and walltimes."),
     ] = 1.0,
+    reset_clock: Annotated[
+        bool,
+        typer.Option("--reset-clock", help="Set the scheduler's clock by the machine's, also back; only if empty."),
+    ] = False,
     drain: Annotated[
         bool,
         typer.Option("--drain", help="Accept nothing new, finish what is scheduled, stop; also one that runs already."),
@@ -154,7 +158,9 @@ def serve_command(
     signal.signal(signal.SIGUSR1, lambda number, frame: asked_to_drain.append(number))
     with listen(host, port, anywhere=anywhere) as listener, hold_state(directory):
         if trace is None:
-            scheduler = LiveScheduler(name, processors, directory, clock_speed=clock_speed, keep=kept, limits=limits)
+            scheduler = LiveScheduler(
+                name, processors, directory, clock_speed=clock_speed, reset_clock=reset_clock, keep=kept, limits=limits
+            )
         else:
             scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits)
         if known_users is None and scheduler.knows_users and not insecure:

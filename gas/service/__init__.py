@@ -2,7 +2,6 @@
 
 Its modules, from the bottom:
 
-    clock        scheduler time, perhaps faster than the world's
     jobs         what was asked for and what became of it
     listing      lists of jobs in pages
     rows         jobs as rows of the store, sealed
@@ -11,6 +10,9 @@ Its modules, from the bottom:
     store        every job in one SQLite file
     command      what a job runs, and its environment
     wrapper      the small program that runs one command and outlives the service
+    clock        scheduler time: elapsed time that follows the wall clock, perhaps faster than the world's
+    pulse        whether the service ran at all
+    grace        for ended jobs that only a jump of the clock made old
     records      what wrappers wrote of their jobs
     processes    starting, cancelling and settling wrappers
     runner       the processes of the jobs that run

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,9 @@ SLOW_SECONDS = 1.0
 UNFINISHED_SECONDS = 60.0
 """How long promotion may be unfinished in good health."""
 
+LOOK_SECONDS = 5.0
+"""How often the dispatcher looks up at least: a wait does not count a suspended machine's sleep, nor end at a step."""
+
 
 @dataclass(frozen=True)
 class Broken:
@@ -71,7 +74,9 @@ class LiveScheduler:
     state
         The directory of the store and of the jobs' files; made if missing.
     clock
-        By default the real one. One that was left behind by an earlier life of the store goes on from there.
+        By default the real one. It goes on from where an earlier life of the store was.
+    reset_clock
+        Take the wall clock's time even if it is earlier than what the clock has shown; nothing may be scheduled.
     keep
         How many seconds after its end a job is forgotten, with what it wrote; None keeps all.
     limits
@@ -86,6 +91,7 @@ class LiveScheduler:
         *,
         clock: Clock | None = None,
         clock_speed: float = 1.0,
+        reset_clock: bool = False,
         keep: int | None = None,
         limits: Limits | None = None,
     ) -> None:
@@ -96,7 +102,9 @@ class LiveScheduler:
         (state / "jobs").mkdir(parents=True, exist_ok=True)
         self._store = Store(state / "s3.sqlite", the_service_user().user)
         try:
-            self._book = Book.open(name, processors, self._store, clock, clock_speed, state)
+            self._book = Book.open(
+                name, processors, self._store, clock or Clock(clock_speed), state, reset_clock=reset_clock
+            )
         except BaseException as error:
             self._store.close()
             if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
@@ -104,7 +112,8 @@ class LiveScheduler:
             raise
         self._limits = limits or Limits()
         self._lock = Turnstile()
-        self._retention = Retention(keep, self._store, self._book.runner, self._book.clock, self._lock)
+        book = self._book
+        self._retention = Retention(keep, self._store, book.runner, book.clock, lambda: book.grace, self._lock)
         self._predictor = Predictor(self._standing, self.clock.now, self.metrics.prediction.observe)
         self._woken = threading.Event()
         self._sleeps_until = 0.0
@@ -120,6 +129,7 @@ class LiveScheduler:
         self._sleeps_until = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="s3-dispatcher", daemon=True)
         self._thread.start()
+        self._book.pulse.start()
         self._retention.start()
         self._predictor.start(len(self._book.experience))
 
@@ -129,10 +139,13 @@ class LiveScheduler:
         self._woken.set()
         if self._thread is not None:
             self._thread.join()
+        self._book.pulse.stop()
         self._retention.stop()
         self._predictor.stop()
         self.feed.close()
         with self._lock:
+            with suppress(StoreFailed):
+                self._book.remember()  # so that the next life shows no earlier instant
             self._store.close()
 
     def _run(self) -> None:
@@ -180,7 +193,7 @@ class LiveScheduler:
             self._unfinished_since = None
         elif self._unfinished_since is None:
             self._unfinished_since = time.monotonic()
-        waits = [0.0 if unfinished else 60.0]
+        waits = [0.0 if unfinished else LOOK_SECONDS]
         if following is not None:
             waits.append(max(0.001, self.clock.seconds_until(following)))
         if self._book.processes:
@@ -477,6 +490,7 @@ class LiveScheduler:
     def _present(self, *, changes: bool = False) -> Iterator[None]:
         """Hold the lock, with the schedule brought up to now; after a change, see that the dispatcher is in time."""
         with self._lock:
+            turns = self.clock.turns
             try:
                 self._book.catch_up()
                 yield
@@ -489,6 +503,7 @@ class LiveScheduler:
                 if outcome_of(error) is None:  # nobody foresaw it, so nobody knows what is half done
                     self._book.distrust()
                 raise
+            changes = changes or self.clock.turns != turns
             if changes and time.monotonic() + self._seconds_to_wait() < self._sleeps_until:
                 self._woken.set()
 
