@@ -44,7 +44,7 @@ PATIENCE = 2_000
 hundredths of a second. The dispatcher goes on with what is left, so a queue of some thousands is done in a moment."""
 
 LATE_SECONDS = 2.0
-"""Real seconds by which a process may be started late without that being an outage."""
+"""Real seconds for which the service may not have run, or may start a process late, without that being an outage."""
 
 
 MANY = 10_000
@@ -525,24 +525,33 @@ class Book:
         self._advance()
 
     def _missed_starts(self) -> bool:
-        """Return whether processes should have been started while nobody looked: stopped, suspended, starved.
+        """Return whether processes should have been started while the service did not run: stopped, suspended, starved.
 
         That is an outage like any other. Begun as if nothing had been, they would lose what has passed of their
-        walltime; read back, they are planned again, and the promises that this breaks are named.
+        walltime; read back, they are planned again, and the promises that this breaks are named. A service that ran
+        and was slow breaks no promise: it begins them late, unless most of a walltime would be lost.
         """
         now, late = self.clock.now(), int(LATE_SECONDS * max(1.0, self.clock.speed))
-        if self.machine.schedule.first_start() >= now - late:
+        schedule = self.machine.schedule
+        if now - schedule.now <= late or schedule.first_start() >= now - late:
             return False
         due = [job for job in self.jobs.values() if job.state == "queued" and job.start < now - late]
         missed = [job for job in due if job.wish.actuator == "process"]
-        if missed:
-            log.warning(
-                "nobody looked for %d s: jobs %s were not started",
-                now - min(job.start for job in missed),
-                [job.id for job in missed[:10]],
-                extra={"event": "stalled", "jobs": len(missed)},
-            )
-        return bool(missed)
+        if not missed:
+            return False
+        first = min(job.start for job in missed)
+        paused = self.pulse.paused(self.clock.real_time(first))
+        slow = (
+            self.pulse.beats and paused < LATE_SECONDS and all(2 * (now - j.start) <= j.wish.walltime for j in missed)
+        )
+        log.warning(
+            "the service was slow for %d s: jobs %s are started late" if slow
+            else "nobody looked for %d s: jobs %s were not started",
+            now - first,
+            [job.id for job in missed[:10]],
+            extra={"event": "slow" if slow else "stalled", "jobs": len(missed)},
+        )  # fmt: skip
+        return not slow
 
     def _log(self, told: list[Job], promoted: int) -> None:
         if not log.isEnabledFor(logging.INFO):

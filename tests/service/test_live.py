@@ -288,6 +288,21 @@ def test_a_stall_is_an_outage_and_takes_nothing_of_a_walltime(live, hand):
     assert late.due == late.promise + 4, "all of its walltime"
 
 
+def test_a_service_that_ran_and_was_slow_breaks_no_promise(live, hand):
+    live._book.pulse.start()
+    command = ("sleep", "60")
+    late, _ = live.submit(Wish("job", "job", 10, 40, actuator="process", command=command))
+    others = [live.submit(Wish("job", "job", 10, 40, actuator="process", command=command))[0] for _ in range(3)]
+    promised = [job.promise for job in others]
+    for _ in range(6):  # somebody holds the lock, while the process runs
+        hand.time += 0.9
+        live._book.pulse.beat()
+    assert live.job(late.id).state == "running"
+    assert [live.job(job.id).promise for job in others] == promised
+    assert live.health()["promises_broken"] == 0
+    live.cancel(late.id)
+
+
 def test_a_store_that_was_removed_under_the_service_is_not_written_to(live, tmp_path):
     live.submit(simulated(1, 10))
     (tmp_path / "state" / "s3.sqlite").rename(tmp_path / "elsewhere")
