@@ -1,4 +1,4 @@
-"""How much one user may take of the service: jobs, processors × walltime, bytes of a request, requests a second.
+"""How much one user may take of the service: jobs, processors × walltime, bytes and rate of requests, streams.
 
 Nothing here looks at a clock or counts by itself: the caller says how much there is, and when it is. Limits hold for
 operators too, so that they mean the same with and without tokens.
@@ -12,11 +12,14 @@ from dataclasses import dataclass
 
 from gas.errors import BadInput, OverLimit, TooLarge, TooMany
 
-__all__ = ["DEFAULT_REQUEST_BYTES", "Limits", "RateLimiter"]
+__all__ = ["DEFAULT_REQUEST_BYTES", "DEFAULT_STREAMS", "Limits", "RateLimiter"]
 
 DEFAULT_REQUEST_BYTES = 4 * 2**20
 """The largest request unless told otherwise: Linux starts no command whose arguments and environment have more than
 2 MiB together (a quarter of the usual limit of a stack), so what can be started can be sent."""
+
+DEFAULT_STREAMS = 16
+"""How many event streams a user may have open unless told otherwise: one for each window that shows the schedule."""
 
 _SLACK = 1e-6
 """Seconds by which a request may come early: more than rounding makes of a time, less than anybody can use."""
@@ -37,6 +40,8 @@ class Limits:
         Bytes of a request's body.
     max_rate
         Requests of one user per second, see `RateLimiter`.
+    max_streams
+        Event streams of one user that are open at the same time.
 
     Raises
     ------
@@ -48,9 +53,10 @@ class Limits:
     max_processor_seconds: int | None = None
     max_request_bytes: int | None = DEFAULT_REQUEST_BYTES
     max_rate: float | None = None
+    max_streams: int | None = DEFAULT_STREAMS
 
     def __post_init__(self) -> None:
-        for name in ("max_queued", "max_processor_seconds", "max_request_bytes"):
+        for name in ("max_queued", "max_processor_seconds", "max_request_bytes", "max_streams"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise BadInput(f"{name} {value}: must be at least 1; leave it out for no limit")

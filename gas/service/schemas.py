@@ -290,6 +290,7 @@ class LimitsAnswer(BaseModel):
     max_processor_seconds: Annotated[int | None, Field(description="Processors × walltime summed over those")]
     max_request_bytes: int | None
     max_rate: Annotated[float | None, Field(description="Requests per second")]
+    max_streams: Annotated[int | None, Field(description="Event streams that are open at the same time")]
 
 
 class MachineAnswer(BaseModel):
