@@ -66,8 +66,9 @@ class _Lanes:
     """Where requests wait for each other, and where not: see `gas.service.lanes`."""
 
     def __init__(self) -> None:
-        self.changes = Lane(16)
+        self.changes = Lane(8)
         self.reads = Lane(8)
+        self.lists = Lane(2)  # long ones keep a processor busy
         self.output = Lane(4)  # files may be long, and on a disk that hangs
 
 
@@ -181,7 +182,7 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
         return accept(body, caller)
 
     @app.get("/v1/jobs", response_model=JobsAnswer)
-    @lanes.reads.by_caller
+    @lanes.lists.by_caller
     def jobs(
         caller: Caller,
         ended: Annotated[int, Query(ge=0, le=10_000, description="How many ended jobs to add")] = 0,

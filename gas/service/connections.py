@@ -27,7 +27,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from gas.service.gate import LEAST_RATE, RECOGNIZE
+from gas.service.gate import LEAST_RATE, VISITOR
 from gas.service.refusals import refuse
 from gas.service.rooms import Room
 
@@ -47,8 +47,13 @@ takes at `LEAST_RATE`."""
 LOOK_SECONDS = 1.0
 """How often a connection is looked at, at least."""
 
-MOST_DISCARDED = 2**20
-"""How many bytes may follow of a request that was answered before its body had come; they are discarded."""
+MOST_DISCARDED = 2**18
+"""How many bytes may follow of a request that was answered before its body had come. They are discarded, and no more
+is read: the client sees the answer if it looks, and is let go when a next request should have come."""
+
+CROWDED_SECONDS = 2.0
+"""How long a request waits whose user has most connections already, when there is no place left: who is asked to come
+back at once comes back at once."""
 
 AT_A_TIME = 64
 """How many connections are accepted before those that are there get their turn."""
@@ -73,6 +78,11 @@ class Connections:
         """Let in a connection, as a stranger."""
         _make_room(self.strangers)
         self.strangers.enter(connection, connection.address)
+
+    def crowded(self, connection: Connection, user: str) -> bool:
+        """Return whether a connection that is to be one of a user takes the place of another one of this user."""
+        users = self.users
+        return users.full and connection not in users and users.count(user) >= users.count(users.largest)
 
     def recognize(self, connection: Connection, user: str) -> None:
         """Note that a request of a user has arrived on a connection."""
@@ -110,7 +120,7 @@ class Connection(H11Protocol):
     """
 
     def __init__(self, all: Connections, address: str, config: Config, state: ServerState) -> None:
-        super().__init__(config, state, {RECOGNIZE: self._recognize})
+        super().__init__(config, state, {VISITOR: self})
         self.address = address
         self.entering: asyncio.Task[Any] | None = None
         self.begun = False  # it has a transport; with TLS, that is after the greetings
@@ -125,6 +135,12 @@ class Connection(H11Protocol):
     def answering(self) -> bool:
         """Whether a request has arrived, at least its head, that is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
+
+    async def recognize(self, user: str) -> None:
+        """Note that a request of a user has arrived; if the user has too many connections, in a while."""
+        if self._all.crowded(self, user):
+            await asyncio.sleep(CROWDED_SECONDS)
+        self._all.recognize(self, user)
 
     def give_way(self) -> None:
         """End, for another one to have the place."""
@@ -156,7 +172,7 @@ class Connection(H11Protocol):
         if self.cycle is not None and self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY:
             self._discarded += len(data)
             if self._discarded > MOST_DISCARDED:
-                self.transport.abort()
+                self.flow.pause_reading()
                 return
         super().data_received(data)
 
@@ -172,9 +188,6 @@ class Connection(H11Protocol):
         self._since = self.loop.time()
         self._discarded = 0
         super().on_response_complete()
-
-    def _recognize(self, user: str) -> None:
-        self._all.recognize(self, user)
 
     def _look_again_later(self) -> None:
         self._timer = self.loop.call_later(min(LOOK_SECONDS, PATIENCE / 3, HEAD_SECONDS / 3), self._look)

@@ -11,6 +11,7 @@ import logging
 import time
 from collections import Counter
 from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from anyio import BrokenResourceError
@@ -18,7 +19,7 @@ from h11 import LocalProtocolError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gas.endpoints.access import is_loopback
-from gas.errors import Forbidden, GasError, TooLarge, TooMany
+from gas.errors import Forbidden, GasError, TooLarge, TooMany, Unauthorized
 from gas.service.limits import Limits, RateLimiter
 from gas.service.metrics import Metrics
 from gas.service.refusals import refusal, refuse
@@ -26,7 +27,7 @@ from gas.service.rights import Action, Principal, admit, allowed, requested_acti
 from gas.service.tokens import Tokens, the_service_user
 from speedup_models.fields import shown
 
-__all__ = ["BODY_GRACE", "BODY_SECONDS", "LEAST_RATE", "RECOGNIZE", "Gate", "principal_of"]
+__all__ = ["BODY_GRACE", "BODY_SECONDS", "LEAST_RATE", "VISITOR", "Gate", "Visitor", "principal_of"]
 
 log = logging.getLogger("gas.s3")
 
@@ -45,8 +46,12 @@ MOST_ARRIVING = 2**26
 MOST_PLAN_BYTES = 2**20
 """The largest request to plan: reading the JSON of more would keep others waiting."""
 
-RECOGNIZE = "gas.recognize"
-"""The key of a request's state under which its connection wants to know the user who makes the request."""
+STRANGERS_RATE, STRANGERS_PAUSE = 50.0, 2.0
+"""How many requests without a token, or with one that is not valid, one address may make a second; one that comes
+faster is answered after so many seconds."""
+
+VISITOR = "gas.visitor"
+"""The key of a request's state under which its connection is, if it is a `Visitor`."""
 
 _PRINCIPAL = "gas.principal"
 
@@ -56,6 +61,15 @@ def principal_of(scope: Scope) -> Principal:
     principal = scope[_PRINCIPAL]
     assert isinstance(principal, Principal), "the gate lets nobody else through to a route that asks"
     return principal
+
+
+class Visitor(Protocol):
+    """The connection of a request, as the gate sees it."""
+
+    address: str
+
+    async def recognize(self, user: str) -> None:
+        """Take note of the user who makes the request."""
 
 
 @dataclass
@@ -91,6 +105,7 @@ class Gate:
         self._everybody = the_service_user() if tokens is None else None
         self._limits = limits
         self._rate = RateLimiter(limits.max_rate)
+        self._strangers = RateLimiter(STRANGERS_RATE)
         self._metrics = metrics
         self._arriving: Counter[str] = Counter()
 
@@ -113,7 +128,7 @@ class Gate:
                 gone = True
 
         try:
-            scope[_PRINCIPAL] = self._identify(scope)
+            scope[_PRINCIPAL] = await self._identify_in_time(scope)
             body = await self._body(scope, receive, kept)
             if self._tokens is not None and scope[_PRINCIPAL] is not None:
                 self._authenticate(scope)  # a token may be revoked while the body is on its way
@@ -135,6 +150,27 @@ class Gate:
             self._forget(kept)
             self._note(scope, status, time.perf_counter() - began)
 
+    async def _identify_in_time(self, scope: Scope) -> Principal | None:
+        """Return who asks as `_identify`; who makes too many requests without saying who they are must wait."""
+        visitor: Visitor | None = scope.get("state", {}).get(VISITOR)
+        try:
+            principal = self._identify(scope)
+        except Unauthorized:
+            await self._detain(visitor)
+            raise
+        if principal is None:
+            await self._detain(visitor)
+        elif visitor is not None:
+            await visitor.recognize(principal.user)
+        return principal
+
+    async def _detain(self, visitor: Visitor | None) -> None:
+        try:
+            if visitor is not None:
+                self._strangers.admit(visitor.address, time.monotonic())
+        except TooMany:
+            await asyncio.sleep(STRANGERS_PAUSE)
+
     def _identify(self, scope: Scope) -> Principal | None:
         """Return who asks, None for nobody where nobody is enough; raise if this is not for them."""
         public = _is_public(scope)
@@ -146,8 +182,6 @@ class Gate:
             return None
         else:
             principal = self._authenticate(scope)
-        if principal is not None:
-            scope.get("state", {}).get(RECOGNIZE, _nobody_asks)(principal.user)
         admit(scope["method"], scope["path"], principal)
         if principal is not None and not public:
             self._rate.admit(principal.user, time.monotonic())
@@ -223,10 +257,6 @@ class Gate:
             "%s %s %d", method, route, status,
             extra={"event": "request", "user": user, "milliseconds": round(seconds * 1000, 3)},
         )  # fmt: skip
-
-
-def _nobody_asks(user: str) -> None:
-    """Stand in for a connection where there is none, as in a test client."""
 
 
 def _is_public(scope: Scope) -> bool:
