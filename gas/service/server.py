@@ -259,11 +259,18 @@ def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
 class Embedded:
     """S³ on a free loopback port for the time of a ``with`` block, in threads of this process."""
 
-    def __init__(self, scheduler: LiveScheduler, *, tokens: Tokens | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        scheduler: LiveScheduler,
+        *,
+        tokens: Tokens | None = None,
+        limits: Limits | None = None,
+        encryption: Encryption | None = None,
+    ) -> None:
         self.scheduler = scheduler
         self._listener = listen("127.0.0.1", 0)
-        self.url = url_of(self._listener)
-        self._server = _Server(scheduler, tokens, limits)
+        self.url = url_of(self._listener, "http" if encryption is None else "https")
+        self._server = _Server(scheduler, tokens, limits, encryption)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._listener]}, name="s3-http", daemon=True
         )
