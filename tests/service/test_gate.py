@@ -68,6 +68,14 @@ def site(tmp_path):
             made.service.scheduler.cancel(job.id)
 
 
+def whole(connection):
+    """Read an answer, head and body, that is an error's."""
+    said = b""
+    while not said.endswith(b"}}"):
+        said += connection.recv(2**16)
+    return said
+
+
 def request_of(method, path, job):
     """A proper request of a route, as path and body."""
     bodies = {
@@ -243,16 +251,14 @@ def test_a_body_of_a_byte_now_and_then_is_not_waited_for_as_long_as_a_large_one(
                 with contextlib.suppress(OSError):
                     slow.sendall(b" ")
                 time.sleep(0.1)
-            answer = slow.recv(2**16)
+            answer = whole(slow)
             assert b" 408 " in answer
-            assert re.search(
-                rb"\d bytes have come, and the limits are 0.3 s and then 97 KiB a second, 60 s in all", answer
-            )
+            assert re.search(rb"\d bytes have come, and the limits are 0.3 s and then 97 KiB a second, 60 s", answer)
             assert b" 422 " in large.recv(2**16), "it took a second, and was read"
 
 
 def test_the_long_requests_of_one_user_at_the_same_time_have_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(gate, "MOST_ARRIVING", 300_000)
+    monkeypatch.setattr(gate, "MOST_ARRIVING", 350_000)
     made = Site(tmp_path)
     with made.service, contextlib.ExitStack() as stack:
         arriving = [stack.enter_context(socket.create_connection(made.address, timeout=10)) for _ in range(4)]
@@ -260,9 +266,9 @@ def test_the_long_requests_of_one_user_at_the_same_time_have_a_limit(tmp_path, m
             connection.sendall(made.head("alice", "POST /v1/jobs", "Content-Length: 100001") + 100_000 * b" ")
         ready, _, _ = select.select(arriving, [], [], 10)
         (refused,) = ready
-        answer = refused.recv(2**16)
+        answer = whole(refused)
         assert b" 429 " in answer
-        assert b"the requests of alice that arrive have more than 300000 bytes together" in answer
+        assert b"the requests of alice that arrive have more than 350000 bytes together" in answer
         made.job_of("bob")
         for connection in set(arriving) - {refused}:
             connection.sendall(b" ")
@@ -278,17 +284,15 @@ def test_a_request_to_plan_is_shorter_than_others_may_be(site):
 
 
 def test_who_asks_too_often_without_a_token_is_answered_later(tmp_path, monkeypatch):
-    monkeypatch.setattr(gate, "STRANGERS_RATE", 2.0)
-    monkeypatch.setattr(gate, "STRANGERS_PAUSE", 0.5)
+    monkeypatch.setattr(gate, "STRANGERS_RATE", 0.001)
+    monkeypatch.setattr(gate, "STRANGERS_PAUSE", 0.2)
     made = Site(tmp_path)
     with made.service:
         began = time.monotonic()
         assert [made.ask(None, "GET", path).status_code for path in ("/v1/jobs", "/healthz") * 4] == [401, 200] * 4
-        assert time.monotonic() > began + 1.5
-        began = time.monotonic()
-        for _ in range(8):
-            made.ask("alice", "GET", "/v1/machine")
-        assert time.monotonic() < began + 1.5, "who has one does not wait"
+        assert time.monotonic() >= began + 7 * 0.2, "all but the first"
+        monkeypatch.setattr(gate, "STRANGERS_PAUSE", 3600)
+        assert made.ask("alice", "GET", "/v1/machine").status_code == 200, "who has one does not wait"
 
 
 def test_no_secret_reaches_log_metrics_or_errors(tmp_path, caplog):
