@@ -107,6 +107,9 @@ def serve_command(
     max_rate: Annotated[
         float | None, typer.Option("--max-rate", help="Requests per second that one user may send.")
     ] = None,
+    max_streams: Annotated[
+        int, typer.Option("--max-streams", min=1, help="Event streams that one user may have open.")
+    ] = 16,
     log_format: Annotated[Literal["text", "json"], typer.Option("--log-format", help="Of the log.")] = "text",
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
@@ -144,6 +147,7 @@ def serve_command(
         max_queued_bytes=max_queued_bytes,
         max_request_bytes=max_request_bytes,
         max_rate=max_rate,
+        max_streams=max_streams,
     )
     kept = None if keep == "never" else parse_duration(keep, "--keep", minimum=0)
     encryption = _encryption(ssl_certfile, ssl_keyfile, ssl_keyfile_password_file, ssl_ca_certs)

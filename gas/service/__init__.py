@@ -19,6 +19,7 @@ Its modules, from the bottom:
     reconciling  what a restored or damaged store does not know, found in the directories of jobs
     feed         what has changed, for those who follow
     metrics      what is counted and measured
+    aside        Python programs that work beside the service
     prediction   when those who wait are likely to start
     book         jobs, schedule and store, kept equal
     retention    how long ended jobs are kept
@@ -30,10 +31,13 @@ Its modules, from the bottom:
     live         `LiveScheduler`: all of it together, safe to call from many threads
     schemas      bodies of requests and answers
     planning     planning for a client
+    lanes        so many requests of a kind at a time, users in turn
+    planners     the processes that plan
     refusals     how errors are answered
     gate         what every request passes first
-    connections  one connection, and the end of its patience
-    stream       the event stream of one client
+    rooms        who gives way when there is no place left
+    connections  who is let in, and the end of patience with each
+    stream       the event stream of one client, and how many there are
     page         the page at /
     app          the routes of DESIGN.md over a `LiveScheduler`
     backup       copies of a store: made, put back, checked; what is sound of a damaged one saved

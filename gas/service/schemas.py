@@ -322,6 +322,7 @@ class LimitsAnswer(BaseModel):
     ]
     max_request_bytes: int | None
     max_rate: Annotated[float | None, Field(description="Requests per second")]
+    max_streams: Annotated[int | None, Field(description="Event streams that are open at the same time")]
 
 
 class MachineAnswer(BaseModel):
