@@ -66,6 +66,10 @@ def serve_command(
         float,
         typer.Option("--clock-speed", metavar="K", help="Scheduler seconds per real second, for waits and walltimes."),
     ] = 1.0,
+    reset_clock: Annotated[
+        bool,
+        typer.Option("--reset-clock", help="Set the scheduler's clock by the machine's, also back; only if empty."),
+    ] = False,
     drain: Annotated[
         bool,
         typer.Option("--drain", help="Accept nothing new, finish what is scheduled, stop; also one that runs already."),
@@ -103,6 +107,9 @@ def serve_command(
     max_rate: Annotated[
         float | None, typer.Option("--max-rate", help="Requests per second that one user may send.")
     ] = None,
+    max_streams: Annotated[
+        int, typer.Option("--max-streams", min=1, help="Event streams that one user may have open.")
+    ] = 16,
     log_format: Annotated[Literal["text", "json"], typer.Option("--log-format", help="Of the log.")] = "text",
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
@@ -140,6 +147,7 @@ def serve_command(
         max_queued_bytes=max_queued_bytes,
         max_request_bytes=max_request_bytes,
         max_rate=max_rate,
+        max_streams=max_streams,
     )
     kept = None if keep == "never" else parse_duration(keep, "--keep", minimum=0)
     encryption = _encryption(ssl_certfile, ssl_keyfile, ssl_keyfile_password_file, ssl_ca_certs)
@@ -154,7 +162,9 @@ def serve_command(
     signal.signal(signal.SIGUSR1, lambda number, frame: asked_to_drain.append(number))
     with listen(host, port, anywhere=anywhere) as listener, hold_state(directory):
         if trace is None:
-            scheduler = LiveScheduler(name, processors, directory, clock_speed=clock_speed, keep=kept, limits=limits)
+            scheduler = LiveScheduler(
+                name, processors, directory, clock_speed=clock_speed, reset_clock=reset_clock, keep=kept, limits=limits
+            )
         else:
             scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits)
         if known_users is None and scheduler.knows_users and not insecure:

@@ -276,9 +276,12 @@ def remove(queue: Queue, places: NDArray[np.int64]) -> None:
     if places.size == 0:
         return
     first, count = int(places[0]), int(queue.used[COUNT])
-    left = np.ones(count - first, np.bool_)
-    left[places - first] = False
-    queue.jobs[:, first : count - places.size] = queue.jobs[:, first:count][:, left]
+    if places.size == 1:  # a cancellation
+        queue.jobs[:, first : count - 1] = queue.jobs[:, first + 1 : count]
+    else:
+        left = np.ones(count - first, np.bool_)
+        left[places - first] = False
+        queue.jobs[:, first : count - places.size] = queue.jobs[:, first:count][:, left]
     queue.used[NEXT] -= np.searchsorted(places, queue.used[NEXT])
     queue.used[COUNT] = count - places.size
 

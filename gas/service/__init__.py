@@ -2,7 +2,6 @@
 
 Its modules, from the bottom:
 
-    clock        scheduler time, perhaps faster than the world's
     jobs         what was asked for and what became of it
     listing      lists of jobs in pages
     rows         jobs as rows of the store, sealed
@@ -11,12 +10,16 @@ Its modules, from the bottom:
     store        every job in one SQLite file
     command      what a job runs, and its environment
     wrapper      the small program that runs one command and outlives the service
+    clock        scheduler time: elapsed time that follows the wall clock, perhaps faster than the world's
+    pulse        whether the service ran at all
+    grace        for ended jobs that only a jump of the clock made old
     records      what wrappers wrote of their jobs
     processes    starting, cancelling and settling wrappers
     runner       the processes of the jobs that run
     reconciling  what a restored or damaged store does not know, found in the directories of jobs
     feed         what has changed, for those who follow
     metrics      what is counted and measured
+    aside        Python programs that work beside the service
     prediction   when those who wait are likely to start
     book         jobs, schedule and store, kept equal
     retention    how long ended jobs are kept
@@ -28,10 +31,13 @@ Its modules, from the bottom:
     live         `LiveScheduler`: all of it together, safe to call from many threads
     schemas      bodies of requests and answers
     planning     planning for a client
+    lanes        so many requests of a kind at a time, users in turn
+    planners     the processes that plan
     refusals     how errors are answered
     gate         what every request passes first
-    connections  one connection, and the end of its patience
-    stream       the event stream of one client
+    rooms        who gives way when there is no place left
+    connections  who is let in, and the end of patience with each
+    stream       the event stream of one client, and how many there are
     page         the page at /
     app          the routes of DESIGN.md over a `LiveScheduler`
     backup       copies of a store: made, put back, checked; what is sound of a damaged one saved

@@ -19,11 +19,13 @@ from typing import Any, cast
 from gas.compiled import available
 from gas.errors import BadInput, Conflict, StoreFailed, StoreInDoubt
 from gas.s3 import S3, Entry, Event, Machine, State
-from gas.service.clock import Clock
+from gas.service.clock import RECORD_SECONDS, Clock
 from gas.service.feed import Feed
+from gas.service.grace import Grace
 from gas.service.jobs import BEING, Job, JobState
 from gas.service.metrics import Metrics
 from gas.service.prediction import MOST, Experience
+from gas.service.pulse import PAUSE_SECONDS, Pulse
 from gas.service.reconciling import reconcile
 from gas.service.runner import POLL_SECONDS, Runner
 from gas.service.store import CommitInDoubt, Store
@@ -37,12 +39,12 @@ LEAD_SECONDS = 1
 """Starts are planned for the next second, so that every job has its whole walltime (`S3.lead`)."""
 
 
-PATIENCE = 8_000
-"""What one operation may put into promotion (`gas.s3.S3`): some hundredths of a second, with what has moved written.
-Queues of more than a thousand jobs that all move are gone on with by the dispatcher."""
+PATIENCE = 2_000
+"""What one operation may put into promotion (`gas.s3.S3`): some 400 moves, which with writing them down take two
+hundredths of a second. The dispatcher goes on with what is left, so a queue of some thousands is done in a moment."""
 
 LATE_SECONDS = 2.0
-"""Real seconds by which a process may be started late without that being an outage."""
+"""Real seconds for which the service may not have run, or may start a process late, without that being an outage."""
 
 
 MANY = 10_000
@@ -66,8 +68,12 @@ class Book:
         What the store knows besides jobs.
     remarks
         What whoever runs the machine has to know of this life: that its store had lost something, say.
+    grace
+        For ended jobs that only a jump of the clock made old.
     usage
         Of each user, the jobs in the schedule, their processors × walltime, and bytes of commands and environments.
+    pulse
+        Whether this process has run, by the clock's real time.
     feed, metrics
         Are told of every change.
     experience
@@ -79,18 +85,21 @@ class Book:
     usage: dict[str, tuple[int, int, int]]
     processes: dict[int, Job]
 
-    def __init__(self, name: str, processors: int, store: Store, clock: Clock, directory: Path) -> None:
+    def __init__(self, name: str, processors: int, store: Store, clock: Clock, grace: Grace, directory: Path) -> None:
         self.name = name
         self.processors = processors
         self.store = store
         self.clock = clock
+        self.grace = grace
         self.runner = Runner(directory, clock, store.identity)
+        self.pulse = Pulse(clock.real_now)
         self.feed = Feed()
         self.metrics = Metrics()
         self.experience = Experience(store.instructive(MOST))
         self.problem: str | None = None
         self.accepting = store.meta().get("accepting", "1") == "1"
         self._polled = 0.0
+        self._recorded = self._looked = clock.real_now()
         self._distrusted = False
         self._just_read = False
         self.facts: dict[str, str] = {}
@@ -105,7 +114,7 @@ class Book:
 
     @classmethod
     def open(
-        cls, name: str, processors: int | None, store: Store, clock: Clock | None, clock_speed: float, state: Path
+        cls, name: str, processors: int | None, store: Store, clock: Clock, state: Path, *, reset_clock: bool = False
     ) -> Book:
         """Return the book that a store holds; `gas.service.live` says what the parameters mean."""
         meta = store.meta()
@@ -124,15 +133,18 @@ class Book:
                 f"{state}: belongs to a machine of {meta['processors']} processors, not {processors}; "
                 "use another --state or that size (gas machine --processors changes it)"
             )
-        if clock is None:
-            before = meta.get("clock")
-            if before is None:
-                clock = Clock(clock_speed)
-            else:
-                origin, real_origin, speed = map(float, before.split())
-                shown = Clock(speed, origin=origin, real_origin=real_origin).now()
-                clock = Clock(clock_speed, origin=shown if speed != 1 or clock_speed != 1 else None)
-        return cls(name, processors, store, clock, state / "jobs")
+        grace = Grace.read(meta["grace"]) if "grace" in meta else Grace()
+        if "clock" in meta:
+            present = clock.now()
+            away = clock.resume(meta["clock"])
+            if reset_clock:
+                if waiting := len(store.active()):
+                    raise Conflict(f"--reset-clock: the schedule holds {waiting} jobs; let it drain first (--drain)")
+                away += clock.reset(present)
+            grace = grace.after(away, clock.now()) if away >= 0 else Grace()
+        if remark := clock.remark():
+            log.warning("%s", remark, extra={"event": "clock_offset", "offset_seconds": clock.offset()})
+        return cls(name, processors, store, clock, grace, state / "jobs")
 
     # ---------------------------------------------------------------------------------------------------- ask
 
@@ -156,16 +168,18 @@ class Book:
             "running": schedule.counts[2],
             "reserved": schedule.counts[1],
             "promises_broken": self.broken,
+            "clock_offset": None if (offset := self.clock.offset()) is None else round(offset),
         }
 
     def health(self) -> dict[str, object]:
         """Return how the service is, as ``GET /healthz`` says it."""
-        present, problem = self.present(), self.problem
+        present, problem = self.present(), self.problem or self.clock.remark()
         told = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "promises_broken")
+        remarks = [*self.remarks, *self.grace.remarks(self.clock.now())]
         return {
             "status": "ok" if problem is None else "degraded",
             "problem": problem,
-            "remarks": [*self.remarks, *sorted(self.store.damaged)[:10]],
+            "remarks": [*remarks, *sorted(self.store.damaged)[:10]],
             **{name: present[name] for name in told},
         }
 
@@ -182,6 +196,7 @@ class Book:
             "accepting": float(self.accepting),
             "store_writable": float(self.problem is None),
             "promises_broken": self.broken,
+            "clock_offset_seconds": self.clock.offset() or 0.0,
         }
 
     def used_by(self, user: str) -> tuple[int, int, int]:
@@ -195,7 +210,32 @@ class Book:
     # ------------------------------------------------------------------------------------------------- change
 
     def catch_up(self) -> None:
-        """Bring the schedule up to now: processes that ended, starts that fell due."""
+        """Bring the schedule up to now: processes that ended, starts that fell due, steps of the wall clock."""
+        self._report_pause()
+        self._advance()
+        if step := self.clock.notice():
+            log.warning(
+                "the machine's clock was set %.0f s %s", abs(step), "ahead" if step > 0 else "back",
+                extra={"event": "clock_step", "step_seconds": step, "offset_seconds": self.clock.offset()},
+            )  # fmt: skip
+        if self.problem is None:  # else nothing can be written down; that is tried again by the dispatcher
+            with suppress(StoreFailed):  # shown by the health; who only asks is answered all the same
+                if ahead := self.clock.follow():
+                    self._jump(ahead)
+                elif self.clock.real_now() - self._recorded >= RECORD_SECONDS:
+                    self.remember()
+
+    def _report_pause(self) -> None:
+        paused, self._looked = self.pulse.paused(self._looked), self.clock.real_now()
+        if paused > PAUSE_SECONDS and self.pulse.beats:
+            self.metrics.paused.inc(paused)
+            log.warning(
+                "the service did not run for %.0f s: it was stopped or starved, or the machine slept", paused,
+                extra={"event": "paused", "seconds": paused},
+            )  # fmt: skip
+
+    def _advance(self) -> None:
+        """Bring the schedule up to what the clock shows."""
         if self._distrusted or self._missed_starts():
             self.read_back()
         ended: list[tuple[int, int]] = []
@@ -285,7 +325,12 @@ class Book:
             )  # fmt: skip
             if broken.id in self.jobs:
                 self.jobs[broken.id].broken_promise = broken.promised
-        facts = {"version": str(schedule.version), "broken": str(self.broken), **(meta or {})}
+        facts = {
+            "version": str(schedule.version),
+            "broken": str(self.broken),
+            "clock": self.clock.record(),
+            **(meta or {}),
+        }
         facts = {key: value for key, value in facts.items() if self.facts.get(key) != value}
         try:
             old = [job for job in (*gone, *changed) if job.id not in unwritten]
@@ -307,7 +352,7 @@ class Book:
         for job in begin:
             if job.id not in self.processes:
                 self.processes[job.id] = job
-                delay = time.time() - self.clock.real_time(job.start)
+                delay = self.clock.real_now() - self.clock.real_time(job.start)
                 self.metrics.start_delay.observe(max(0.0, delay))
             self.runner.begin(job)
 
@@ -336,11 +381,12 @@ class Book:
         StoreFailed
             It cannot.
         """
-        now = self.clock.now()
+        self._recorded = self.clock.real_now()
         facts = {
             "processors": str(self.processors),
             "accepting": "1" if self.accepting else "0",
-            "clock": f"{now} {self.clock.real_time(now)} {self.clock.speed}",
+            "clock": self.clock.record(),
+            "grace": self.grace.text(),
         }
         try:
             self.store.write(meta=facts)
@@ -454,25 +500,58 @@ class Book:
         for job in gone:
             self.metrics.ended.labels(job.state).inc()
 
+    def _jump(self, ahead: int) -> None:
+        """Follow a wall clock that was set ahead, which is an outage of that length but for the jobs that run.
+
+        Their walltime is elapsed time, of which none has passed in the jump: by the clock as it is now, they have
+        started later, and end later.
+        """
+        running = list(self.processes.values())
+        for job in running:
+            job.start, job.promise, job.due = job.start + ahead, job.promise + ahead, job.due + ahead
+        record, grace = self.clock.record(ahead), self.grace.after(ahead, self.clock.now() + ahead)
+        try:
+            self.store.write(changed=running, meta={"clock": record, "grace": grace.text()})
+        except sqlite3.Error as error:
+            failed = self._failed(error)
+            self.distrust()
+            if self._distrusted or self.facts.get("clock") != record:  # else it was written all the same
+                raise failed from error
+        self.clock.jump(ahead)
+        self.grace = grace
+        told = {"event": "clock_jump", "seconds": ahead, "running": len(running)}
+        log.warning("the scheduler's clock has followed the machine's, %d s ahead", ahead, extra=told)
+        self.distrust()
+        self._advance()
+
     def _missed_starts(self) -> bool:
-        """Return whether processes should have been started while nobody looked: stopped, suspended, starved.
+        """Return whether processes should have been started while the service did not run: stopped, suspended, starved.
 
         That is an outage like any other. Begun as if nothing had been, they would lose what has passed of their
-        walltime; read back, they are planned again, and the promises that this breaks are named.
+        walltime; read back, they are planned again, and the promises that this breaks are named. A service that ran
+        and was slow breaks no promise: it begins them late, unless most of a walltime would be lost.
         """
         now, late = self.clock.now(), int(LATE_SECONDS * max(1.0, self.clock.speed))
-        if self.machine.schedule.first_start() >= now - late:
+        schedule = self.machine.schedule
+        if now - schedule.now <= late or schedule.first_start() >= now - late:
             return False
         due = [job for job in self.jobs.values() if job.state == "queued" and job.start < now - late]
         missed = [job for job in due if job.wish.actuator == "process"]
-        if missed:
-            log.warning(
-                "nobody looked for %d s: jobs %s were not started",
-                now - min(job.start for job in missed),
-                [job.id for job in missed[:10]],
-                extra={"event": "stalled", "jobs": len(missed)},
-            )
-        return bool(missed)
+        if not missed:
+            return False
+        first = min(job.start for job in missed)
+        paused = self.pulse.paused(self.clock.real_time(first))
+        slow = (
+            self.pulse.beats and paused < LATE_SECONDS and all(2 * (now - j.start) <= j.wish.walltime for j in missed)
+        )
+        log.warning(
+            "the service was slow for %d s: jobs %s are started late" if slow
+            else "nobody looked for %d s: jobs %s were not started",
+            now - first,
+            [job.id for job in missed[:10]],
+            extra={"event": "slow" if slow else "stalled", "jobs": len(missed)},
+        )  # fmt: skip
+        return not slow
 
     def _log(self, told: list[Job], promoted: int) -> None:
         if not log.isEnabledFor(logging.INFO):
@@ -492,7 +571,7 @@ class Book:
             job.state = _end_by_itself(job)
             return end
         ended = self.runner.end_of(job)
-        return None if ended is None else min(now, ended)
+        return None if ended is None else min(now, max(job.start, ended))
 
 
 @contextmanager

@@ -69,8 +69,8 @@ class Feed:
             readers = list(self._readers)
         _wake(readers)
 
-    def since(self, number: int) -> list[Change] | None:
-        """Return what came after a change, oldest first.
+    def since(self, number: int, most: int | None = None) -> list[Change] | None:
+        """Return what came after a change, oldest first, at most so many.
 
         None says that some of it is no longer on record, or that the number was never given.
         """
@@ -81,7 +81,8 @@ class Feed:
             wanted = self._last - number
             if not 0 < wanted <= kept:
                 return None
-            return list(islice(self._changes, kept - wanted, kept))
+            first = kept - wanted
+            return list(islice(self._changes, first, kept if most is None else min(kept, first + most)))
 
     @property
     def readers(self) -> int:

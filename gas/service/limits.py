@@ -1,4 +1,4 @@
-"""How much one user may take of the service: jobs, processors × walltime, bytes kept, bytes and rate of requests.
+"""How much one user may take of the service: jobs, processors × walltime, bytes kept, requests, streams.
 
 Nothing here looks at a clock or counts by itself: the caller says how much there is, and when it is. Limits hold for
 operators too, so that they mean the same with and without tokens.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gas.errors import BadInput, OverLimit, TooLarge, TooMany
 
-__all__ = ["DEFAULT_QUEUED_BYTES", "DEFAULT_REQUEST_BYTES", "Limits", "RateLimiter"]
+__all__ = ["DEFAULT_QUEUED_BYTES", "DEFAULT_REQUEST_BYTES", "DEFAULT_STREAMS", "Limits", "RateLimiter"]
 
 DEFAULT_REQUEST_BYTES = 4 * 2**20
 """The largest request unless told otherwise: Linux starts no command whose arguments and environment have more than
@@ -20,7 +20,10 @@ DEFAULT_REQUEST_BYTES = 4 * 2**20
 
 DEFAULT_QUEUED_BYTES = 64 * 2**20
 """Bytes of commands and environments that one user may have in the schedule unless told otherwise: they are kept in
-memory, and 64 MiB are some thousands of long commands, or those of 100,000 short ones with their environments."""
+memory, and 64 MiB are 32 of the longest commands, or 100,000 of 600 bytes."""
+
+DEFAULT_STREAMS = 16
+"""How many event streams a user may have open unless told otherwise: one for each window that shows the schedule."""
 
 _SLACK = 1e-6
 """Seconds by which a request may come early: more than rounding makes of a time, less than anybody can use."""
@@ -43,6 +46,8 @@ class Limits:
         Bytes of a request's body.
     max_rate
         Requests of one user per second, see `RateLimiter`.
+    max_streams
+        Event streams of one user that are open at the same time.
 
     Raises
     ------
@@ -55,9 +60,10 @@ class Limits:
     max_queued_bytes: int | None = DEFAULT_QUEUED_BYTES
     max_request_bytes: int | None = DEFAULT_REQUEST_BYTES
     max_rate: float | None = None
+    max_streams: int | None = DEFAULT_STREAMS
 
     def __post_init__(self) -> None:
-        for name in ("max_queued", "max_processor_seconds", "max_queued_bytes", "max_request_bytes"):
+        for name in ("max_queued", "max_processor_seconds", "max_queued_bytes", "max_request_bytes", "max_streams"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise BadInput(f"{name} {value}: must be at least 1; leave it out for no limit")

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,9 @@ SLOW_SECONDS = 1.0
 UNFINISHED_SECONDS = 60.0
 """How long promotion may be unfinished in good health."""
 
+LOOK_SECONDS = 5.0
+"""How often the dispatcher looks up at least: a wait does not count a suspended machine's sleep, nor end at a step."""
+
 
 @dataclass(frozen=True)
 class Broken:
@@ -71,7 +74,9 @@ class LiveScheduler:
     state
         The directory of the store and of the jobs' files; made if missing.
     clock
-        By default the real one. One that was left behind by an earlier life of the store goes on from there.
+        By default the real one. It goes on from where an earlier life of the store was.
+    reset_clock
+        Take the wall clock's time even if it is earlier than what the clock has shown; nothing may be scheduled.
     keep
         How many seconds after its end a job is forgotten, with what it wrote; None keeps all.
     limits
@@ -86,6 +91,7 @@ class LiveScheduler:
         *,
         clock: Clock | None = None,
         clock_speed: float = 1.0,
+        reset_clock: bool = False,
         keep: int | None = None,
         limits: Limits | None = None,
     ) -> None:
@@ -96,7 +102,9 @@ class LiveScheduler:
         (state / "jobs").mkdir(parents=True, exist_ok=True)
         self._store = Store(state / "s3.sqlite", the_service_user().user)
         try:
-            self._book = Book.open(name, processors, self._store, clock, clock_speed, state)
+            self._book = Book.open(
+                name, processors, self._store, clock or Clock(clock_speed), state, reset_clock=reset_clock
+            )
         except BaseException as error:
             self._store.close()
             if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
@@ -104,7 +112,8 @@ class LiveScheduler:
             raise
         self._limits = limits or Limits()
         self._lock = Turnstile()
-        self._retention = Retention(keep, self._store, self._book.runner, self._book.clock, self._lock)
+        book = self._book
+        self._retention = Retention(keep, self._store, book.runner, book.clock, lambda: book.grace, self._lock)
         self._predictor = Predictor(self._standing, self.clock.now, self.metrics.prediction.observe)
         self._woken = threading.Event()
         self._sleeps_until = 0.0
@@ -117,8 +126,10 @@ class LiveScheduler:
 
     def start(self) -> None:
         """Start what falls due, from now on, in a thread."""
+        self._sleeps_until = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="s3-dispatcher", daemon=True)
         self._thread.start()
+        self._book.pulse.start()
         self._retention.start()
         self._predictor.start(len(self._book.experience))
 
@@ -128,10 +139,13 @@ class LiveScheduler:
         self._woken.set()
         if self._thread is not None:
             self._thread.join()
+        self._book.pulse.stop()
         self._retention.stop()
         self._predictor.stop()
         self.feed.close()
         with self._lock:
+            with suppress(StoreFailed):
+                self._book.remember()  # so that the next life shows no earlier instant
             self._store.close()
 
     def _run(self) -> None:
@@ -179,7 +193,7 @@ class LiveScheduler:
             self._unfinished_since = None
         elif self._unfinished_since is None:
             self._unfinished_since = time.monotonic()
-        waits = [0.0 if unfinished else 60.0]
+        waits = [0.0 if unfinished else LOOK_SECONDS]
         if following is not None:
             waits.append(max(0.001, self.clock.seconds_until(following)))
         if self._book.processes:
@@ -343,14 +357,13 @@ class LiveScheduler:
             The store cannot be written; nothing was accepted.
         """
         began = time.perf_counter()
+        with self._counting_refusals():
+            self._examine(wish)
         with self._present(changes=True):
             if (earlier := self._earlier(wish)) is not None:
                 return earlier, False
-            try:
+            with self._counting_refusals():
                 job = self._accept(wish)
-            except GasError as error:
-                self.metrics.refused.labels(type(error).__name__).inc()
-                raise
         self.metrics.submitted.labels(wish.kind).inc()
         self.metrics.scheduling.observe(time.perf_counter() - began)
         return job, True
@@ -477,6 +490,7 @@ class LiveScheduler:
     def _present(self, *, changes: bool = False) -> Iterator[None]:
         """Hold the lock, with the schedule brought up to now; after a change, see that the dispatcher is in time."""
         with self._lock:
+            turns = self.clock.turns
             try:
                 self._book.catch_up()
                 yield
@@ -489,6 +503,7 @@ class LiveScheduler:
                 if outcome_of(error) is None:  # nobody foresaw it, so nobody knows what is half done
                     self._book.distrust()
                 raise
+            changes = changes or self.clock.turns != turns
             if changes and time.monotonic() + self._seconds_to_wait() < self._sleeps_until:
                 self._woken.set()
 
@@ -507,14 +522,26 @@ class LiveScheduler:
             raise Conflict(f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key")
         return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
 
+    @contextmanager
+    def _counting_refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except GasError as error:
+            self.metrics.refused.labels(type(error).__name__).inc()
+            raise
+
+    def _examine(self, wish: Wish) -> None:
+        """Refuse what can never start, and find out how long it is: of a long command, while nobody waits for that."""
+        if wish.actuator == "process":
+            command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)
+        _ = wish.size  # remembered
+
     def _accept(self, wish: Wish) -> Job:
         if not self._accepting:
             raise Draining(f"{self.name} accepts nothing new: it finishes what it has; submit elsewhere, or later")
         active, processor_seconds, size = self._book.used_by(wish.user)
         self._limits.check_queue(wish.user, active, processor_seconds, wish.processors, wish.walltime)
         self._limits.check_bytes(wish.user, size, wish.size)
-        if wish.actuator == "process":
-            command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)  # refuse now what can never start
         start_by, machine = wish.start_by, self._book.machine
         if start_by is not None:
             # On a fast clock, many seconds pass while a request is on its way: grant one real second.

@@ -77,7 +77,7 @@ class Runner:
             return
         self._begun.add(job.id)
         directory = self.directory_of(job)
-        kill_at = self._clock.real_time(job.start + job.wish.walltime)
+        kill_at = self._clock.deadline(job.start + job.wish.walltime)
         # TERM comes a hundredth of the walltime early, at most 5 s: a notice to save what can be saved.
         notice = min(5.0, job.wish.walltime / self._clock.speed / 100)
         try:

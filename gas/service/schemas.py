@@ -288,8 +288,8 @@ class HealthAnswer(BaseModel):
     problem: Annotated[
         str | None,
         Field(
-            description="The store cannot be written; or the service is slow: the dispatcher is late, one operation "
-            "takes long, or waiting jobs are still being moved to earlier starts"
+            description="The store cannot be written; the machine's clock was set; or the service is slow: the "
+            "dispatcher is late, one operation takes long, or waiting jobs are still being moved to earlier starts"
         ),
     ]
     durable: Annotated[bool, Field(description="Whether changes can be written to disk; without that, none is made")]
@@ -322,6 +322,7 @@ class LimitsAnswer(BaseModel):
     ]
     max_request_bytes: int | None
     max_rate: Annotated[float | None, Field(description="Requests per second")]
+    max_streams: Annotated[int | None, Field(description="Event streams that are open at the same time")]
 
 
 class MachineAnswer(BaseModel):
@@ -338,6 +339,10 @@ class MachineAnswer(BaseModel):
     running: int
     reserved: int
     promises_broken: int
+    clock_offset: Annotated[
+        int | None,
+        Field(description="Seconds by which the scheduler's clock is ahead of the machine's; null if it runs apart"),
+    ]
     user: str
     role: Literal["user", "operator"]
     access: Annotated[bool, Field(description="Whether tokens are in force")]

@@ -56,6 +56,7 @@ PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC,
 """The errors of a moment: what failed with one may succeed later."""
 
 _EXEC_PATIENCE = 5.0  # seconds to wait for the command to get going, before it counts as started anyway
+_LOOK = 5.0  # seconds between two looks at the clock at least
 _RECORD_PATIENCE = 30.0  # seconds to go on trying to write the end record: a job may have filled the disk
 _NEVER = float("inf")
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -468,8 +469,8 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None
             send(due)
             if due == signal.SIGTERM:
                 send(signal.SIGCONT)  # a stopped process would not see the TERM
-        # a minute at most, for the sake of machines that sleep meanwhile; no SIGCHLD comes for what is not our child
-        limit = 0.02 if childless else 60.0
+        # seconds at most: a wait does not count a machine's sleep; no SIGCHLD comes for what is not our child
+        limit = 0.02 if childless else _LOOK
         wanted = signal.sigtimedwait(_AWAITED, min(limit, deadlines.pause(clock())))
 
 
@@ -484,14 +485,15 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
         with open(os.path.join(directory, JOB), encoding="utf-8") as file:
             job = json.load(file)
         terminate_at, kill_at = float(job["terminate_at"]), float(job["kill_at"])
-        # They are by the service's clock, which no step of the wall clock moves, and are moved to another such clock.
+        # They are by the service's clock, which no step of the wall clock moves; so is all that is recorded below.
         offset = float(job.get("clock_offset", clock() - arrived))
         if not (job["command"] and isinstance(job["environment"], dict) and isinstance(job["directory"], str)):
             raise ValueError("the command is empty, or environment or directory is of the wrong type")
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"{os.path.join(directory, JOB)} cannot be used: {type(error).__name__}: {error}"
         return end_record("not started", arrived, arrived, message=message)
-    late = clock() - offset - kill_at
+    arrived = clock() - offset
+    late = arrived - kill_at
     if late >= 0:
         message = f"its walltime was over {late:.1f} s before it could be started"
         return end_record("not started", arrived, arrived, message=message)
@@ -508,8 +510,7 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
         patience = min(_EXEC_PATIENCE, deadlines.pause(clock()))
         answered = bool(select.select([report], [], [], patience)[0])
         message = os.read(report, 4096).decode() if answered else ""
-        started = time.time()
-        began = clock()
+        started = clock() - offset
         if not message:
             record: dict[str, object] = {
                 "wrapper_pid": claim["pid"],
@@ -525,14 +526,13 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
         if not answered:
             message = os.read(report, 4096).decode()
         if message:
-            return end_record("not started", started, time.time(), message=message)
+            return end_record("not started", started, clock() - offset, message=message)
     except Exception as error:
         deadlines.kill_at = clock()
         status = supervise(command, deadlines, subreaper)
         message = f"the wrapper failed and killed the command: {type(error).__name__}: {error}"
-        return end_record("exited", started, time.time(), status=status, message=message)
-    end = started + (clock() - began)  # so that end - start is what elapsed, also if the wall clock was set meanwhile
-    return end_record(deadlines.reason, started, end, status=status)
+        return end_record("exited", started, clock() - offset, status=status, message=message)
+    return end_record(deadlines.reason, started, clock() - offset, status=status)
 
 
 def main(directory: str) -> int:

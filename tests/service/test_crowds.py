@@ -186,7 +186,8 @@ def test_one_user_as_bad_as_the_limits_allow_keeps_nobody_waiting_and_breaks_no_
     place = Place(tmp_path)
     file = tmp_path / "tokens"
     tokens = {user: add_token(file, user)[0] for user in ["bad", *ORDINARY]}
-    service = Service(place, "--tokens", str(file), log=tmp_path / "log", processors=8).ready()
+    quota = ["--max-queued-bytes", str((64 if size >= 60 else 8) * 2**20)]
+    service = Service(place, "--tokens", str(file), *quota, log=tmp_path / "log", processors=8).ready()
     large = {"kind": "process", "command": ["true", *["x" * 120_000] * 15]}  # 1.8 MB
     bodies = [json.dumps({"processors": n, "walltime": 3600, "actuator": large}) for n in (1, 3, 8)]
     small = json.dumps(shell(1, 600, "true"))
@@ -199,7 +200,7 @@ def test_one_user_as_bad_as_the_limits_allow_keeps_nobody_waiting_and_breaks_no_
             if "id" in answer:
                 client.mine.append(answer["id"])
         client.random.shuffle(client.mine)
-        while len(client.mine) > 9:
+        while len(client.mine) > 25:
             client.ask("withdraw", "DELETE", f"/v1/jobs/{client.mine.pop()}")
 
     def many(client):

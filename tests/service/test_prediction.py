@@ -284,7 +284,7 @@ def test_the_machine_code_is_made_by_a_process_of_its_own_or_else_in_this_one(li
     waiting = submit(live, 10, 1000)
     monkeypatch.setattr(prediction, "is_ready", lambda kernel: False)
     monkeypatch.setattr(prediction, "_compiling", [])
-    monkeypatch.setattr(prediction.sys, "executable", "/nowhere/python")
+    monkeypatch.setattr("gas.service.aside.sys.executable", "/nowhere/python")
     assert not prediction._compile_elsewhere()
     assert is_null(told(live, waiting.id))
     prediction._compiling[0].join(SOON)
