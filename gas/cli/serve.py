@@ -18,11 +18,15 @@ from gas.times import parse_duration
 if TYPE_CHECKING:
     from gas.service.limits import Limits
     from gas.service.live import LiveScheduler
+    from gas.service.runner import Host
     from gas.service.server import Encryption
 
 __all__ = ["PORT", "serve_command", "state_directory"]
 
 PORT = 8642
+
+SYSTEM_STATE = Path("/var/lib/gas")
+"""Where services keep their jobs that run them as the users they are of."""
 
 KEEP = "90d"
 """How long ended jobs are kept unless told otherwise."""
@@ -44,7 +48,25 @@ def serve_command(
     name: Annotated[str, typer.Option("--name", help="What the scheduler calls itself.")] = "s3",
     state: Annotated[
         Path | None,
-        typer.Option("--state", metavar="DIR", help="Where jobs are kept (default: ~/.local/state/gas/NAME)."),
+        typer.Option(
+            "--state",
+            metavar="DIR",
+            help="Where jobs are kept (default: ~/.local/state/gas/NAME, with --user /var/lib/gas/NAME).",
+        ),
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            metavar="ACCOUNT",
+            help="As root: serve as this account, and run each job as the Unix user that its token names.",
+        ),
+    ] = None,
+    cgroup: Annotated[
+        Path | None,
+        typer.Option(
+            "--cgroup", metavar="DIR", help="Where jobs have cgroups (default: what systemd has delegated, if it has)."
+        ),
     ] = None,
     keep: Annotated[
         str, typer.Option("--keep", metavar="TIME", help="Forget ended jobs and their output after so long, or never.")
@@ -115,6 +137,9 @@ def serve_command(
     and survive a restart. Without tokens it listens on loopback only (`gas token add` makes tokens). SIGTERM stops
     the service and leaves jobs running; the next one on the same state finds them.
 
+    With --user, which root needs, no job runs as the user of the service, and none as root; each has its user's groups
+    and begins in its user's home. Without it all jobs run as whoever started the service.
+
     "crowded" is when most jobs wait although a tenth of the machine is free. Times are those of the scheduler's clock,
     which --clock-speed makes run ahead.
     """
@@ -129,11 +154,11 @@ def serve_command(
         from gas.service.live import LiveScheduler
         from gas.service.logs import begin_logging
         from gas.service.server import ask_to_drain, hold_state, listen, serve
-        from gas.service.tokens import Tokens
+        from gas.service.tokens import Tokens, the_service_user
     except ImportError as error:
         raise Missing(f'gas serve needs {error.name}: pip install "apples-gas[server]"') from None
 
-    directory = state_directory(state, name)
+    directory = state_directory(state or (None if user is None else SYSTEM_STATE / name), name)
     limits = Limits(
         max_queued=max_queued,
         max_processor_seconds=None if max_processor_hours is None else int(max_processor_hours * 3600),
@@ -148,13 +173,16 @@ def serve_command(
         return
     begin_logging(log_format, log_level)
     file = tokens or directory / "tokens"
+    runs_in = _host(user, directory, cgroup, file, insecure=insecure)
     known_users = Tokens(file) if tokens is not None or file.exists() else None
     anywhere = insecure or known_users is not None
     asked_to_drain: list[int] = []  # before the service is there to be told
     signal.signal(signal.SIGUSR1, lambda number, frame: asked_to_drain.append(number))
     with listen(host, port, anywhere=anywhere) as listener, hold_state(directory):
         if trace is None:
-            scheduler = LiveScheduler(name, processors, directory, clock_speed=clock_speed, keep=kept, limits=limits)
+            scheduler = LiveScheduler(
+                name, processors, directory, clock_speed=clock_speed, keep=kept, limits=limits, host=runs_in
+            )
         else:
             scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits)
         if known_users is None and scheduler.knows_users and not insecure:
@@ -164,16 +192,21 @@ def serve_command(
                 "gas token add, or say --insecure to let everybody in"
             )
         scheduler.knows_users = known_users is not None
+        account = the_service_user().user
         known = scheduler.known
         note(f"state: {directory} ({known} jobs from before)" if known and trace is None else f"state: {directory}")
         if known_users is not None:
             note(f"tokens: {file}")
+            if runs_in.launcher is None:
+                note(f"jobs run as {account}; tokens do not keep files apart (as root, gas serve --user does)")
+            else:
+                note(f"jobs run as the Unix users that their tokens name; the service runs as {account}")
             if encryption is None and anywhere and host not in ("127.0.0.1", "::1", "localhost"):
                 note("tokens cross the network in clear: use --ssl-certfile, or a proxy that does TLS")
         elif insecure:
-            note("anybody who reaches this address can submit commands, and they run as you")
+            note(f"anybody who reaches this address can submit commands, and they run as {account}")
         else:
-            note("anybody on this machine can submit commands, and they run as you")
+            note(f"anybody on this machine can submit commands, and they run as {account}")
         if drain or asked_to_drain:
             scheduler.drain()
             note("draining: nothing new is accepted")
@@ -190,6 +223,27 @@ def serve_command(
             note("drained: nothing is left in the schedule")
         else:
             note("stopped; jobs that run go on, and the next service on this state finds them")
+
+
+def _host(user: str | None, state: Path, cgroup: Path | None, tokens: Path, *, insecure: bool) -> Host:
+    """Return what jobs run in; with a user, this process is that user's when it returns."""
+    from gas.service.cgroup import Cgroups
+    from gas.service.launcher import privileged
+    from gas.service.runner import Host
+
+    if user is None:
+        return Host(cgroups=Cgroups.found() if cgroup is None else Cgroups.at(cgroup))
+    if insecure:
+        raise BadInput(
+            "--user, --insecure: without tokens it is not known as which user a job is to run; leave one out"
+        )
+    if not tokens.exists():
+        raise BadInput(
+            f"--user {user}: needs tokens, which say as which user a job runs, and {tokens} does not exist; make them "
+            f"with gas token add USER --state {state}"
+        )
+    launcher, cgroups = privileged(user, state, cgroup)
+    return Host(launcher, cgroups)
 
 
 def _with_log(

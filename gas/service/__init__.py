@@ -12,6 +12,10 @@ Its modules, from the bottom:
     command      what a job runs, and its environment
     wrapper      the small program that runs one command and outlives the service
     records      what wrappers wrote of their jobs
+    accounts     which Unix users jobs may run as
+    cgroup       a cgroup for each job
+    remains      the processes of a job, found and ended without its wrapper
+    launcher     jobs as their own Unix users, by a small helper that stays root
     processes    starting, cancelling and settling wrappers
     runner       the processes of the jobs that run
     reconciling  what a restored or damaged store does not know, found in the directories of jobs

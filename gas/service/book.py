@@ -25,7 +25,7 @@ from gas.service.jobs import BEING, Job, JobState
 from gas.service.metrics import Metrics
 from gas.service.prediction import MOST, Experience
 from gas.service.reconciling import reconcile
-from gas.service.runner import POLL_SECONDS, Runner
+from gas.service.runner import POLL_SECONDS, Host, Runner
 from gas.service.store import CommitInDoubt, Store
 from gas.times import iso_time
 
@@ -79,12 +79,14 @@ class Book:
     usage: dict[str, tuple[int, int, int]]
     processes: dict[int, Job]
 
-    def __init__(self, name: str, processors: int, store: Store, clock: Clock, directory: Path) -> None:
+    def __init__(
+        self, name: str, processors: int, store: Store, clock: Clock, directory: Path, host: Host | None = None
+    ) -> None:
         self.name = name
         self.processors = processors
         self.store = store
         self.clock = clock
-        self.runner = Runner(directory, clock, store.identity)
+        self.runner = Runner(directory, clock, store.identity, host)
         self.feed = Feed()
         self.metrics = Metrics()
         self.experience = Experience(store.instructive(MOST))
@@ -105,7 +107,14 @@ class Book:
 
     @classmethod
     def open(
-        cls, name: str, processors: int | None, store: Store, clock: Clock | None, clock_speed: float, state: Path
+        cls,
+        name: str,
+        processors: int | None,
+        store: Store,
+        clock: Clock | None,
+        clock_speed: float,
+        state: Path,
+        host: Host | None = None,
     ) -> Book:
         """Return the book that a store holds; `gas.service.live` says what the parameters mean."""
         meta = store.meta()
@@ -132,7 +141,7 @@ class Book:
                 origin, real_origin, speed = map(float, before.split())
                 shown = Clock(speed, origin=origin, real_origin=real_origin).now()
                 clock = Clock(clock_speed, origin=shown if speed != 1 or clock_speed != 1 else None)
-        return cls(name, processors, store, clock, state / "jobs")
+        return cls(name, processors, store, clock, state / "jobs", host)
 
     # ---------------------------------------------------------------------------------------------------- ask
 

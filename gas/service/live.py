@@ -33,7 +33,7 @@ from gas.service.listing import Page, Wanted, page_of, waiting_in_line
 from gas.service.metrics import Metrics
 from gas.service.prediction import Predictor, Standing
 from gas.service.retention import Retention
-from gas.service.runner import POLL_SECONDS, command_of
+from gas.service.runner import POLL_SECONDS, Host
 from gas.service.store import Store
 from gas.service.tokens import the_service_user
 from gas.service.turnstile import Turnstile
@@ -76,6 +76,8 @@ class LiveScheduler:
         How many seconds after its end a job is forgotten, with what it wrote; None keeps all.
     limits
         What one user may have in the schedule.
+    host
+        What jobs run in.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class LiveScheduler:
         clock_speed: float = 1.0,
         keep: int | None = None,
         limits: Limits | None = None,
+        host: Host | None = None,
     ) -> None:
         self.name = name
         if available():
@@ -96,7 +99,7 @@ class LiveScheduler:
         (state / "jobs").mkdir(parents=True, exist_ok=True)
         self._store = Store(state / "s3.sqlite", the_service_user().user)
         try:
-            self._book = Book.open(name, processors, self._store, clock, clock_speed, state)
+            self._book = Book.open(name, processors, self._store, clock, clock_speed, state, host)
         except BaseException as error:
             self._store.close()
             if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
@@ -514,7 +517,7 @@ class LiveScheduler:
         self._limits.check_queue(wish.user, active, processor_seconds, wish.processors, wish.walltime)
         self._limits.check_bytes(wish.user, size, wish.size)
         if wish.actuator == "process":
-            command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)  # refuse now what can never start
+            self._book.runner.check(Job(0, wish, 0, "queued", 0, 0, 0, 0))
         start_by, machine = wish.start_by, self._book.machine
         if start_by is not None:
             # On a fast clock, many seconds pass while a request is on its way: grant one real second.
