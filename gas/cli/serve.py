@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gas.service.runner import Host
     from gas.service.server import Encryption
 
-__all__ = ["PORT", "serve_command", "state_directory"]
+__all__ = ["PORT", "host_of", "serve_command", "state_directory"]
 
 PORT = 8642
 
@@ -173,7 +173,7 @@ def serve_command(
         return
     begin_logging(log_format, log_level)
     file = tokens or directory / "tokens"
-    runs_in = _host(user, directory, cgroup, file, insecure=insecure)
+    runs_in = host_of(user, directory, cgroup, file, insecure=insecure)
     known_users = Tokens(file) if tokens is not None or file.exists() else None
     anywhere = insecure or known_users is not None
     asked_to_drain: list[int] = []  # before the service is there to be told
@@ -225,13 +225,19 @@ def serve_command(
             note("stopped; jobs that run go on, and the next service on this state finds them")
 
 
-def _host(user: str | None, state: Path, cgroup: Path | None, tokens: Path, *, insecure: bool) -> Host:
+def host_of(user: str | None, state: Path, cgroup: Path | None, tokens: Path, *, insecure: bool) -> Host:
     """Return what jobs run in; with a user, this process is that user's when it returns."""
+    from gas.service.accounts import FILE, Accounts
     from gas.service.cgroup import Cgroups
     from gas.service.launcher import privileged
     from gas.service.runner import Host
 
     if user is None:
+        if (kept := Accounts.read(state)) is not None:
+            raise BadInput(
+                f"--state {state}: is of a service that runs each job as the user of its token, and these would all "
+                f"run as one; start it as root with --user {kept.service}, or remove {state / FILE} if that is meant"
+            )
         return Host(cgroups=Cgroups.found() if cgroup is None else Cgroups.at(cgroup))
     if insecure:
         raise BadInput(

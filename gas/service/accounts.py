@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gas.errors import BadInput
 
-__all__ = ["LOWEST", "Account", "Accounts", "lowest_uid"]
+__all__ = ["FILE", "LOWEST", "Account", "Accounts", "lowest_uid"]
 
 LOWEST = 1000
 """The first uid of an ordinary user where /etc/login.defs does not say."""

@@ -388,7 +388,12 @@ class Book:
             lasts = wish.walltime if wish.kind == "reservation" else wish.run_time
             if job.state == "running" and lasts is None and not self.runner.was_begun(job):
                 # An earlier life died between noting the start and making it. Begun now, the job would lose what has
-                # passed of its walltime; as a start that was missed, it is planned again.
+                # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
+                if job.message is not None and job.message.startswith(BEING):
+                    told = job.message.removeprefix(BEING)
+                    job.message = None if told == "cancelled" else told
+                    self._ended_before.append(self.leave(job, "cancelled", now))
+                    continue
                 job.state = "queued"
             if job.state == "running" and (end := self._ended_while_away(job, lasts, now)) is not None:
                 self._ended_before.append(self.leave(job, job.state, end))

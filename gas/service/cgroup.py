@@ -24,6 +24,7 @@ from gas.errors import BadInput
 __all__ = ["Cgroups", "choose", "kill", "listed", "pids", "remove", "written"]
 
 _PREFIX = "job-"
+_SERVICE = "service"
 
 
 class Cgroups:
@@ -63,7 +64,7 @@ class Cgroups:
 
     @classmethod
     def at(cls, root: Path) -> Cgroups:
-        """Return the part of the tree below a cgroup that the operator names.
+        """Return the part of the tree below a cgroup that the operator names; this process goes into a subgroup of it.
 
         Raises
         ------
@@ -74,6 +75,9 @@ class Cgroups:
             raise BadInput(f"--cgroup {root}: is no cgroup of version 2; name a directory below its mount point")
         if not os.access(root, os.W_OK):
             raise BadInput(f"--cgroup {root}: cannot be changed by this service; delegate it, or leave the option out")
+        with suppress(OSError):
+            (root / _SERVICE).mkdir(exist_ok=True)
+            _write(root / _SERVICE / "cgroup.procs", str(os.getpid()))
         return cls(root)
 
     def give_to(self, uid: int, gid: int) -> None:

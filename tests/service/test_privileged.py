@@ -8,7 +8,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,6 +19,8 @@ import requests
 from service_process import TRACEBACK, Service, shell
 from unix_users import PrivilegedPlace, UnixUsers
 
+from gas.cli.main import run
+from gas.cli.serve import host_of
 from gas.errors import BadInput
 from gas.service import launcher, remains, wrapper
 from gas.service.accounts import Accounts
@@ -50,25 +51,21 @@ def uids(pid: int) -> set[int]:
 class Site:
     """A service that root has started for the users of a test."""
 
-    def __init__(self, users: UnixUsers, place: PrivilegedPlace, log: Path) -> None:
-        self.users, self.place, self.log = users, place, log
+    def __init__(self, users: UnixUsers, place: PrivilegedPlace, log: Path, *options: str) -> None:
+        self.users, self.place, self.log, self.options = users, place, log, options
         self.state = place.state
         self.tokens: dict[str, str] = {}
         self.state.mkdir(mode=0o700)
         shutil.chown(self.state, users.service, users.service)
         for user in (users.ada, users.bob):
             self.token(user)
-        compiled = Path(os.environ.get("GAS_CACHE") or Path.home() / ".cache" / "gas")
-        if compiled.is_dir():  # it takes half a minute to make anew
-            shutil.copytree(compiled, self.state / "cache")
-            subprocess.run(["chown", "-R", f"{users.service}:", str(self.state / "cache")], check=True)
         self.service = self.begin()
 
     def token(self, user: str, role: Any = "user") -> None:
         self.tokens[user] = add_token(self.state / "tokens", user, role)[0]
 
-    def begin(self, *options: str) -> Service:
-        return Service(self.place, "--user", self.users.service, *options, log=self.log).ready()
+    def begin(self) -> Service:
+        return Service(self.place, "--user", self.users.service, *self.options, log=self.log).ready()
 
     def ask(self, user: str, method: str, path: str, body: Any = None) -> requests.Response:
         header = {"Authorization": f"Bearer {self.tokens[user]}"}
@@ -265,7 +262,11 @@ def test_the_walltime_holds_against_a_job_that_ignores_term_and_leaves_its_sessi
     ada = site.users.uid(site.users.ada)
 
     def left() -> list[int]:
-        return [each.pid for each in wrapper.processes() if each.lives and ada in uids(each.pid)]
+        found = []
+        for each in wrapper.processes():
+            with suppress(OSError):  # it went meanwhile
+                found += [each.pid] if each.lives and ada in uids(each.pid) else []
+        return found
 
     until(lambda: not left(), "nothing of the user left")
     until(lambda: wrapper.process(state.wrapper_pid) is None, "the wrapper gone")
@@ -296,43 +297,84 @@ def test_a_restarted_service_finds_the_jobs_and_the_helper_of_the_dead_one_is_go
     assert uids(site.service.pid) == {site.users.uid(site.users.service)}
 
 
+def test_without_its_helper_a_service_starts_nothing_and_says_so(unix_users: UnixUsers, tmp_path: Path) -> None:
+    place = PrivilegedPlace()
+    site = Site(unix_users, place, tmp_path / "log")
+    try:
+        os.kill(site.helper(), signal.SIGKILL)
+        id = site.submit(unix_users.ada, "true", walltime=600)
+        until(lambda: "helper that starts jobs" in site.service.said(), "said")
+        assert site.ask(unix_users.ada, "GET", "/healthz").status_code == 200
+        assert not list((site.state / "jobs").glob(f"{id}*/claim.json"))
+        site.service.kill()
+        site.service = site.begin()
+        assert site.ended(unix_users.ada, id)["state"] == "completed"
+    finally:
+        site.service.kill()
+        place.close()
+
+
+def test_a_job_is_in_a_cgroup_that_is_the_service_s_and_that_it_cannot_leave(
+    unix_users: UnixUsers, tmp_path: Path, real_cgroup: Path
+) -> None:
+    place = PrivilegedPlace()
+    site = Site(unix_users, place, tmp_path / "log", "--cgroup", str(real_cgroup))
+    try:
+        places = f"{real_cgroup} {real_cgroup}/service $own"
+        find = f"own=$(grep ^0: /proc/self/cgroup); own={real_cgroup}/${{own##*/}}"
+        tries = f"for each in {places}; do (echo 0 > $each/cgroup.procs) 2>&1; done"
+        id = site.submit(unix_users.ada, f"{find}; {tries}; echo $own; sleep 60")
+        state = site.started(id)
+        own = real_cgroup / f"job-{site.directory(id).name}"
+        until(lambda: str(own) in site.output(unix_users.ada, id), "printed")
+        assert site.output(unix_users.ada, id).count("ermission denied") == 3
+        assert str(state.command_pid) in (own / "cgroup.procs").read_text().split()
+        assert str(state.wrapper_pid) in (real_cgroup / "service" / "cgroup.procs").read_text().split()
+        assert own.stat().st_uid == unix_users.uid(unix_users.service)
+        site.ask(unix_users.ada, "DELETE", f"/v1/jobs/{id}")
+        assert site.ended(unix_users.ada, id)["state"] == "cancelled"
+        until(lambda: not own.exists(), "the cgroup removed")
+    finally:
+        site.service.kill()
+        place.close()
+
+
 # --------------------------------------------------------------------------------------------------- who is refused
 
 
-def test_nobody_gets_a_token_or_a_job_as_root_a_system_user_or_the_service(site: Site) -> None:
+def test_no_token_and_no_job_is_root_s_a_system_user_s_or_the_service_s(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
     refused = {"root": "no job runs as root", "daemon": "system user", site.users.service: "account of this service",
                "no-such-user": "is no Unix user"}  # fmt: skip
     for user, why in refused.items():
-        command = [sys.executable, "-m", "gas", "token", "add", user, "--state", str(site.state)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 2
-        assert why in done.stderr
+        assert run(["token", "add", user, "--state", str(site.state)]) == 2
+        assert why in " ".join(capsys.readouterr().err.split())
         site.token(user, "operator")  # as if made before the service was one with users of their own
         answer = site.ask(user, "POST", "/v1/jobs", shell(1, 60, "id > /tmp/ran"))
         assert answer.status_code == 422
         assert why in answer.text
-    command = [sys.executable, "-m", "gas", "token", "add", site.users.ada, "--state", str(site.state)]
-    assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0
+    assert run(["token", "add", site.users.ada, "--state", str(site.state)]) == 0
     assert (site.state / "tokens").stat().st_uid == site.users.uid(site.users.service)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("user", "tokens", "insecure", "message"),
     [
-        (("--user", "no-such-user"), "is no Unix user of this machine; make a system user"),
-        (("--user", "root"), "has uid 0"),
-        (("--user", "SERVICE", "--insecure"), "without tokens it is not known as which user"),
-        (("--user", "SERVICE", "--tokens", "/no/such/file"), "needs tokens"),
-        (("--user", "ADA"), "belongs to uid"),
+        ("no-such-user", "tokens", False, "is no Unix user of this machine; make a system user"),
+        ("root", "tokens", False, "has uid 0"),
+        ("SERVICE", "tokens", True, "without tokens it is not known as which user"),
+        ("SERVICE", "none", False, "needs tokens"),
+        ("ADA", "tokens", False, "belongs to uid"),
+        (None, "tokens", False, "runs each job as the user of its token, and these would all run as one"),
     ],
 )
-def test_a_start_that_could_not_keep_users_apart_is_refused(site: Site, options: tuple[str, ...], message: str) -> None:
-    names = {"SERVICE": site.users.service, "ADA": site.users.ada}
-    command = [sys.executable, "-m", "gas", "serve", "-p", "1", "--port", "0", "--state", str(site.state)]
-    command += [names.get(each, each) for each in options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    assert message in " ".join(done.stderr.split())
+def test_a_start_that_could_not_keep_users_apart_is_refused(
+    site: Site, user: str | None, tokens: str, insecure: bool, message: str
+) -> None:
+    user = {"SERVICE": site.users.service, "ADA": site.users.ada}.get(user or "", user)
+    with pytest.raises(BadInput, match=message):
+        host_of(user, site.state, None, site.state / tokens, insecure=insecure)
 
 
 def test_without_root_each_job_as_its_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

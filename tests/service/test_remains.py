@@ -91,7 +91,7 @@ def test_a_job_that_stops_its_wrapper_in_a_loop_gives_its_processors_back_soon_a
 
 
 def test_a_cancelled_job_that_stops_its_wrapper_in_a_loop_ends_long_before_its_walltime(runner: Runner) -> None:
-    one = shell(f"trap '' TERM; {STOPPING}", walltime=600)
+    one = shell(f"trap '' TERM; {UP}; {STOPPING}", walltime=600)
     runner.begin(one)
     started(runner, one)
     runner.cancel(one)
@@ -162,28 +162,8 @@ def test_no_mark_of_another_user_makes_a_process_a_jobs(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ with a real cgroup
 
 
-@pytest.fixture
-def cgroups() -> Iterator[Cgroups]:
-    """A part of the machine's own tree, made for this test."""
-    table = Path("/proc/self/mountinfo").read_text().splitlines()
-    mounted = [line.split()[4] for line in table if " - cgroup2 " in line]
-    if not mounted or not os.access(mounted[0], os.W_OK):
-        pytest.skip("needs a cgroup v2 tree in which this user may make a cgroup")
-    root = Path(mounted[0], f"gas-test-{os.getpid()}")
-    try:
-        root.mkdir()
-    except OSError as error:
-        pytest.skip(f"cannot make a cgroup here: {error.strerror}")
-    yield Cgroups.at(root)
-    for each in root.glob("job-*"):
-        (each / "cgroup.kill").write_text("1")
-        until(lambda each=each: "populated 0" in (each / "cgroup.events").read_text(), "nothing left")
-        each.rmdir()
-    root.rmdir()
-
-
-def test_in_its_cgroup_a_daemon_without_session_parent_and_mark_is_found(tmp_path: Path, cgroups: Cgroups) -> None:
-    runner = Runner(tmp_path / "jobs", Clock(), host=Host(cgroups=cgroups))
+def test_in_its_cgroup_a_daemon_without_session_parent_and_mark_is_found(tmp_path: Path, real_cgroup: Path) -> None:
+    runner = Runner(tmp_path / "jobs", Clock(), host=Host(cgroups=Cgroups(real_cgroup)))
     (tmp_path / "daemon.py").write_text(DAEMON)
     daemon = f"env -i {sys.executable} {tmp_path}/daemon.py {tmp_path}/pid"
     one = shell(f"{UP}; {daemon}; while ! [ -s {tmp_path}/pid ]; do sleep 0.01; done; kill -KILL $PPID; sleep 600")
@@ -192,15 +172,17 @@ def test_in_its_cgroup_a_daemon_without_session_parent_and_mark_is_found(tmp_pat
     until(lambda: runner.ended([one]), "ended")
     assert one.state == "lost"
     assert gone(pid)
-    assert not list(cgroups.root.glob("job-*"))
+    assert not list(real_cgroup.glob("job-*"))
 
 
-def test_in_its_cgroup_a_job_that_forks_without_end_is_killed_at_its_walltime(tmp_path: Path, cgroups: Cgroups) -> None:
-    runner = Runner(tmp_path / "jobs", Clock(), host=Host(cgroups=cgroups))
+def test_in_its_cgroup_a_job_that_forks_without_end_is_killed_at_its_walltime(
+    tmp_path: Path, real_cgroup: Path
+) -> None:
+    runner = Runner(tmp_path / "jobs", Clock(), host=Host(cgroups=Cgroups(real_cgroup)))
     chain = "import os\nwhile True:\n    if os.fork():\n        os._exit(0)\n    os.setsid()\n"
     (tmp_path / "chain.py").write_text(chain)
     one = shell(f"trap '' TERM; env -i {sys.executable} {tmp_path}/chain.py & while :; do sleep 1; done", walltime=3)
     runner.begin(one)
     until(lambda: runner.ended([one]), "ended", 60)
     assert one.state == "timeout"
-    assert not list(cgroups.root.glob("job-*"))
+    assert not list(real_cgroup.glob("job-*"))
