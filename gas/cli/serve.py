@@ -184,7 +184,7 @@ def serve_command(
                 name, processors, directory, clock_speed=clock_speed, keep=kept, limits=limits, host=runs_in
             )
         else:
-            scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits)
+            scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits, runs_in)
         if known_users is None and scheduler.knows_users and not insecure:
             scheduler.stop()
             raise BadInput(
@@ -253,7 +253,14 @@ def host_of(user: str | None, state: Path, cgroup: Path | None, tokens: Path, *,
 
 
 def _with_log(
-    trace: str, at: str | None, name: str, processors: int | None, directory: Path, clock_speed: float, limits: Limits
+    trace: str,
+    at: str | None,
+    name: str,
+    processors: int | None,
+    directory: Path,
+    clock_speed: float,
+    limits: Limits,
+    host: Host,
 ) -> LiveScheduler:
     """Return a scheduler that begins with the jobs of a log as they stood."""
     from gas.cli.progress import progress
@@ -264,7 +271,7 @@ def _with_log(
     log = read_log(trace)
     instant = log_instant(log, at or "50%", processors)
     size = rigid_jobs(log, processors).machine
-    scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed, limits=limits)
+    scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed, limits=limits, host=host)
     with progress("replaying the log") as report:
         machine, jobs, rigid = stood(log, processors=size, at=instant, now=scheduler.clock.now(), progress=report)
     scheduler.preload(jobs, machine)

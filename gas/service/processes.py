@@ -400,7 +400,10 @@ def _end(place: Path, state: Started | Ended | Unreadable | None, owner: wrapper
     group = _group(state)
     if reach.launcher is None:
         return remains.end(remains.Traces(place, owner, group, reach.cgroup))
-    found = reach.launcher.end(place.name, reach.user, owner, group)
+    try:
+        found = reach.launcher.end(place.name, reach.user, owner, group)
+    except GasError as error:  # the user is gone, say: whether anything is left cannot be told
+        raise Unknown(f"{place}: what is left of the job cannot be ended: {error}") from error
     if reach.cgroup is not None and (left := cgroup.pids(reach.cgroup)):
         cgroup.kill(reach.cgroup)
         found += len(left)

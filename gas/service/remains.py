@@ -52,13 +52,20 @@ class Traces:
     uid: int | None = None
 
 
-def wrapper_of(directory: Path) -> wrapper.Process | None:
-    """Return the wrapper at work on a directory, known by its command line; `Unknown` if that cannot be told."""
+def wrapper_of(directory: Path, uid: int | None = None) -> wrapper.Process | None:
+    """Return the wrapper at work on a directory, known by its command line; `Unknown` if that cannot be told.
+
+    Parameters
+    ----------
+    uid
+        The user of wrappers, by default this process's: a command line can be forged.
+    """
     program, last = os.fsencode(wrapper.__file__), os.fsencode(directory)
+    user = [str(os.geteuid() if uid is None else uid).encode()] * 4
     for each in _table():
         if each.lives:
             command = _facts(each.pid, "cmdline").split(b"\0")
-            if command[-2:] == [last, b""] and program in command:
+            if command[-2:] == [last, b""] and program in command and _uids(each.pid) == user:
                 return each
     return None
 

@@ -121,7 +121,7 @@ def site(unix_users: UnixUsers, tmp_path_factory: pytest.TempPathFactory) -> Ite
     yield one
     one.service.kill()
     for directory in (one.state / "jobs").iterdir():
-        owner = remains.wrapper_of(directory)
+        owner = remains.wrapper_of(directory, unix_users.uid(unix_users.service))
         remains.end(remains.Traces(directory, owner))
     assert TRACEBACK not in one.service.said()
     place.close()
@@ -233,6 +233,21 @@ def test_a_job_can_signal_and_trace_neither_another_s_processes_nor_its_own_wrap
     assert site.job(site.users.ada, id)["state"] == "running"
     site.ask(site.users.ada, "DELETE", f"/v1/jobs/{id}")
     site.ended(site.users.ada, id)
+
+
+def test_a_process_with_the_command_line_of_a_wrapper_is_none(site: Site) -> None:
+    id = site.submit(site.users.ada, "exec sleep 60")
+    state, directory = site.started(id), site.directory(id)
+    forged = subprocess.Popen(["python3", "-c", "import time; time.sleep(60)", wrapper.__file__, str(directory)])
+    try:
+        account = site.users.uid(site.users.service)
+        until(lambda: remains.wrapper_of(directory, os.geteuid()), "the forged one")
+        assert getattr(remains.wrapper_of(directory, account), "pid", None) == state.wrapper_pid
+        os.kill(state.wrapper_pid, signal.SIGKILL)
+        assert site.ended(site.users.ada, id)["state"] == "lost"
+    finally:
+        forged.kill()
+        forged.wait()
 
 
 def test_a_job_cannot_reach_its_wrapper_s_files_by_what_it_was_given(site: Site) -> None:
