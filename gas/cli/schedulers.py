@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
-from gas.cli.printable import printable
-from gas.cli.tables import note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
+from gas.cli.tables import draw_text, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import JobEndpoint, ask
 from gas.errors import Unreachable
 from gas.node_availability import Availability, NodeAvailability
@@ -67,7 +66,7 @@ def show_availability(availability: Availability, most: int) -> None:
     counted = ", counted over all nodes" if isinstance(availability, NodeAvailability) else ""
     say(f"{one.scheduler}: {one.processors} processors, {one.kind}s, as of {iso_time(one.now)}{counted}")
     say()
-    say(availability_picture(one, width=picture_width(), colour=wants_colour(), ascii=wants_ascii()))
+    draw_text(availability_picture(one, width=picture_width(), colour=wants_colour(), ascii=wants_ascii()))
     say()
     shown = one.frames[:most]
     print_table(
@@ -153,7 +152,7 @@ def endpoints_command(
         )
         for entry in entries:
             for remark in entry.get("remarks", ()):
-                say(printable(f"{entry['name']}: {remark}"))
+                say(f"{entry['name']}: {remark}")
         for entry in entries:
             if entry["error"]:
                 note(f"gas: {entry['error']}")

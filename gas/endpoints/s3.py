@@ -29,6 +29,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
@@ -37,13 +38,13 @@ from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
 from gas.endpoints.events import EventReader, ServiceEvent
+from gas.endpoints.exchange import Answer
+from gas.endpoints.s3_answers import job_of, jobs_of, machine_of, standing_of
 from gas.errors import BadInput, Conflict, Draining, GasError, TooMany, Unreachable
 from gas.planner import Limits
 from speedup_models.fields import FieldError, Fields
 
-if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
-    import requests
-
+if TYPE_CHECKING:
     from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
 
@@ -54,6 +55,8 @@ RETRIES = 2
 PATIENCE_SECONDS = 30.0
 FOLLOW_PATIENCE_SECONDS = 300.0
 """How long a stream of events is tried again that was lost: somebody watches, and services are restarted."""
+
+_VETTED: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {"job": job_of, "machine": standing_of}
 
 REMEMBERED = 5_000
 """Of how many ended jobs its past is asked for; some 600 bytes each."""
@@ -69,7 +72,7 @@ class S3Endpoint:
     url
         Where it is, for example ``http://127.0.0.1:8642``.
     timeout
-        Seconds to wait for a connection, and for an answer.
+        Seconds for one exchange: the connection and the whole answer.
     retries
         How often a request that only reads, or cancels, is repeated if it got no answer.
     patience
@@ -265,7 +268,9 @@ class S3Endpoint:
                     reader = EventReader(reader.last_id)
                     for piece in pieces:
                         heard, pause, told, patience = time.monotonic(), 0.2, False, FOLLOW_PATIENCE_SECONDS
-                        yield from reader.feed(piece)
+                        for event in reader.feed(piece):
+                            vetted = _VETTED.get(event.kind)
+                            yield event if vetted is None else replace(event, data=vetted(event.data, self.name))
                 raise NoAnswer(f"{self._connection.called} ended the stream")
             except (NoAnswer, TooMany) as problem:
                 if isinstance(problem, TooMany):
@@ -281,7 +286,7 @@ class S3Endpoint:
 
     # ------------------------------------------------------------------------------------------------ asking
 
-    def _call(self, method: str, path: str, body: object = None) -> requests.Response:
+    def _call(self, method: str, path: str, body: object = None) -> Answer:
         """Make a request, a few times if it gets no answer; a PUT only as long as nothing of it was sent."""
         patience_ends = time.monotonic() + self.patience
         tries, pause = 0, 0.2
@@ -356,29 +361,17 @@ class S3Endpoint:
         except GasError as error:
             raise InDoubt(f"{refusal}; and what it made cannot be asked for: {error}", key) from None
 
-    def _json(self, answer: requests.Response) -> Any:
+    def _json(self, answer: Answer) -> Any:
         try:
             return answer.json()
-        except (ValueError, RecursionError):
-            raise Unreachable(f"{self._connection.called} answered something that is not JSON") from None
+        except ValueError as error:
+            raise Unreachable(f"{self._connection.called} answered something that is not JSON ({error})") from None
 
-    def _job_of(self, answer: requests.Response) -> dict[str, Any]:
-        job = self._json(answer)
-        wanted = {"id", "state", "processors", "walltime", "promise"}
-        if not isinstance(job, dict) or not wanted <= job.keys():
-            raise Unreachable(f"{self.name}: answered a job that cannot be understood")
-        return job
+    def _job_of(self, answer: Answer) -> dict[str, Any]:
+        return job_of(self._json(answer), self.name)
 
-    def _machine_of(self, answer: requests.Response) -> dict[str, Any]:
-        machine = self._json(answer)
-        wanted = {"scheduler", "processors", "accepting", "in_use", "queued", "running", "reserved", "user", "role"}
-        if not isinstance(machine, dict) or not wanted <= machine.keys():
-            raise Unreachable(f"{self.name}: answered a machine that cannot be understood")
-        return machine
+    def _machine_of(self, answer: Answer) -> dict[str, Any]:
+        return machine_of(self._json(answer), self.name)
 
-    def _jobs_of(self, answer: requests.Response) -> list[dict[str, Any]]:
-        content = self._json(answer)
-        jobs = content.get("jobs") if isinstance(content, dict) else None
-        if not isinstance(jobs, list) or not all(isinstance(job, dict) and "id" in job for job in jobs):
-            raise Unreachable(f"{self.name}: answered a list of jobs that cannot be understood")
-        return jobs
+    def _jobs_of(self, answer: Answer) -> list[dict[str, Any]]:
+        return jobs_of(self._json(answer), self.name)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gas.cli.printable import printable
 from gas.cli.tables import many, print_json, print_table
+from gas.printable import printable
 
 TITLES = ["name", "place", "num-\nber", "long\ntitle"]
 ROWS = [("one-long-name", "somewhere far away", "1", "12,345"), ("two", "here", "22,222", "-")]

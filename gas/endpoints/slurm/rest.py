@@ -12,11 +12,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from gas.endpoints.access import Access, is_loopback, split_address
 from gas.endpoints.connection import NoAnswer
+from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.slurm.cluster import Cluster, Job
 from gas.endpoints.slurm.json_accounting import accounting_lines
@@ -27,10 +28,8 @@ from gas.endpoints.slurm.rest_connection import LOCAL, SlurmConnection, Tokens, 
 from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, NOTHING, UNACCEPTED, job_number, problems_in
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, GasError, NotFound, Unauthorized, Unreachable
+from gas.json_text import parsed
 from speedup_models.fields import Fields, quoted
-
-if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
-    import requests
 
 __all__ = ["RestTransport"]
 
@@ -138,7 +137,10 @@ class RestTransport:
         asked = sorted(ANSWERS, key=lambda endpoint: endpoint != "diag")  # the shortest first: does anybody answer?
         if version == 36:
             asked.remove("reservations")
-        answers = {endpoint: self._read(endpoint, deadline) for endpoint in asked}
+        answers: dict[str, bytes] = {}
+        for endpoint in asked:
+            most = MOST_ANSWER_BYTES - sum(map(len, answers.values()))
+            answers[endpoint] = self._read(endpoint, deadline, most)
         return self._understood(lambda: read_cluster(answers, name=name))
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
@@ -203,9 +205,9 @@ class RestTransport:
         found = {int(match[1]) for path in paths if (match := re.match(r"/slurm/v0\.0\.(\d{1,4})/", str(path)))}
         return sorted(found)
 
-    def _read(self, endpoint: str, deadline: float | None = None) -> bytes:
+    def _read(self, endpoint: str, deadline: float | None = None, most: int = MOST_ANSWER_BYTES) -> bytes:
         """Return the answer to a question, in JSON if the reader finds it so."""
-        answer = self._exchange("GET", self._path(endpoint), deadline=deadline)
+        answer = self._exchange("GET", self._path(endpoint), deadline=deadline, most=most)
         if answer.status_code != 200:
             raise self._problem("GET", endpoint, answer)
         if not answer.content.lstrip().startswith(b"{"):
@@ -285,21 +287,28 @@ class RestTransport:
         return f"/slurm/v0.0.{self.version()}/{endpoint}"
 
     def _exchange(
-        self, method: str, path: str, body: object = None, *, sends: bool = False, deadline: float | None = None
-    ) -> requests.Response:
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        sends: bool = False,
+        deadline: float | None = None,
+        most: int = MOST_ANSWER_BYTES,
+    ) -> Answer:
         try:
-            return self._connection.exchange(method, path, body, deadline=deadline)
+            return self._connection.exchange(method, path, body, deadline=deadline, most=most)
         except NoAnswer as error:
             if not error.sent:
                 raise NotSent(str(error)) from None
             raise (Unclear if sends else Unreachable)(str(error)) from None
 
-    def _document(self, endpoint: str, answer: requests.Response, *, sends: bool = False) -> Mapping[str, Any]:
+    def _document(self, endpoint: str, answer: Answer, *, sends: bool = False) -> Mapping[str, Any]:
         """Return an answer's JSON object."""
         try:
             # names are as users wrote them: bytes that are no UTF-8, and in some versions control characters
-            found = json.loads(answer.content.decode(errors="replace"), strict=False)
-        except (ValueError, RecursionError):
+            found = parsed(answer.text, strict=False)
+        except ValueError:
             found = None
         if isinstance(found, dict):
             return found
@@ -309,7 +318,7 @@ class RestTransport:
         )
 
     def _problem(
-        self, method: str, endpoint: str, answer: requests.Response, *, sends: bool = False, acts: bool = False
+        self, method: str, endpoint: str, answer: Answer, *, sends: bool = False, acts: bool = False
     ) -> GasError:
         """Return what an answer says that is not HTTP 200."""
         called, status = self._connection.called, answer.status_code
