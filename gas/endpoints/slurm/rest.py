@@ -25,7 +25,7 @@ from gas.endpoints.slurm.json_answers import ANSWERS, VERSIONS, read_cluster, re
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
 from gas.endpoints.slurm.refusals import KINDS, kind_of
 from gas.endpoints.slurm.rest_connection import LOCAL, SlurmConnection, Tokens, vetted_address
-from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, NOTHING, UNACCEPTED, job_number, problems_in
+from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, HOMELESS, NOTHING, UNACCEPTED, job_number, problems_in
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, GasError, NotFound, Unauthorized, Unreachable
 from gas.json_text import parsed
@@ -362,7 +362,8 @@ class RestTransport:
                 return Unauthorized(f"{called}: Slurm answers: {words}; {self._tokens.hint}")
             if any(mark in words for mark in DOUBTFUL):
                 return self._doubt(words, sends=sends)
-        return kind(f"{called}: Slurm {'refuses' if kind is BadInput else 'answers'}: {words}")
+        hint = "; name a directory that its nodes have (--directory)" if HOMELESS in words else ""
+        return kind(f"{called}: Slurm {'refuses' if kind is BadInput else 'answers'}: {words}{hint}")
 
     def _doubt(self, words: str, *, sends: bool) -> GasError:
         """Return what words are that may mean the token or slurmctld (see the module)."""
