@@ -150,6 +150,21 @@ def test_each_package_docstring_maps_its_modules():
             assert re.search(rf"\b{module}\b", documentation), f"{package} does not say what {module} is"
 
 
+WRITERS = {"gas.cli.tables", "gas.cli.main", "gas.cli.progress"}
+"""Where text leaves the command line; what others named is made harmless there."""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "gas" / "cli").glob("*.py")), ids=name_of)
+def test_commands_write_through_one_module(path):
+    if name_of(path) in WRITERS:
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            assert called not in ("print", "Console", "typer.echo", "click.echo"), f"line {node.lineno}: {called}"
+            assert not re.match(r"sys\.(stdout|stderr)(\.buffer)?\.write", called), f"line {node.lineno}: {called}"
+
+
 def test_the_front_door_exports_what_it_names():
     for name in gas.__all__:
         assert getattr(gas, name) is not None

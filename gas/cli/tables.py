@@ -113,6 +113,7 @@ def print_table(
         Standard output if None.
     """
     out = to or sys.stdout
+    columns = [printable(title) for title in columns]
     cells = [[as_line(cell) for cell in row] for row in rows]
     if not whole:
         wide = Console(file=out).width if out.isatty() else _FREE_WIDTH

@@ -23,6 +23,9 @@ from typer.main import get_command
 from gas.cli import commands
 from gas.cli.main import run
 
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""The collector may come by a socket before the answer that is to close it, of an exchange that broke off."""
+
 MUTANTS = int(os.environ.get("GAS_MUTANTS", "0"))
 CODES = {0, 1, 2, 3, 4, 5}
 """Of `gas.errors.ERRORS`."""
