@@ -223,6 +223,8 @@ class RestTransport:
             )
             most -= length
             asked = now if asked is None else asked
+            if not all(isinstance(record.get("id"), int | None) for record in records):
+                raise Unreachable(f"{self.name}: {path} has numbers that are none; is it the REST API of OAR?")
             found |= {record.get("id"): record for record in records}  # the list may move between two pages
             offset += len(records)
             if not records or offset >= total:
