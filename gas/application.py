@@ -19,7 +19,7 @@ from gas.times import LONGEST
 from speedup_models import Constraint, SpeedupModel, constraint_from_table, execution_times, model_from_table
 from speedup_models.fields import Fields, finite_number
 
-__all__ = ["Application", "Requests", "read_toml"]
+__all__ = ["Application", "Requests", "parse_toml", "read_toml"]
 
 SAFETY = 1.1
 """The default safety: a walltime a tenth above the expected execution time."""
@@ -168,9 +168,17 @@ def read_toml(path: str | Path) -> dict[str, object]:
     place = "standard input" if str(path) == "-" else str(path)
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
-        return tomllib.loads(data.decode())
     except OSError as error:
         raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
+    except ValueError:  # a null character in it
+        raise BadInput(f"{str(path)!r}: cannot be read: no file has such a name") from None
+    return parse_toml(data, place)
+
+
+def parse_toml(data: bytes, place: str) -> dict[str, object]:
+    """Return the tables of a TOML document, or raise `BadInput` that says where it breaks."""
+    try:
+        return tomllib.loads(data.decode())
     except UnicodeDecodeError as error:
         raise BadInput(f"{place}: not UTF-8 text at byte {error.start}") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:

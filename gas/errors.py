@@ -2,13 +2,16 @@
 
     GasError
     ├── BadInput          something a person or a client wrote cannot be used
+    │   └── Untrusted     a configuration that would run programs or send secrets, and that others may have written
     ├── Infeasible        no request meets what was asked
     ├── Unreachable       no scheduler answered
     ├── StalePlan         the schedule moved before the request arrived
     ├── NotFound          there is no such job
     ├── Conflict          the job or the schedule is not in a state for this
-    │   └── Draining      the scheduler accepts nothing new
+    │   ├── Draining      the scheduler accepts nothing new
+    │   └── StoreDamaged  what was stored is not as it was written
     ├── StoreFailed       a change could not be made durable, so it was not made
+    │   └── StoreInDoubt  it may have been made all the same; the same key finds out
     ├── Unauthorized      who asks is not known: no token, or one that is not valid
     ├── Forbidden         who asks is known and may not do this
     ├── OverLimit         more than one user may have
@@ -41,11 +44,14 @@ __all__ = [
     "Outcome",
     "OverLimit",
     "StalePlan",
+    "StoreDamaged",
     "StoreFailed",
+    "StoreInDoubt",
     "TooLarge",
     "TooMany",
     "Unauthorized",
     "Unreachable",
+    "Untrusted",
     "outcome_of",
 ]
 
@@ -61,6 +67,10 @@ class GasError(Exception):
 
 class BadInput(GasError, ValueError):
     """Something a person or a client wrote cannot be used."""
+
+
+class Untrusted(BadInput):
+    """A configuration would run programs or send secrets, and the user has not allowed it."""
 
 
 class Infeasible(GasError):
@@ -85,6 +95,10 @@ class Conflict(GasError):
 
 class Draining(Conflict):
     """The scheduler finishes what it has and accepts nothing new."""
+
+
+class StoreDamaged(Conflict):
+    """The store is not as it was written: a disk, a copy or a person has changed it."""
 
 
 class Unauthorized(GasError):
@@ -121,6 +135,13 @@ class StoreFailed(GasError):
     """A change could not be made durable (disk full, read-only), so it was not made."""
 
 
+class StoreInDoubt(StoreFailed):
+    """A change may or may not have been made durable: the disk failed while it was written.
+
+    The same request with the same key finds out, or makes it. Until a write succeeds, a crash may bring either.
+    """
+
+
 class Missing(GasError):
     """An optional part of Gas is not installed; the message says which extra brings it."""
 
@@ -146,7 +167,9 @@ ERRORS: dict[type[Exception], Outcome] = {
     NotFound: Outcome(404, 1),
     Conflict: Outcome(409, 1),
     Draining: Outcome(409, 1),
+    StoreDamaged: Outcome(503, 1),
     StoreFailed: Outcome(503, 1),
+    StoreInDoubt: Outcome(503, 4),
     Unauthorized: Outcome(401, 1),
     Forbidden: Outcome(403, 1),
     OverLimit: Outcome(403, 1),

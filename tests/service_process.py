@@ -90,9 +90,14 @@ class Service:
         return dict(answer.json())
 
     def jobs(self, ended: int = 10_000) -> list[dict[str, Any]]:
-        answer = self.get(f"/v1/jobs?ended={ended}")
-        assert answer.status_code == 200, answer.text
-        return list(answer.json()["jobs"])
+        listed: list[dict[str, Any]] = []
+        after: int | None = 0
+        while after is not None:
+            answer = self.get(f"/v1/jobs?ended={ended}&after={after}")
+            assert answer.status_code == 200, answer.text
+            listed += answer.json()["jobs"]
+            after = answer.json()["next"]
+        return listed
 
     def job(self, id: int) -> dict[str, Any]:
         return dict(self.get(f"/v1/jobs/{id}").json())
@@ -258,9 +263,14 @@ def standing(state: Path, copy: Path) -> Standing:
         shutil.rmtree(copy)
 
 
+def directory_of(state: Path, id: int) -> Path:
+    """Return the directory of a job; one that does not exist if it has none."""
+    return next((state / "jobs").glob(f"{id}.*"), state / "jobs" / str(id))
+
+
 def ended_record(state: Path, id: int) -> Ended | None:
     """Return the record of the end of a job's process."""
-    record = read_state(state / "jobs" / str(id))
+    record = read_state(directory_of(state, id))
     return record if isinstance(record, Ended) else None
 
 
@@ -275,7 +285,7 @@ def check_records(state: Path, jobs: dict[int, dict[str, Any]], processors: int)
     for id, job in jobs.items():
         if job["start"] is not None and job["finished"] is not None:
             whole += [(job["start"], job["processors"]), (job["finished"], -job["processors"])]
-        started = state / "jobs" / str(id) / "started.json"
+        started = directory_of(state, id) / "started.json"
         if started.exists():
             ended = ended_record(state, id)
             # Of a job whose wrapper was killed while nothing could be written, the store alone knows the end: it was
@@ -300,7 +310,7 @@ def marked_processes(inside: Path) -> dict[int, list[int]]:
         with contextlib.suppress(OSError):
             for variable in (process / "environ").read_bytes().split(b"\0"):
                 if variable.startswith(mark):
-                    found.setdefault(int(variable.removeprefix(mark)), []).append(int(process.name))
+                    found.setdefault(int(variable.removeprefix(mark).split(b".")[0]), []).append(int(process.name))
     return found
 
 
@@ -311,5 +321,5 @@ def running_wrappers(state: Path) -> dict[int, int]:
         for directory in (state / "jobs").iterdir():
             claim = claim_of(directory)
             if claim is not None and is_running(*claim):
-                found[int(directory.name)] = claim[0]
+                found[int(directory.name.partition(".")[0])] = claim[0]
     return found

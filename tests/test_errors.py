@@ -29,14 +29,19 @@ from gas.errors import (
     Outcome,
     OverLimit,
     StalePlan,
+    StoreDamaged,
     StoreFailed,
+    StoreInDoubt,
     TooLarge,
     TooMany,
     Unauthorized,
     Unreachable,
+    Untrusted,
     outcome_of,
 )
 from gas.service.records import Unknown
+from gas.service.rows import DamagedRow
+from gas.service.store import CommitInDoubt
 from speedup_models import ConstraintError, FieldError, ModelError
 from workloads import LogError
 from workloads.archive import ArchiveError, ArchiveUnreachable, NotInArchive
@@ -47,6 +52,7 @@ from workloads.log import FIELDS
     ("error", "status", "code"),
     [
         (BadInput("x"), 422, 2),
+        (Untrusted("x"), 422, 2),
         (FieldError("place", "x"), 422, 2),
         (ModelError("x"), 422, 2),
         (LogError("log", "x"), 422, 2),
@@ -56,6 +62,8 @@ from workloads.log import FIELDS
         (NotFound("x"), 404, 1),
         (Conflict("x"), 409, 1),
         (StoreFailed("x"), 503, 1),
+        (StoreInDoubt("x"), 503, 4),
+        (StoreDamaged("x"), 503, 1),
         (Missing("x"), 501, 1),
         (GasError("x"), 500, 1),
     ],
@@ -107,9 +115,20 @@ SAMPLES = [
         kind("what is wrong")
         for kind in (
             *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError),
-            *(NotSent, Unclear),
+            *(NotSent, Unclear, CommitInDoubt, DamagedRow),
             *(BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, JobFailed, Missing, NotFound, OverLimit),
-            *(StalePlan, StoreFailed, TooFewJobs, TooLarge, Unauthorized, Unknown, Unreachable),
+            *(
+                StalePlan,
+                StoreDamaged,
+                StoreFailed,
+                StoreInDoubt,
+                TooFewJobs,
+                TooLarge,
+                Unauthorized,
+                Unknown,
+                Unreachable,
+                Untrusted,
+            ),
         )
     ),
 ]

@@ -19,7 +19,9 @@ Its modules:
     schedulers      availability, endpoints
     serve           serve
     token           token add, list, revoke
+    backup          backup, restore, check
     machine         machine
+    guide           guide
     demo            demo
     fit             fit
     workload        workload

@@ -12,8 +12,10 @@ import typer
 from typer.core import TyperGroup
 
 from gas.cli.audit import audit_command
+from gas.cli.backup import backup_command, check_command, restore_command
 from gas.cli.demo import demo_command
 from gas.cli.fit import fit
+from gas.cli.guide import guide_command
 from gas.cli.jobs import cancel_command, logs_command, reserve_command, status_command, wait_command
 from gas.cli.machine import machine_command
 from gas.cli.plan import plan_command
@@ -114,6 +116,10 @@ app.command("endpoints")(endpoints_command)
 app.command("serve")(serve_command)
 app.command("machine")(machine_command)
 app.add_typer(token_app, name="token")
+app.command("backup")(backup_command)
+app.command("restore")(restore_command)
+app.command("check")(check_command)
+app.command("guide")(guide_command)
 app.command("fit")(fit)
 app.command("simulate", epilog=EXPLANATION)(simulate_command)
 app.command("audit")(audit_command)

@@ -67,6 +67,8 @@ def _limits(limits: dict[str, Any]) -> str:
         parts.append(f"{limits['max_queued']} jobs in the schedule")
     if limits.get("max_processor_seconds") is not None:
         parts.append(f"{limits['max_processor_seconds'] / 3600:g} processor-hours in the schedule")
+    if limits.get("max_queued_bytes") is not None:
+        parts.append(f"{limits['max_queued_bytes'] / 2**20:g} MiB of commands and environments in the schedule")
     if limits.get("max_rate") is not None:
         parts.append(f"{limits['max_rate']:g} requests per second")
     return ", ".join(parts)

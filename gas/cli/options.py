@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from gas.endpoints import Configuration, Endpoint, FileEndpoint, JobEndpoint, S3Endpoint, load_configuration
+from gas.endpoints.access import Access
 from gas.errors import BadInput, GasError, Unreachable
 from speedup_models import FieldError
 
@@ -30,9 +32,10 @@ __all__ = [
 
 
 def _configured_names(incomplete: str) -> list[str]:
-    """Complete the names of the configuration."""
+    """Complete the names of the configuration; of one that somebody else wrote, a shell gets nothing but words."""
     try:
-        return [name for name in load_configuration().names if name.startswith(incomplete)]
+        names = load_configuration().names
+        return [name for name in names if name.startswith(incomplete) and re.fullmatch(r"[\w.-]+", name)]
     except (GasError, FieldError):
         return []
 
@@ -92,12 +95,14 @@ def chosen_endpoints(
                 "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
             )
     chosen: list[Endpoint | tuple[str, Exception]] = []
+    alone = bool(names) and len(set(given)) == 1  # then a token of the environment is meant for it
     for name in dict.fromkeys(given):
         if "://" in name:
-            chosen.append(S3Endpoint(name, name))
+            others = [other for other in given if other != name]
+            chosen.append(S3Endpoint(name, name, access=Access.of(name, rivals=others)))
             continue
         try:
-            chosen.append(configuration.endpoint(name))
+            chosen.append(configuration.endpoint(name, alone=alone))
         except (GasError, FieldError) as error:
             if name not in configuration.tables:
                 raise
@@ -124,7 +129,7 @@ def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
             raise BadInput(f"which scheduler? name it with -e NAME or URL{known}")
         name = configuration.names[0]
     name = _address(name)
-    endpoint: Endpoint = S3Endpoint(name, name) if "://" in name else configuration.endpoint(name)
+    endpoint: Endpoint = S3Endpoint(name, name) if "://" in name else configuration.endpoint(name, alone=True)
     if not isinstance(endpoint, JobEndpoint):
         raise BadInput(f"{name}: takes no jobs; it is an availability list only")
     return endpoint

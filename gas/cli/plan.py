@@ -18,6 +18,7 @@ from gas.cli.planning import (
     NotBefore,
     Plot,
     Probes,
+    StaleOk,
     Tolerance,
     Wishes,
     make_plan,
@@ -51,6 +52,7 @@ def plan_command(
     risk: Risk = None,
     samples: Samples = None,
     seed: Seed = None,
+    stale_ok: StaleOk = False,
     explain: Explain = False,
     plot: Plot = None,
     form: Annotated[
@@ -67,7 +69,7 @@ def plan_command(
     refuse_both_from_standard_input(application, predict)
     app = Application.read(application)
     predictor = predicting(predict, risk, samples, seed)
-    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor)
+    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor, stale_ok)
     answers, found = make_plan(app, chosen_endpoints(endpoint, availability, config), wishes)
     if plot is not None:
         draw(found, answers, plot)

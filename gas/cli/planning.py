@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -13,9 +14,13 @@ from gas.cli.options import percentage
 from gas.cli.predicting import Predicting
 from gas.cli.probing import Probing
 from gas.cli.tables import note
-from gas.endpoints import Answer, Endpoint, JobEndpoint, ask
+from gas.endpoints import Answer, Endpoint, FileEndpoint, ask
+from gas.endpoints.asking import ask_again
+from gas.endpoints.freshness import MOST_APART_LIVE, without_stale
 from gas.errors import BadInput, Unreachable, outcome_of
+from gas.node_availability import Availability
 from gas.planner import Algorithm, Plan, plan
+from gas.prediction.choice import PredictedPlan
 from gas.times import duration_text, iso_time, parse_instant
 
 __all__ = [
@@ -27,14 +32,15 @@ __all__ = [
     "NotBefore",
     "Plot",
     "Probes",
+    "StaleOk",
     "Tolerance",
     "Wishes",
     "make_plan",
     "why_nothing",
 ]
 
-TOO_FAR_APART = 3600
-"""Seconds by which a list from a file may differ from live ones to be planned with beside them."""
+QUICK_SECONDS = 5.0
+"""What a prediction that is at once takes at most; after a longer one it is looked how far the clock has moved on."""
 
 ApplicationFile = Annotated[str, typer.Argument(metavar="APP", help="Application file (TOML); - is standard input.")]
 NotBefore = Annotated[
@@ -72,6 +78,12 @@ Probes = Annotated[
 ]
 
 
+StaleOk = Annotated[
+    bool,
+    typer.Option("--stale-ok", help="Plan also with lists that are not of the present: an hour off, a minute if live."),
+]
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What the user asks of a plan, as written."""
@@ -83,6 +95,7 @@ class Wishes:
     algorithm: Algorithm = "exact"
     probes: int = 0
     predicting: Predicting | None = None
+    stale_ok: bool = False
 
 
 def make_plan(
@@ -99,45 +112,101 @@ def make_plan(
     """
     usable = iter(ask([e for e in endpoints if not isinstance(e, tuple)]))
     answers = [Answer(_Broken(e[0]), None, e[1], 0.0) if isinstance(e, tuple) else next(usable) for e in endpoints]
-    answers = without_other_times(answers)
+    if _seconds_since(answers) > MOST_APART_LIVE:  # another one was waited for
+        answers = ask_again(answers)
+    answers = without_stale(answers, time.time(), time.monotonic(), stale_ok=wishes.stale_ok)
     errors = [a.error for a in answers if a.error is not None]
     if len(errors) == len(answers) == 1 and outcome_of(errors[0]) is not None:
         raise errors[0]
     for error in errors:
         note(f"gas: {error}")
-    lists = [a.availability for a in answers if a.availability is not None]
-    if not lists:
-        raise Unreachable("no scheduler answered")
-    now = max(one.now for one in lists)
+    task = _Task.of(application, answers, wishes)
+    answers, found = task.plan(answers)
+    if isinstance(found, PredictedPlan) and (later := task.moved_on(answers, found)) is not None:
+        took = duration_text(round(_seconds_since(answers)))
+        note(f"gas: predicting took {took}, in which starts have passed; predicting again")
+        answers, found = task.plan(later)
+        if (seconds := _seconds_since(answers)) > MOST_APART_LIVE:
+            note(f"gas: predicting took {duration_text(round(seconds))} again; what follows is as of before that")
+    return answers, found
 
-    predictor = wishes.predicting
-    not_before = None if wishes.not_before is None else parse_instant(wishes.not_before, now, "--not-before")
-    deadline = None if wishes.deadline is None else parse_instant(wishes.deadline, now, "--deadline")
-    _check_window(wishes, now, not_before, deadline)
-    tolerance = percentage(wishes.tolerance, "--tolerance")
 
-    def planned(deadline: int | None) -> Plan:
+@dataclass(frozen=True)
+class _Task:
+    """What is to be planned, its instants fixed: planned again a minute later, it is the same."""
+
+    application: Application
+    wishes: Wishes
+    not_before: int | None
+    deadline: int | None
+    tolerance: float
+
+    @classmethod
+    def of(cls, application: Application, answers: Sequence[Answer], wishes: Wishes) -> _Task:
+        """Read the wishes; what is relative in them is so to the latest of the lists."""
+        now = max(one.now for one in _lists(answers))
+        not_before = None if wishes.not_before is None else parse_instant(wishes.not_before, now, "--not-before")
+        deadline = None if wishes.deadline is None else parse_instant(wishes.deadline, now, "--deadline")
+        _check_window(wishes, now, not_before, deadline)
+        return cls(application, wishes, not_before, deadline, percentage(wishes.tolerance, "--tolerance"))
+
+    def plan(self, answers: Sequence[Answer]) -> tuple[list[Answer], Plan]:
+        """Plan with the lists that there are, by probes and predictions if these are wished for."""
+        answers, predictor = list(answers), self.wishes.predicting
+        first = self.deadline if predictor is None else None  # what is promised for after it may be expected before it
+        found = self._planned(answers, first)
+        probings = [Probing(answer, self.wishes.probes) for answer in answers]
+        while sum(probing.ask(found) for probing in probings):  # every one of them asks
+            answers = [probing.answer for probing in probings]
+            found = self._planned(answers, first)
+        if predictor is not None:
+            promised = self._planned(answers, self.deadline).best
+            found = predictor.plan(found, answers, self.tolerance, self.not_before, self.deadline, promised)
+        return answers, found
+
+    def _planned(self, answers: Sequence[Answer], deadline: int | None) -> Plan:
         return plan(
-            application,
-            [a.availability for a in answers if a.availability is not None],
-            not_before=not_before,
+            self.application,
+            _lists(answers),
+            not_before=self.not_before,
             deadline=deadline,
-            max_processor_hours=wishes.max_processor_hours,
-            tolerance=tolerance,
-            algorithm=wishes.algorithm,
+            max_processor_hours=self.wishes.max_processor_hours,
+            tolerance=self.tolerance,
+            algorithm=self.wishes.algorithm,
             limits={a.name: a.limits for a in answers if a.availability is not None},
         )
 
-    first = deadline if predictor is None else None  # what is promised for after it may be expected before it
-    found = planned(first)
-    probings = [Probing(answer, wishes.probes) for answer in answers]
-    while sum(probing.ask(found) for probing in probings):  # every one of them asks
-        answers = [probing.answer for probing in probings]
-        found = planned(first)
-    if predictor is not None:
-        promised = planned(deadline).best
-        found = predictor.plan(found, answers, tolerance, not_before, deadline, promised)
-    return answers, found
+    def moved_on(self, answers: Sequence[Answer], found: PredictedPlan) -> list[Answer] | None:
+        """Return what is free now if predicting took so long that what it says is of the past; None if it did not.
+
+        By the schedulers' own clocks: more than a minute is over, or the start that is expected of the best.
+        """
+        if _seconds_since(answers) <= QUICK_SECONDS or self.wishes.probes:  # real jobs are not sent twice
+            return None
+        later = ask_again(answers)
+        likely = None if found.best is None else found.predictions.get(found.best)
+        for before, after in zip(answers, later, strict=True):
+            if before.availability is None or after.availability is None:
+                continue
+            was, now = before.availability.now, after.availability.now
+            is_best = found.best is not None and found.best.scheduler == before.name
+            if now - was > MOST_APART_LIVE or (is_best and likely is not None and was < likely.start < now):
+                return later
+        return None
+
+
+def _seconds_since(answers: Sequence[Answer]) -> float:
+    """Return how long ago the first of the live schedulers answered; 0 if none did."""
+    live = [a.at for a in answers if a.availability is not None and not isinstance(a.endpoint, FileEndpoint)]
+    return time.monotonic() - min(live) if live else 0.0
+
+
+def _lists(answers: Sequence[Answer]) -> list[Availability]:
+    """Return what those have free that have answered, or raise `Unreachable`."""
+    found = [a.availability for a in answers if a.availability is not None]
+    if not found:
+        raise Unreachable("no scheduler answered")
+    return found
 
 
 def _check_window(wishes: Wishes, now: int, not_before: int | None, deadline: int | None) -> None:
@@ -150,26 +219,6 @@ def _check_window(wishes: Wishes, now: int, not_before: int | None, deadline: in
     if not_before is not None and not_before > now:
         why, way_out = f"--not-before {wishes.not_before}", f"{way_out} or an earlier start"
     raise BadInput(f"--deadline {wishes.deadline}: is {given}, and no run starts before {first} ({why}); {way_out}")
-
-
-def without_other_times(answers: Sequence[Answer]) -> list[Answer]:
-    """Leave out lists from files that are not of the present of the live schedulers.
-
-    A list of last week shows processors as free that are not, and next to one of the future the live ones would be
-    planned for then.
-    """
-    live = [a.availability.now for a in answers if a.availability is not None and isinstance(a.endpoint, JobEndpoint)]
-    kept = []
-    for answer in answers:
-        one = answer.availability
-        if live and one is not None and not isinstance(answer.endpoint, JobEndpoint):
-            apart = one.now - max(live)
-            if abs(apart) > TOO_FAR_APART:
-                when = f"{duration_text(abs(apart))} {'ahead of' if apart > 0 else 'behind'}"
-                problem = BadInput(f"{answer.name}: as of {iso_time(one.now)}, {when} the live schedulers; left out")
-                answer = replace(answer, availability=None, error=problem)
-        kept.append(answer)
-    return kept
 
 
 @dataclass(frozen=True)

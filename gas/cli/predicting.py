@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -141,6 +141,8 @@ class Predicting:
     risk: float | None
     samples: int
     seed: int
+    _remembered: dict[str, History] = field(default_factory=dict, repr=False, compare=False)
+    _said: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def plan(
         self,
@@ -183,7 +185,7 @@ class Predicting:
                 raise problems[0]
             raise BadInput(f"--predict: nothing can be predicted: {'; '.join(map(str, problems))}")
         for problem in problems:
-            note(f"gas: {problem}; its starts are taken as planned")
+            self._say_once(f"gas: {problem}; its starts are taken as planned")
         return choose(
             found,
             forecasts,
@@ -200,6 +202,11 @@ class Predicting:
             },
         )
 
+    def _say_once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            note(text)
+
     def _forecast(self, found: Plan, answer: Answer, not_before: int | None) -> tuple[Forecast, dict[str, Any]]:
         from gas.prediction.choice import candidates_on
         from gas.prediction.forecast import forecast
@@ -210,7 +217,9 @@ class Predicting:
                 f"{answer.name}: has no queue that could be looked at, only a list of what is free; "
                 "--predict needs a live scheduler (S³ or Slurm)"
             )
-        history = self.history or _asked(endpoint, answer.name)
+        history = self.history or self._remembered.get(answer.name)
+        if history is None:  # asked for once: predicted again, it is the same but for the last minutes
+            history = self._remembered[answer.name] = _asked(endpoint, answer.name)
         snapshot = endpoint.snapshot(history.users)
         remarks = tuple(getattr(endpoint, "queue_remarks", ()))
         past = history.past(snapshot, getattr(endpoint, "unit", "cpus"))
@@ -222,7 +231,7 @@ class Predicting:
             few = f"only {many(learnt, 'job')} of {history.name} ended before now"
             remarks += (f"{few}; what is learnt from so few may be far off",)
         for remark in remarks:
-            note(f"gas: {answer.name}: {remark}")
+            self._say_once(f"gas: {answer.name}: {remark}")
         candidates = candidates_on(found, answer.name)
         with _told(answer.name, self.samples):
             made = forecast(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,9 @@ import typer
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
 from gas.cli.tables import draw_text, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import JobEndpoint, ask
-from gas.errors import Unreachable
+from gas.endpoints.configuration import tables_of
+from gas.endpoints.trust import allow, read_document, withdraw
+from gas.errors import BadInput, Unreachable
 from gas.node_availability import Availability, NodeAvailability
 from gas.times import duration_text, iso_time, relative_text
 
@@ -92,6 +95,11 @@ def endpoints_command(
         Literal["slurm"] | None,
         typer.Option("--generate", help="Print a configuration of the Slurm that is here instead (or at $SLURM_CONF)."),
     ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Allow FILE (./gas.toml) as it is now to name schedulers.")
+    ] = False,
+    untrust: Annotated[bool, typer.Option("--untrust", help="Take that back, for all that FILE ever said.")] = False,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="For --trust and --untrust.")] = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
@@ -108,9 +116,17 @@ def endpoints_command(
     max_processors = 64
     max_walltime = "12h"
     speed = 1.2
+
+    Gas runs programs for a scheduler, and sends it jobs and tokens. So what a gas.toml in the current folder names is
+    used only once --trust has allowed it; when it has changed, it has to be allowed again. A file that others can write
+    is never used for more than lists in files.
     """
+    if trust or untrust or file is not None:
+        _allow_or_withdraw(file, config, trust, untrust)
+        return
     if generate is not None:
         say(_generated().rstrip())
+        note("gas: in a gas.toml of the current folder it is used once gas endpoints --trust has allowed it")
         return
     chosen = chosen_endpoints(endpoint, availability, config)
     asked = {id(a.endpoint): a for a in ask([e for e in chosen if not isinstance(e, tuple)])}
@@ -158,6 +174,30 @@ def endpoints_command(
                 note(f"gas: {entry['error']}")
     if not any(entry["ok"] for entry in entries):
         raise Unreachable("no scheduler answered")
+
+
+def _allow_or_withdraw(file: Path | None, config: Path | None, trust: bool, untrust: bool) -> None:
+    """Do what ``--trust`` or ``--untrust`` asks for."""
+    if trust == untrust:
+        raise BadInput(
+            "--trust --untrust: leave one of the two out"
+            if trust
+            else f"{file}: what of it? --trust allows what it says, --untrust takes that back, --config uses it once"
+        )
+    path = file or config or Path("gas.toml")
+    if untrust:
+        count = withdraw(path)
+        say(f"no longer allowed: {path}" + ("" if count == 1 else f" ({count} versions of it)"))
+        return
+    document = read_document(path)
+    tables = tables_of(document)
+    allow(document)
+    say(f"allowed as it is now: {document.location}")
+    for name, table in tables.items():
+        command = table.get("token_command")
+        runs = f", runs {shlex.join(map(str, command))}" if isinstance(command, list) else ""
+        where = table.get("url") or table.get("path") or table.get("slurm_conf") or table.get("folder") or ""
+        say(f"  {name}: {table.get('type', 'of no type')} {where}".rstrip() + runs)
 
 
 def _generated() -> str:

@@ -30,6 +30,7 @@ from gas.cli.planning import (
     NotBefore,
     Plot,
     Probes,
+    StaleOk,
     Tolerance,
     Wishes,
 )
@@ -60,6 +61,7 @@ def submit_command(
     risk: Risk = None,
     samples: Samples = None,
     seed: Seed = None,
+    stale_ok: StaleOk = False,
     name: Annotated[
         str | None, typer.Option("--name", help="What the job is called (default: the application).")
     ] = None,
@@ -107,7 +109,7 @@ def submit_command(
     refuse_both_from_standard_input(application, predict)
     app = Application.read(application)
     predictor = predicting(predict, risk, samples, seed)
-    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor)
+    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor, stale_ok)
     environment = _environment(env or [])
     endpoints = chosen_endpoints(endpoint, None, config)
 

@@ -20,8 +20,10 @@ Its modules:
     file            an availability list on disk or standard input
     slurm           what Slurm publishes, and what that says about when which nodes are free
     oar             what OAR publishes, and jobs that it may shape by itself
+    trust           whose a configuration is, and which of other folders the user has allowed
     configuration   gas.toml: named endpoints and their limits
     asking          several endpoints at once; one that does not answer is reported, not fatal
+    freshness       how old a list may be to be planned with
 """
 
 from gas.endpoints.asking import Answer, ask

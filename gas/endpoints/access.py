@@ -1,8 +1,9 @@
 """How a service is spoken to: its address, the token that names the user, the certificates that are trusted.
 
-The token comes from the file that the endpoint's own table names, else from ``$GAS_TOKEN``: the more particular one
-wins, so that one scheduler's token does not go to another. It never stands on a command line, in a message or in a
-representation, and goes out in one header, to the endpoint's own address.
+A token goes only to the address that it was given for. The token in the file that an endpoint's own table names goes to
+that endpoint. ``$GAS_TOKEN`` is for ``$GAS_ENDPOINT`` if that is set, else for the only endpoint that it can be meant
+for; where there are several, none gets it, and a refusal says why. A token never stands on a command line, in a message
+or in a representation, and goes out in one header.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,9 +23,24 @@ from speedup_models.fields import Fields
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
-__all__ = ["Access", "is_loopback", "split_address"]
+__all__ = ["Access", "Table", "is_loopback", "same_service", "split_address"]
 
 MOST_TOKEN_BYTES = 4096
+
+
+class Table(Fields):
+    """The table of an endpoint.
+
+    Parameters
+    ----------
+    rivals
+        Other addresses for which a token of the environment could be meant as well as for this endpoint's.
+    """
+
+    def __init__(self, table: object, place: str, *, name: str = "", rivals: Sequence[str] = ()) -> None:
+        super().__init__(table, place)
+        self.name = name
+        self.rivals = tuple(rivals)
 
 
 @dataclass(frozen=True)
@@ -37,14 +53,24 @@ class Access:
         Where the token is from, for messages; None if there is none.
     certificates
         A file or directory of certificates to trust in place of the public ones.
+    withheld
+        Why the token that there is was not sent; None if it was, or if there is none.
     """
 
     token: str | None = field(default=None, repr=False)
     source: str | None = None
     certificates: str | None = None
+    withheld: str | None = None
 
     @classmethod
-    def of(cls, address: str, fields: Fields | None = None, environment: Mapping[str, str] | None = None) -> Access:
+    def of(
+        cls,
+        address: str,
+        fields: Fields | None = None,
+        environment: Mapping[str, str] | None = None,
+        *,
+        rivals: Sequence[str] = (),
+    ) -> Access:
         """Return how an address is spoken to.
 
         Parameters
@@ -54,8 +80,10 @@ class Access:
         fields
             The endpoint's table: ``token_file``, ``ca_file``, ``insecure``.
         environment
-            By default the process's: ``GAS_TOKEN``, ``GAS_INSECURE``, ``GAS_CA_FILE``, and what other HTTP clients
-            trust (``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE``).
+            By default the process's: ``GAS_TOKEN``, ``GAS_ENDPOINT``, ``GAS_INSECURE``, ``GAS_CA_FILE``, and what
+            other HTTP clients trust (``REQUESTS_CA_BUNDLE``, ``CURL_CA_BUNDLE``).
+        rivals
+            Other addresses for which ``GAS_TOKEN`` could be meant as well; those of `fields`, a `Table`, count too.
 
         Raises
         ------
@@ -68,7 +96,7 @@ class Access:
         if fields is not None:
             path, ca_file = fields.text("token_file", None), fields.text("ca_file", None)
             insecure = fields.boolean("insecure", False)
-        token = source = None
+        token = source = withheld = None
         if fields is not None and path is not None:
             file = Path(path).expanduser()
             try:
@@ -76,6 +104,8 @@ class Access:
             except BadInput as error:
                 raise fields.fail("token_file", f"{file}: {error}") from None
             source = str(file)
+        elif withheld := _why_withheld(address, fields, environment, rivals):
+            pass
         elif environment.get("GAS_TOKEN"):
             source = "GAS_TOKEN"
             try:
@@ -89,7 +119,7 @@ class Access:
             raise BadInput(
                 f"{address}: the token would travel in the clear; use https://, or say {way_out} if that is meant"
             )
-        return cls(token, source, _certificates(ca_file, fields, environment))
+        return cls(token, source, _certificates(ca_file, fields, environment), withheld)
 
     def sign(self, request: PreparedRequest) -> PreparedRequest:
         """Add the token to a request; with it set, requests looks for no other credentials (``.netrc``)."""
@@ -100,12 +130,52 @@ class Access:
     @property
     def hint(self) -> str:
         """What a user can do whose token was not accepted."""
+        if self.withheld is not None:
+            return f"no token was sent: {self.withheld}"
         if self.source is None:
             return (
                 "no token was sent: put yours into a file of mode 0600 and name it as token_file in the endpoint's "
                 "table, or in GAS_TOKEN"
             )
         return f"the token of {self.source} was sent; ask who runs the service for a valid one (gas token add)"
+
+
+def _why_withheld(
+    address: str, fields: Fields | None, environment: Mapping[str, str], rivals: Sequence[str]
+) -> str | None:
+    """Return why ``$GAS_TOKEN`` is not for an address; None if it is, or if there is none."""
+    if not environment.get("GAS_TOKEN"):
+        return None
+    name = fields.name if isinstance(fields, Table) else ""
+    others = [*rivals, *(fields.rivals if isinstance(fields, Table) else ())]
+    meant = environment.get("GAS_ENDPOINT", "").split()
+    if len(meant) == 1:
+        if meant[0] == name or same_service(meant[0], address):
+            return None
+        return (
+            f"GAS_TOKEN is for GAS_ENDPOINT, {meant[0]}; for another scheduler name a file with its own token as "
+            "token_file in its table"
+        )
+    if others := [other for other in [*meant, *others] if not same_service(other, address)]:
+        return (
+            f"GAS_TOKEN does not say which scheduler it is for, this one or {', '.join(dict.fromkeys(others))}; name "
+            "one scheduler with -e or GAS_ENDPOINT, or for each a file with its own token as token_file in its table"
+        )
+    return None
+
+
+def same_service(one: str, other: str) -> bool:
+    """Return whether two addresses are of the same service, as far as they say."""
+    if one.rstrip("/") == other.rstrip("/"):
+        return True
+    try:
+        parts = [split_address(url) for url in (one, other)]
+    except BadInput:
+        return False
+    first, second = (
+        (p.scheme, p.hostname, p.port or {"http": 80, "https": 443}[p.scheme], p.path.rstrip("/")) for p in parts
+    )
+    return first == second
 
 
 def split_address(url: str) -> SplitResult:
@@ -138,14 +208,17 @@ def is_loopback(parts: SplitResult) -> bool:
 def _read_private(path: Path) -> str:
     """Return what is in a file that nobody else can read."""
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise BadInput("is not a file with a token in it")
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        # a pipe without a writer does not hang
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            found = os.fstat(file.fileno())
+            mode = stat.S_IMODE(found.st_mode)
+            if not stat.S_ISREG(found.st_mode):
+                raise BadInput("is not a file with a token in it")
             if mode & 0o077:
                 raise BadInput(f"can be read by others (mode {mode:04o}); run: chmod 600 {path}")
             return file.read(MOST_TOKEN_BYTES + 2).decode("latin-1")
+    except IsADirectoryError:
+        raise BadInput("is not a file with a token in it") from None
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}") from None
 

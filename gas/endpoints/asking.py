@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gas.availability import AvailabilityList
@@ -20,7 +20,7 @@ from gas.errors import Unreachable, outcome_of
 from gas.node_availability import Availability, NodeAvailability
 from gas.planner import Limits
 
-__all__ = ["PATIENCE_SECONDS", "Answer", "ask"]
+__all__ = ["PATIENCE_SECONDS", "Answer", "ask", "ask_again"]
 
 PATIENCE_SECONDS = 60.0
 """For how long an endpoint is waited for that does not say how long it takes."""
@@ -39,6 +39,8 @@ class Answer:
     ----------
     limits, remarks
         Of the endpoint, after it was asked.
+    at
+        When that was, by `time.monotonic`.
     """
 
     endpoint: Endpoint
@@ -47,6 +49,7 @@ class Answer:
     seconds: float
     limits: Limits = Limits()  # noqa: RUF009  # frozen
     remarks: tuple[str, ...] = ()
+    at: float = field(default_factory=time.monotonic, compare=False)
 
     @property
     def name(self) -> str:
@@ -92,6 +95,22 @@ def ask(endpoints: Sequence[Endpoint]) -> list[Answer]:
                 answer = replace(answer, availability=replace(answer.availability, scheduler=name))
         named.append(answer)
     return named
+
+
+def ask_again(answers: Sequence[Answer]) -> list[Answer]:
+    """Ask those again that are live and have answered; their lists keep the names that they had.
+
+    A list in a file stays as it is: standard input can be read only once.
+    """
+    old = [a for a in answers if a.availability is not None and not isinstance(a.endpoint, FileEndpoint)]
+    found = dict(zip(map(id, old), ask([a.endpoint for a in old]), strict=True))
+    renewed = []
+    for before in answers:
+        answer = found.get(id(before), before)
+        if answer.availability is not None and answer.name != before.name:
+            answer = replace(answer, availability=replace(answer.availability, scheduler=before.name))
+        renewed.append(answer)
+    return renewed
 
 
 class _Question(threading.Thread):

@@ -8,7 +8,7 @@
     max_processors = 64              # limits are optional
     max_walltime = "12h"
     speed = 1.2                      # how many times as fast applications run there as their files say
-    token_file = "~/.config/gas/kth.token"   # of mode 0600, with the token alone; else $GAS_TOKEN
+    token_file = "~/.config/gas/kth.token"   # of mode 0600, with the token alone; see `gas.endpoints.access`
     ca_file = "~/.config/gas/kth.pem"        # certificates to trust; else $GAS_CA_FILE
     insecure = false                 # true: the token may go over plain HTTP to another machine
     timeout = 10                     # seconds to wait for an answer
@@ -17,6 +17,10 @@
 
 The type names an entry point of the group ``gas.endpoints``: a callable taking the endpoint's name and its `Fields`.
 It is loaded when the endpoint is used, so a broken plug-in does not disturb the others.
+
+An endpoint runs programs, or sends jobs and tokens to the address that its table names. So a file that others may have
+written, or a ``gas.toml`` of the current folder that the user has not allowed (`gas.endpoints.trust`), defines
+endpoints of the type "file" only, which do neither.
 """
 
 from __future__ import annotations
@@ -26,36 +30,56 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import NamedTuple
 
-from gas.application import read_toml
+from gas.application import parse_toml
+from gas.endpoints.access import Table, same_service
 from gas.endpoints.endpoint import Endpoint
-from gas.errors import BadInput, GasError, Missing, NotFound
+from gas.endpoints.trust import Document, read_document
+from gas.errors import BadInput, GasError, Missing, NotFound, Untrusted
 from speedup_models.fields import FieldError, Fields, nearest, quoted
 
-__all__ = ["PLUG_INS", "Configuration", "find_configuration", "load_configuration"]
+__all__ = ["PLUG_INS", "Configuration", "Place", "find_configuration", "load_configuration", "tables_of"]
 
 PLUG_INS = "gas.endpoints"
+
+HARMLESS = "file"
+"""The type of endpoint that runs nothing and sends nothing: it reads a list."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The endpoints of a configuration file, by name, as tables not read yet."""
+    """The endpoints of a configuration file, by name, as tables not read yet.
+
+    Attributes
+    ----------
+    distrust
+        Why only endpoints of the type "file" are used, and what helps; None if all are.
+    """
 
     path: Path | None = None
     tables: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    distrust: str | None = None
 
     @property
     def names(self) -> list[str]:
         """The names of the endpoints in the order of the file."""
         return list(self.tables)
 
-    def endpoint(self, name: str) -> Endpoint:
+    def endpoint(self, name: str, *, alone: bool = False) -> Endpoint:
         """Return an endpoint.
+
+        Parameters
+        ----------
+        alone
+            Whether the user means this one and no other, so that a token of the environment is meant for it.
 
         Raises
         ------
         NotFound
             There is none of this name.
+        Untrusted
+            It would run programs or send secrets, and its file is not to be trusted.
         FieldError, BadInput
             Its table cannot be used.
         Missing
@@ -65,8 +89,14 @@ class Configuration:
             where = f"in {self.path}" if self.path else "because there is no configuration file"
             hint = nearest(name, self.tables) if self.tables else "; name it by its URL, or write a gas.toml"
             raise NotFound(f'there is no endpoint "{name}" {where}{hint}')
-        fields = Fields(self.tables[name], f"{self.path}, [endpoints.{name}]")
+        place, rivals = f"{self.path}, [endpoints.{name}]", () if alone else self._rivals(name)
+        fields = Table(self.tables[name], place, name=name, rivals=rivals)
         kind = fields.text("type")
+        if self.distrust is not None and kind != HARMLESS:
+            raise Untrusted(
+                f"{place}: is not used, since {quoted(kind)} runs programs or sends jobs and tokens, and {self.path} "
+                f"{self.distrust}"
+            )
         found = {point.name: point for point in entry_points(group=PLUG_INS)}
         if kind not in found:
             raise fields.fail("type", f"{quoted(kind)} is not known{nearest(kind, found)}")
@@ -82,15 +112,34 @@ class Configuration:
             raise Missing(f'{fields.where("type")}: the plug-in "{kind}" failed: {error!r}') from None
         return endpoint
 
+    def _rivals(self, name: str) -> tuple[str, ...]:
+        """Return the other addresses for which a token of the environment could be meant as well as for this one's."""
 
-def find_configuration(explicit: Path | None = None) -> Path | None:
+        def takes_any_token(table: Mapping[str, object]) -> bool:
+            return "url" in table and not table.keys() & {"token_file", "token_command"}
+
+        own = self.tables[name]
+        others = [t for t in self.tables.values() if takes_any_token(t) and t.get("type") == own.get("type")]
+        addresses = dict.fromkeys(str(t["url"]) for t in others)
+        return tuple(a for a in addresses if not same_service(a, str(own.get("url", ""))))
+
+
+class Place(NamedTuple):
+    """A configuration file, and whether the user has named it or it is the one below the user's home."""
+
+    path: Path
+    named: bool
+
+
+def find_configuration(explicit: Path | None = None) -> Place | None:
     """Return the configuration file: the one named, ``$GAS_CONFIG``, ``./gas.toml``, the user's own; None if none."""
     if explicit is not None:
-        return explicit
+        return Place(explicit, True)
     if named := os.environ.get("GAS_CONFIG"):
-        return Path(named)
+        return Place(Path(named), True)
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return next((path for path in (Path("gas.toml"), home / "gas" / "config.toml") if path.is_file()), None)
+    places = (Place(Path("gas.toml"), False), Place(home / "gas" / "config.toml", True))
+    return next((place for place in places if place.path.is_file()), None)
 
 
 def load_configuration(explicit: Path | None = None) -> Configuration:
@@ -101,15 +150,28 @@ def load_configuration(explicit: Path | None = None) -> Configuration:
     BadInput, FieldError
         The file cannot be read, or its outer form cannot be used.
     """
-    path = find_configuration(explicit)
-    if path is None:
+    place = find_configuration(explicit)
+    if place is None:
         return Configuration()
-    fields = Fields(read_toml(path), str(path))
+    document = read_document(place.path)
+    return Configuration(place.path, tables_of(document), document.distrust(named=place.named))
+
+
+def tables_of(document: Document) -> dict[str, Mapping[str, object]]:
+    """Return the tables of the endpoints in a configuration, by name.
+
+    Raises
+    ------
+    BadInput, FieldError
+        Its outer form cannot be used.
+    """
+    where = "standard input" if str(document.path) == "-" else str(document.path)
+    fields = Fields(parse_toml(document.data, where), where)
     endpoints = fields.table("endpoints", {})
-    tables = {}
+    tables: dict[str, Mapping[str, object]] = {}
     for name in endpoints.keys():  # noqa: SIM118  # not a mapping
         if not name.strip() or any(c in name for c in ":/ \t\n"):
-            raise BadInput(f"{path}, [endpoints]: {quoted(name)} cannot be a name; use letters, digits, - and _")
+            raise BadInput(f"{where}, [endpoints]: {quoted(name)} cannot be a name; use letters, digits, - and _")
         tables[name] = endpoints.table(name)._table
     fields.done()
-    return Configuration(path, tables)
+    return tables

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ from gas.errors import (
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
     import requests
 
-__all__ = ["Connection", "NoAnswer", "never_made", "words_of"]
+__all__ = ["Connection", "NoAnswer", "age_of", "never_made", "words_of"]
 
 SILENCE_SECONDS = 45.0
 """A stream that is silent for so long is dead: the service sends a comment every 15 s."""
@@ -97,6 +97,7 @@ class Connection:
         self._session = new_session()
         self._session.trust_env = not self.is_local  # a proxy does not know this machine's own services
         self._session.auth = self._access.sign
+        self._session.headers["Cache-Control"] = "no-cache"  # what it has free is asked for now
 
     def ask(self, method: str, path: str, body: object = None) -> Answer:
         """Make one request and return its answer.
@@ -217,6 +218,12 @@ def _seconds(text: str | None) -> float:
     except ValueError:
         return 1.0
     return min(86400.0, max(0.1, seconds)) if math.isfinite(seconds) else 1.0
+
+
+def age_of(headers: Mapping[str, str]) -> int:
+    """Return for how many seconds something on the way has kept an answer, as it says itself (RFC 9111)."""
+    text = headers.get("Age", "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def never_made(error: BaseException) -> bool:

@@ -18,16 +18,21 @@ from typing import IO
 
 from gas.errors import BadInput
 
-__all__ = ["Page", "journal_directory", "open_page"]
+__all__ = ["Page", "journal_directory", "open_page", "state_directory"]
 
 
-def journal_directory() -> Path:
-    """Return where the files are: under ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
+def state_directory() -> Path:
+    """Return where Gas keeps notes of a user's: under ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
     try:
         home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     except RuntimeError:
         raise BadInput("you have no home directory here; name a place for Gas's notes in XDG_STATE_HOME") from None
-    return home / "gas" / "submissions"
+    return home / "gas"
+
+
+def journal_directory() -> Path:
+    """Return where the files are."""
+    return state_directory() / "submissions"
 
 
 class Page:

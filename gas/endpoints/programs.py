@@ -21,8 +21,12 @@ from typing import NamedTuple
 from gas.endpoints.pipes import TooMuchSaid, conversation
 from gas.endpoints.sending import NotSent, Unclear
 from gas.errors import BadInput, Forbidden, NotFound, Unreachable
+from speedup_models.fields import Fields, quoted
 
-__all__ = ["Finished", "Programs", "end_of_file", "user_name"]
+__all__ = ["SECRETS", "Finished", "Programs", "end_of_file", "user_name", "whole_path", "without_secrets"]
+
+SECRETS = frozenset({"GAS_TOKEN", "SLURM_JWT"})
+"""What of the environment is for a service that Gas speaks to itself, and for no program that it starts."""
 
 
 class Finished(NamedTuple):
@@ -41,7 +45,7 @@ class Programs:
     name
         What the user calls the scheduler.
     environment
-        To run them with.
+        To run them with; no token is handed on.
     missing
         Where they are if they are not here, for a message.
     timeout
@@ -54,7 +58,7 @@ class Programs:
         self, name: str, environment: Mapping[str, str], missing: str, *, timeout: float, folder: str | None = None
     ) -> None:
         self._name, self._missing, self._timeout = name, missing, timeout
-        self.environment = dict(environment)
+        self.environment = without_secrets(environment)
         if folder is not None:
             self.environment["PATH"] = f"{folder}:{self.environment.get('PATH', os.defpath)}"
 
@@ -144,6 +148,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait(1.0)
     except subprocess.TimeoutExpired:
         threading.Thread(target=process.wait, daemon=True).start()  # to know of its end, whenever that is
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment as it is given to a program: without the tokens of the user, which jobs would inherit."""
+    return {name: value for name, value in environment.items() if name not in SECRETS}
+
+
+def whole_path(fields: Fields, key: str, text: str) -> str:
+    """Return the path of something that is to run, or says what runs: not one that depends on the current folder."""
+    path = Path(text).expanduser()
+    if not path.is_absolute():
+        raise fields.fail(key, f"{quoted(text)} is looked for in whatever folder you are in; write its whole path")
+    return str(path)
 
 
 def user_name() -> str:

@@ -28,21 +28,22 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 from gas.availability import AvailabilityList
 from gas.endpoints.access import Access, split_address
-from gas.endpoints.connection import Connection, NoAnswer
+from gas.endpoints.connection import Connection, NoAnswer, age_of
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
 from gas.endpoints.events import EventReader, ServiceEvent
-from gas.endpoints.exchange import Answer
+from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.s3_answers import job_of, jobs_of, machine_of, standing_of
 from gas.errors import BadInput, Conflict, Draining, GasError, TooMany, Unreachable
 from gas.planner import Limits
-from speedup_models.fields import FieldError, Fields
+from gas.times import duration_text
+from speedup_models.fields import FieldError, Fields, shown
 
 if TYPE_CHECKING:
     from gas.prediction.history import History
@@ -56,7 +57,12 @@ PATIENCE_SECONDS = 30.0
 FOLLOW_PATIENCE_SECONDS = 300.0
 """How long a stream of events is tried again that was lost: somebody watches, and services are restarted."""
 
+MOST_LISTED_BYTES = 2 * MOST_ANSWER_BYTES
+"""Of all pages of a list: some 130,000 jobs."""
+
 _VETTED: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {"job": job_of, "machine": standing_of}
+OLDEST_SECONDS = 60
+"""An older list is not what the service has free, but what it had."""
 
 REMEMBERED = 5_000
 """Of how many ended jobs its past is asked for; some 600 bytes each."""
@@ -89,6 +95,8 @@ class S3Endpoint:
     """
 
     policy: Final = "s3"
+    keeps_own_clock: Final = True
+    """Its lists are of the instant at which they are asked for, by a clock that may be another than ours."""
 
     def __init__(
         self,
@@ -140,6 +148,11 @@ class S3Endpoint:
     def availability(self) -> AvailabilityList:
         """Return the list, or raise `Unreachable`."""
         answer = self._call("GET", "/v1/availability")
+        if (age := age_of(answer.headers)) > OLDEST_SECONDS:
+            raise Unreachable(
+                f"{self.name}: something between here and {self.address} answered with a list of {duration_text(age)} "
+                f"ago ({OLDEST_SECONDS} s at most); it must not keep answers"
+            )
         try:
             return AvailabilityList.from_wire(self._json(answer), "availability")
         except FieldError as error:
@@ -200,9 +213,28 @@ class S3Endpoint:
             raise Unreachable(f"{self.name}: answered {len(jobs)} jobs of one key; is it an S³ service?")
         return jobs[0] if jobs else None
 
-    def jobs(self, ended: int = 0) -> list[dict[str, Any]]:
-        """Return the jobs in the schedule, after the latest `ended` ones that have ended."""
-        return self._jobs_of(self._call("GET", f"/v1/jobs?ended={ended}"))
+    def jobs(self, ended: int = 0, fields: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Return the jobs in the schedule and the latest `ended` ones that have ended, in submission order.
+
+        The list comes in pages. A job that ends while they are read is told of as it was, or left out.
+
+        Parameters
+        ----------
+        fields
+            What to ask for of each job, besides its number; everything if empty.
+        """
+        chosen = f"&fields={','.join(fields)}" if fields else ""
+        listed: list[dict[str, Any]] = []
+        after: int | None = 0
+        length = 0
+        while after is not None:
+            answer = self._call("GET", f"/v1/jobs?ended={ended}&after={after}{chosen}")
+            length += len(answer.content)
+            if length > MOST_LISTED_BYTES:
+                raise Unreachable(f"{self.name}: lists more than {MOST_LISTED_BYTES >> 20} MiB of jobs, the most read")
+            listed += jobs_of(self._json(answer), self.name, partial=bool(fields))
+            after = self._next_page(answer, after)
+        return listed
 
     def output(self, id: int, stream: Literal["stdout", "stderr"] = "stdout", limit: int = 2**20) -> bytes:
         """Return the last `limit` bytes of what a job has written."""
@@ -214,16 +246,16 @@ class S3Endpoint:
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
         """Return who runs and who waits."""
-        from gas.endpoints.s3_queue import snapshot_of
+        from gas.endpoints.s3_queue import SNAPSHOT_FIELDS, snapshot_of
 
         machine = self.machine()  # first: who has started meanwhile is seen to, but nothing else can be
-        return snapshot_of(self.name, machine, self.jobs(), users)
+        return snapshot_of(self.name, machine, self.jobs(fields=SNAPSHOT_FIELDS), users)
 
     def history(self) -> History:
         """Return what the latest jobs tell that have ended here, `REMEMBERED` at most, and those in the schedule."""
-        from gas.endpoints.s3_queue import history_of
+        from gas.endpoints.s3_queue import HISTORY_FIELDS, history_of
 
-        return history_of(self.name, self.jobs(REMEMBERED))
+        return history_of(self.name, self.jobs(REMEMBERED, HISTORY_FIELDS))
 
     def machine(self) -> dict[str, Any]:
         """Return how the machine stands, and as whom the caller is known."""
@@ -372,6 +404,16 @@ class S3Endpoint:
 
     def _machine_of(self, answer: Answer) -> dict[str, Any]:
         return machine_of(self._json(answer), self.name)
+
+    def _next_page(self, answer: Answer, after: int) -> int | None:
+        """Return where the page after this one begins; None if it was the last, or the service knows no pages."""
+        content = self._json(answer)
+        following = content.get("next") if isinstance(content, dict) else None
+        if following is None:
+            return None
+        if type(following) is not int or following <= after:
+            raise Unreachable(f"{self.name}: answered a page of jobs after which to go on at {shown(following)}")
+        return following
 
     def _jobs_of(self, answer: Answer) -> list[dict[str, Any]]:
         return jobs_of(self._json(answer), self.name)

@@ -33,17 +33,16 @@ def job_of(document: Any, name: str) -> dict[str, Any]:
         It cannot be understood.
     """
     job = _vetted(document, _JOB, ("id", "state", "processors", "walltime", "promise"), f"{name}: answered a job that")
-    if job["id"] is None or job["state"] is None:
-        raise Unreachable(f"{name}: answered a job that cannot be understood: it has no number or no state")
     return {**_UNTOLD, **job}
 
 
-def jobs_of(document: Any, name: str) -> list[dict[str, Any]]:
-    """Return the jobs of a list; errors as of `job_of`."""
+def jobs_of(document: Any, name: str, *, partial: bool = False) -> list[dict[str, Any]]:
+    """Return the jobs of a list; errors as of `job_of`. Of each, `partial` ones say only what was asked for."""
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
         raise Unreachable(f"{name}: answered a list of jobs that cannot be understood; is it an S³ service?")
-    return [job_of(job, name) for job in jobs]
+    untold = {} if partial else _UNTOLD
+    return [{**untold, **_vetted(job, _JOB, ("id",), f"{name}: answered a job that")} for job in jobs]
 
 
 def machine_of(document: Any, name: str) -> dict[str, Any]:
@@ -72,7 +71,7 @@ def _vetted(
             raise Unreachable(f"{what} cannot be understood: it has no {key}; is it an S³ service?")
     for key, is_right in kinds.items():
         value = document.get(key)
-        if value is not None and not is_right(value):
+        if not is_right(value) and (value is not None or (key in document and key in _NEVER_NULL)):
             told = quoted(value[:60]) if isinstance(value, str) else shown(value)
             raise Unreachable(f"{what} cannot be understood: its {key} is {told}; is it an S³ service?")
     return document
@@ -121,6 +120,7 @@ _JOB = {
     **dict.fromkeys(_INSTANTS, _count),
     **dict.fromkeys((f"{name}_iso" for name in _INSTANTS), _text),
 }
+_NEVER_NULL = ("id", "state")
 _UNTOLD = dict.fromkeys(key for key in _JOB if not key.startswith(("predicted", "expected", "mine", "user", "kind")))
 _MACHINE = {
     **_kinds(scheduler=_text, processors=_count, accepting=_truth, now=_count, in_use=_count, queued=_count),

@@ -12,7 +12,13 @@ if TYPE_CHECKING:  # imported where it is used: planning needs none of it
     from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
 
-__all__ = ["history_of", "snapshot_of"]
+__all__ = ["HISTORY_FIELDS", "SNAPSHOT_FIELDS", "history_of", "snapshot_of"]
+
+SNAPSHOT_FIELDS = ("kind", "state", "user", "processors", "walltime", "not_before", "promise", "start", "due")
+"""What `snapshot_of` reads of each job."""
+
+HISTORY_FIELDS = ("kind", "state", "user", "processors", "walltime", "submitted", "start", "finished")
+"""What `history_of` reads of each job."""
 
 TEACHING = ("completed", "failed", "timeout")
 """The states of jobs that have ended by themselves, or used up their walltimes."""

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import lean_kernel
+from gas.compiled import compiled, lean_kernel
 from gas.profile import Profile, profile_of
 from gas.profile import check as check_profile
 
@@ -254,10 +254,10 @@ def blocks_of(
     return blocks
 
 
-def with_rows(blocks: Blocks, frames: int) -> Blocks:
+def with_rows(blocks: Blocks, frames: int, *, machine_code: bool = False) -> Blocks:
     """Return the blocks themselves, packed if need be, if so many frames more have room, else a larger copy."""
     if not room_for(blocks, blocks.numbers[FRAMES] + frames):
-        pack(blocks)
+        (compiled(pack) if machine_code else pack)(blocks)
     if room_for(blocks, blocks.numbers[FRAMES] + frames):
         return blocks
     rows = len(blocks.table)
@@ -268,9 +268,9 @@ def with_rows(blocks: Blocks, frames: int) -> Blocks:
     return grown
 
 
-def profile_in(blocks: Blocks, room: int = 0) -> Profile:
+def profile_in(blocks: Blocks, room: int = 0, *, machine_code: bool = False) -> Profile:
     """Return the frames in two arrays, with room for at least `room` in all."""
-    count = line_up(blocks)
+    count = (compiled(line_up) if machine_code else line_up)(blocks)
     rows = blocks.frames[len(blocks.table) :][: count // WIDTH + 1]
     starts, free, _ = rows.transpose(1, 0, 2).reshape(3, -1)[:, :count]
     return profile_of(starts, free, room)

@@ -5,6 +5,7 @@ The core is pure: no clock, no file, no process. Whoever drives it says what tim
     submit, reserve, cancel      what users do; `submit` answers with the promised start
     step(now, ended)             one instant: jobs that ended, promotion, jobs to start now
     resize                       the machine made larger or smaller
+    go_on                        promotion that was left when patience ended
     next_start()                 the next instant at which a start falls due
     availability(...)            the frames that the profile implies
     check()                      all invariants, or an AssertionError
@@ -14,7 +15,9 @@ job that cannot be killed or a start that an outage missed, can break one; the s
 promise that can be kept and lists the others in `broken`.
 
 Between any two operations nobody who waits could start earlier where it stands. So after processors were given back,
-only the holes that grew need to be looked at (`gas.s3.holes`).
+only the holes that grew need to be looked at (`gas.s3.holes`). Where an operation has limited `patience`, this holds
+again when `go_on` has come to the end; a job submitted before that may take a hole that a waiting job would have been
+moved into, and every promise holds all the while.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ from gas.s3.changes import forget, give_back, take
 from gas.s3.entries import Broken, Entry, Resized, State, profile_left_by
 from gas.s3.holes import first_fit
 from gas.s3.invariants import check_schedule
-from gas.s3.placing import UNTIL_NOTHING_MOVES, place, promote
+from gas.s3.placing import NO_LIMIT, UNTIL_NOTHING_MOVES, place, promote
 from gas.s3.repair import repair
 from gas.s3.running import Running
 from gas.s3.waiting import Waiting
@@ -60,16 +63,24 @@ class S3:
         The instant (integer seconds) at which it begins, idle.
     machine_code
         Use the compiled kernels (worth it from some hundred waiting jobs on).
+    patience
+        The most work that one operation puts into promotion: looks for a new start, with each move counted as a few
+        (`gas.s3.placing.promote`). What is left is `unfinished`, and `go_on` and later operations go on with it. None
+        promotes until nothing moves.
     lead
         How many seconds ahead of now the soonest start is planned. Live, a second has begun when something happens
         in it: a job that were started in what is left of it would lose that part of its walltime. So live starts are
         planned for the next second, with lead 1; in a simulation nothing is lost, with lead 0.
     """
 
-    def __init__(self, processors: int, now: int, *, machine_code: bool = False, lead: int = 0) -> None:
+    def __init__(
+        self, processors: int, now: int, *, machine_code: bool = False, lead: int = 0, patience: int | None = None
+    ) -> None:
+        assert patience is None or patience > 0, "an operation looks at one job at least"
         self.processors = processors
         self.now = now
         self.lead = lead
+        self.patience = patience
         self.version = 0
         self.entries: dict[int, Entry] = {}
         self.broken: list[Broken] = []
@@ -124,6 +135,11 @@ class S3:
         """Whether `take_changed` has something to return."""
         return bool(self._changed)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether promotion was left because patience ended; a waiting job may be able to start earlier until then."""
+        return self._waiting.unfinished
+
     def entry(self, id: int) -> Entry:
         """Return an entry, or raise `NotFound`."""
         try:
@@ -134,6 +150,10 @@ class S3:
     def next_start(self) -> int | None:
         """Return the next instant after now at which a start falls due; None if nothing waits for one."""
         return self._waiting.next_start(self.now)
+
+    def first_start(self) -> int:
+        """Return the first planned start of all that waits, also one that is due; a far future if nothing waits."""
+        return self._waiting.first_start()
 
     def next_overrun(self) -> int | None:
         """Return the first instant at which a running job would have held its processors for too long."""
@@ -146,7 +166,7 @@ class S3:
 
     def availability(self, scheduler: str = "s3") -> AvailabilityList:
         """Return the availability list: what the profile leaves free, from the soonest possible start on."""
-        profile = profile_in(self._profile)
+        profile = profile_in(self._profile, machine_code=self._machine_code)
         forget_past(profile, self.soonest)
         count = int(profile.used[0])
         return AvailabilityList(
@@ -178,7 +198,7 @@ class S3:
         self._verify_start("not_before", earliest)
         if start_by is not None and not_before is not None and start_by < not_before:
             raise BadInput(f"start_by {start_by}: is before not_before {not_before}")
-        self._profile = with_rows(self._profile, 2)
+        self._make_room(2)
         if start_by is not None:
             anchor = self.anchor(processors, walltime, earliest)
             if anchor > start_by:
@@ -209,7 +229,7 @@ class S3:
         latest = start if start_by is None else start_by
         if latest < start:
             raise BadInput(f"start_by {latest}: is before the reservation's start {start}")
-        self._profile = with_rows(self._profile, 2)
+        self._make_room(2)
         anchor = self.anchor(processors, walltime, start)
         if anchor > latest:
             raise StalePlan(
@@ -320,6 +340,12 @@ class S3:
             self.version += bool(self._changed)
         return evicted
 
+    def go_on(self) -> bool:
+        """Go on with promotion where patience ended; return whether it is `unfinished` still."""
+        if self.unfinished:
+            self.version += self._promote_queue()
+        return self.unfinished
+
     def take_changed(self) -> list[Entry]:
         """Return the entries that changed since this was last asked (those that left the schedule apart)."""
         changed = [self.entries[id] for id in sorted(self._changed)]
@@ -328,7 +354,7 @@ class S3:
 
     def copy(self) -> S3:
         """Return an independent copy, to ask "what if"."""
-        other = S3(self.processors, self.now, machine_code=self._machine_code, lead=self.lead)
+        other = S3(self.processors, self.now, machine_code=self._machine_code, lead=self.lead, patience=self.patience)
         other.version, other._last_id = self.version, self._last_id
         other.entries = {id: replace(entry) for id, entry in self.entries.items()}
         other.broken = list(self.broken)
@@ -390,7 +416,7 @@ class S3:
         return evicted
 
     def _release(self, start: int, end: int, processors: int) -> None:
-        self._profile = with_rows(self._profile, 2)
+        self._make_room(2)
         self._give_back(self._profile, start, end, processors)
         self.version += 1
 
@@ -404,15 +430,21 @@ class S3:
         self._profile = self._indexed(profile_left_by(self.entries.values(), self.processors, self.now))
         self.version += 1
 
-    def _promote_queue(self) -> None:
+    def _promote_queue(self) -> bool:
+        """Move waiting jobs to earlier starts as far as patience goes; return whether any has moved."""
         waiting = self._waiting
+        patience = NO_LIMIT if self.patience is None else self.patience
         # A job that is taken out may show two ends of others that its own had hidden, and adds two where it is put.
-        self._profile = with_rows(self._profile, 4 * len(waiting.jobs) + 4)
+        self._make_room(4 * min(len(waiting.jobs), patience) + 4)
         before = waiting.starts.copy()
-        if self._promote(self._profile, waiting.queue, self.soonest, UNTIL_NOTHING_MOVES):
-            for entry in waiting.read_starts(before):
-                entry.promise = min(entry.promise, entry.start)
-                self._changed.add(entry.id)
+        moves = self._promote(self._profile, waiting.queue, self.soonest, UNTIL_NOTHING_MOVES, patience)
+        for entry in waiting.read_starts(before) if moves else []:
+            entry.promise = min(entry.promise, entry.start)
+            self._changed.add(entry.id)
+        return bool(moves)
+
+    def _make_room(self, frames: int) -> None:
+        self._profile = with_rows(self._profile, frames, machine_code=self._machine_code)
 
     def _start_due(self) -> list[Entry]:
         started = []

@@ -111,6 +111,11 @@ class Machine:
             self._begin(started.id, self.schedule.now)
         return entry
 
+    def go_on(self) -> list[Event]:
+        """Go on with promotion where patience ended (`S3.go_on`); what can start at once does."""
+        self.schedule.go_on()
+        return self.advance(self.schedule.now)
+
     def end(self, id: int) -> list[Event]:
         """End a running simulated job now, as a cancellation does."""
         self._ends = [(time, other) for time, other in self._ends if other != id]

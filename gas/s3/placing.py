@@ -33,14 +33,19 @@ from gas.s3.lengths import note_longest, tear_down
 
 __all__ = [
     "AGAIN_FROM_THE_HEAD",
+    "NEXT",
     "NOT_LOOKED_AT",
+    "NO_LIMIT",
     "ONCE",
+    "UNFINISHED",
     "UNTIL_NOTHING_MOVES",
     "Queue",
     "append",
     "empty_queue",
     "place",
     "promote",
+    "remove",
+    "seen_by_arrival",
     "with_queue_room",
 ]
 
@@ -53,13 +58,29 @@ NOT_LOOKED_AT = -1
 MANY = 1000
 """A queue of more jobs than that is sifted in its second pass and later ones, where few move."""
 
+NO_LIMIT = 2**62
+"""A promotion that looks at as many jobs as there are to look at."""
+
+A_MOVE = 4
+"""How many looks a move counts as: it changes the profile, and whoever keeps the queue writes it down."""
+
+A_PASS = 64
+"""Of how many jobs passed over in a pass one counts as a look."""
+
+COUNT, UNFINISHED, NEXT, PASS_MOST, PASS_UNTIL, SIFTED = range(6)
+"""The words of `Queue.used`."""
 
 Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB = range(7)
 """The rows of `Queue.jobs`."""
 
 
 class Queue(NamedTuple):
-    """Waiting jobs in submission order, in the first ``used[0]`` columns of `jobs`; the properties are its rows."""
+    """Waiting jobs in submission order, in the first ``used[0]`` columns of `jobs`; the properties are its rows.
+
+    The other words of `used` are of the pass that a promotion was in when its patience ended: whether there is one,
+    the next job to look at, and with what the pass goes on. Jobs from the next one on were looked at longest ago, then
+    those in front of it. `remove` and `seen_by_arrival` keep that order.
+    """
 
     jobs: NDArray[np.int64]
     used: NDArray[np.int64]
@@ -128,7 +149,7 @@ def append(queue: Queue, blocks: Blocks, job: int, processors: int, walltime: in
 
 
 @lean_kernel
-def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
+def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = NO_LIMIT) -> int:
     """Move jobs that are not yet due to their earliest fit, in submission order; return how many moves that took.
 
     The starts are those of this pass, repeated as `walk` says: take each job out and put it back in the first slot
@@ -143,8 +164,12 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
         The soonest instant that a job may move to; what is planned for it, or before, stays.
     walk
         `ONCE`, `UNTIL_NOTHING_MOVES` or `AGAIN_FROM_THE_HEAD`.
+    patience
+        The most looks for a new start, with each move counted as `A_MOVE`. When they are used up, the walk is left
+        where it is, ``queue.used[UNFINISHED]`` is 1, and the next call goes on from there: without changes in between,
+        the calls together do what one call without a limit does. Only with `UNTIL_NOTHING_MOVES`.
     """
-    numbers = blocks.numbers
+    numbers, used = blocks.numbers, queue.used
     # Holes are measured for whoever is asked about, and must do for those who were looked at before that one. Where the
     # walk begins again at the head, those behind may not have been looked at for long.
     oldest = numbers[STAMP]
@@ -153,34 +178,49 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
             if queue.jobs[Q_START, i] > now:
                 oldest = min(oldest, queue.jobs[Q_SEEN, i])
     tear_down(blocks)
-    moves = 0
+    moves, looks, passes = 0, 0, 0
+    sift = False
     again = True
     while again:
-        again = False
-        # Everybody is looked at after what was given back up to here, not after what is given back from now on.
-        most, until = numbers[GIVEN_MOST], numbers[GIVEN_UNTIL]
-        numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = 0, numbers[BEGIN]
-        sift = moves > 0 and walk == UNTIL_NOTHING_MOVES and queue.used[0] > MANY
-        oldest_look = queue.jobs[Q_SEEN, 0]
+        if used[UNFINISHED]:
+            # The pass goes on. What was given back since it began is for those in front of the next job as well: they
+            # are looked at in the pass after this one.
+            used[UNFINISHED] = 0
+            i = used[NEXT] - 1
+            most, until = max(used[PASS_MOST], numbers[GIVEN_MOST]), max(used[PASS_UNTIL], numbers[GIVEN_UNTIL])
+            sift = used[SIFTED] > 0
+        else:
+            # Every job is looked at after what was given back up to here, not after what is given back from now on.
+            i = -1
+            most, until = numbers[GIVEN_MOST], numbers[GIVEN_UNTIL]
+            numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = 0, numbers[BEGIN]
+            if passes > 0:  # a call looks at one job at least
+                looks += used[COUNT] // A_PASS
+        passes += 1
+        oldest_look = NOT_LOOKED_AT
         if sift:
+            oldest_look = queue.jobs[Q_SEEN, min(i + 1, used[COUNT] - 1)]
             numbers[LONGEST_AT : LONGEST_AT + numbers[LEVELS]] = 0
             note_longest(blocks, numbers[BEGIN], until, most, oldest_look)
-        i = -1
+        again = False
         while True:
             i += 1
             if sift:
                 i = next_candidate(blocks, queue, i, now)
-            if i >= queue.used[0]:
+            if i >= used[COUNT]:
                 break
             before, seen = queue.jobs[Q_START, i], queue.jobs[Q_SEEN, i]
-            # Of those who are due, too: nobody was looked at before those in front.
-            queue.jobs[Q_SEEN, i] = numbers[STAMP]
             processors = queue.jobs[Q_PROCESSORS, i]
-            if before <= now or processors > most or seen == numbers[STAMP]:
-                continue
             first = max(now, queue.jobs[Q_EARLIEST, i])
-            if before <= first:
+            if before <= first or processors > most or seen == numbers[STAMP]:
+                queue.jobs[Q_SEEN, i] = numbers[STAMP]  # also of those who are due: see `Queue`
                 continue
+            if looks >= patience:
+                used[UNFINISHED], used[NEXT], used[SIFTED] = 1, i, int(sift)
+                used[PASS_MOST], used[PASS_UNTIL] = most, until
+                return moves
+            looks += 1
+            queue.jobs[Q_SEEN, i] = numbers[STAMP]
             if walk == AGAIN_FROM_THE_HEAD:
                 seen = oldest
             walltime = queue.jobs[Q_WALLTIME, i]
@@ -196,10 +236,12 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int) -> int:
             if sift:
                 note_longest(blocks, max(before, start + walltime), before + walltime, most, oldest_look)
             moves += 1
-            again = walk != ONCE
+            looks += A_MOVE
             if walk == AGAIN_FROM_THE_HEAD:  # those behind have not been looked at yet
                 numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = most, until
                 break
+        again = walk != ONCE and numbers[GIVEN_MOST] > 0
+        sift = walk == UNTIL_NOTHING_MOVES and used[COUNT] > MANY
     return moves
 
 
@@ -226,7 +268,30 @@ def next_candidate(blocks: Blocks, queue: Queue, i: int, now: int) -> int:
 
 def empty_queue(room: int = 16) -> Queue:
     """Return a queue without jobs that has room for so many."""
-    return Queue(np.zeros((7, room), np.int64), np.zeros(1, np.int64))
+    return Queue(np.zeros((7, room), np.int64), np.zeros(6, np.int64))
+
+
+def remove(queue: Queue, places: NDArray[np.int64]) -> None:
+    """Take out the jobs at these places, in ascending order."""
+    if places.size == 0:
+        return
+    first, count = int(places[0]), int(queue.used[COUNT])
+    if places.size == 1:  # a cancellation
+        queue.jobs[:, first : count - 1] = queue.jobs[:, first + 1 : count]
+    else:
+        left = np.ones(count - first, np.bool_)
+        left[places - first] = False
+        queue.jobs[:, first : count - places.size] = queue.jobs[:, first:count][:, left]
+    queue.used[NEXT] -= np.searchsorted(places, queue.used[NEXT])
+    queue.used[COUNT] = count - places.size
+
+
+def seen_by_arrival(queue: Queue, stamp: int) -> int:
+    """Return what to note as `Queue.seen` of a job that was just placed and is about to be appended.
+
+    In the middle of a pass it is looked at before those in front of the next job, so it must not have been seen later.
+    """
+    return min(stamp, int(queue.seen[0])) if queue.used[UNFINISHED] and queue.used[NEXT] > 0 else stamp
 
 
 def with_queue_room(queue: Queue) -> Queue:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.s3.entries import Entry
-from gas.s3.placing import NOT_LOOKED_AT, Queue, empty_queue, with_queue_room
+from gas.s3.placing import NEXT, NOT_LOOKED_AT, UNFINISHED, Queue, empty_queue, remove, seen_by_arrival, with_queue_room
 
 __all__ = ["Waiting"]
 
@@ -35,7 +35,9 @@ class Waiting:
         self.jobs: list[Entry] = []
         self.queue: Queue = empty_queue()
         self.reserved: dict[int, Entry] = {}
-        self._first: int | None = _NOBODY  # the first planned start; None when it has to be looked up
+        # The first planned starts of jobs and of reservations; None when they have to be looked up.
+        self._first_job: int | None = _NOBODY
+        self._first_reserved: int | None = _NOBODY
 
     @property
     def entries(self) -> list[Entry]:
@@ -47,17 +49,20 @@ class Waiting:
         """The planned starts of the jobs: part of the array itself."""
         return self.queue.start[: len(self.jobs)]
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether a promotion was left in the middle of a pass."""
+        return bool(self.queue.used[UNFINISHED])
+
     # ------------------------------------------------------------------------------------------------- ask
 
     def first_start(self) -> int:
         """Return the first planned start of all, one that cannot be if nobody waits."""
-        if self._first is None:
-            queued = self.starts
-            self._first = min(
-                int(queued.min()) if queued.size else _NOBODY,
-                min((e.start for e in self.reserved.values()), default=_NOBODY),
-            )
-        return self._first
+        if self._first_job is None:
+            self._first_job = int(self.starts.min()) if self.jobs else _NOBODY
+        if self._first_reserved is None:
+            self._first_reserved = min((e.start for e in self.reserved.values()), default=_NOBODY)
+        return min(self._first_job, self._first_reserved)
 
     def next_start(self, now: int) -> int | None:
         """Return the first planned start after an instant; None if there is none."""
@@ -86,16 +91,19 @@ class Waiting:
 
         `seen` is the stamp of the profile at which it starts as early as it can.
         """
-        if self._first is not None:
-            self._first = min(self._first, entry.start)
         if entry.state == "reserved":
             self.reserved[entry.id] = entry
+            if self._first_reserved is not None:
+                self._first_reserved = min(self._first_reserved, entry.start)
             return
+        if self._first_job is not None:
+            self._first_job = min(self._first_job, entry.start)
         self.queue = queue = with_queue_room(self.queue)
         i = len(self.jobs)
         queue.processors[i], queue.walltime[i] = entry.processors, entry.walltime
         queue.earliest[i], queue.start[i] = entry.earliest, entry.start
-        queue.seen[i], queue.level[i], queue.job[i] = seen, entry.processors.bit_length() - 1, entry.id
+        queue.seen[i] = seen_by_arrival(queue, seen)
+        queue.level[i], queue.job[i] = entry.processors.bit_length() - 1, entry.id
         queue.used[0] += 1
         self.jobs.append(entry)
 
@@ -105,18 +113,16 @@ class Waiting:
         for entry in entries:
             if entry.state == "reserved":
                 del self.reserved[entry.id]
-            else:
-                gone.append(bisect_left(self.jobs, entry.id, key=lambda e: e.id))
-            if entry.start == self._first:
-                self._first = None
-        if gone:
-            first, count = min(gone), len(self.jobs)
-            left = np.ones(count - first, np.bool_)
-            left[np.array(gone) - first] = False
-            self.queue.jobs[:, first : count - len(gone)] = self.queue.jobs[:, first:count][:, left]
-            self.queue.used[0] = count - len(gone)
-            for i in sorted(gone, reverse=True):
-                del self.jobs[i]
+                if entry.start == self._first_reserved:
+                    self._first_reserved = None
+                continue
+            gone.append(bisect_left(self.jobs, entry.id, key=lambda e: e.id))
+            if entry.start == self._first_job:
+                self._first_job = None
+        gone.sort()
+        remove(self.queue, np.array(gone, np.int64))
+        for i in reversed(gone):
+            del self.jobs[i]
 
     def read_starts(self, before: NDArray[np.int64]) -> list[Entry]:
         """Bring the jobs up to date with the arrays, where `before` says otherwise, and return those that moved."""
@@ -127,17 +133,18 @@ class Waiting:
             entry.end = entry.start + entry.walltime
             moved.append(entry)
         if moved:
-            self._first = None
+            self._first_job = None
         return moved
 
     def write_starts(self) -> None:
         """Bring the arrays up to date with the starts of the jobs."""
         self.queue.start[: len(self.jobs)] = [e.start for e in self.jobs]
-        self._first = None
+        self._first_job = self._first_reserved = None
 
     def look_again(self) -> None:
-        """Let nobody be known to start as early as it can."""
+        """Let no job be known to start as early as it can; the next pass begins at the head."""
         self.queue.seen[:] = NOT_LOOKED_AT
+        self.queue.used[UNFINISHED] = 0
 
     def copy(self, entries: dict[int, Entry]) -> Waiting:
         """Return an independent copy that holds the entries given by id."""
@@ -145,7 +152,7 @@ class Waiting:
         other.jobs = [entries[e.id] for e in self.jobs]
         other.reserved = {id: entries[id] for id in self.reserved}
         other.queue = Queue(*(array.copy() for array in self.queue))
-        other._first = self._first
+        other._first_job, other._first_reserved = self._first_job, self._first_reserved
         return other
 
     # ---------------------------------------------------------------------------------------------- verify
@@ -158,6 +165,11 @@ class Waiting:
         for i, e in enumerate(self.jobs):
             row = tuple(self.queue.jobs[:4, i].tolist())
             assert row == (e.processors, e.walltime, e.earliest, e.start), f"the queue's arrays differ from job {e.id}"
-        assert (np.diff(self.queue.seen[: len(ids)]) >= 0).all(), "somebody was looked at before those in front"
-        starts = [e.start for e in self.entries]
-        assert self._first is None or self._first == min(starts, default=_NOBODY), "the first start is another"
+        next = int(self.queue.used[NEXT]) if self.unfinished else 0
+        assert 0 <= next <= len(ids), "the pass goes on outside the queue"
+        in_turn = np.roll(self.queue.seen[: len(ids)], -next)
+        assert (np.diff(in_turn) >= 0).all(), "a job was looked at before one that is looked at before it"
+        for known, waiting in ((self._first_job, self.jobs), (self._first_reserved, self.reserved.values())):
+            assert known is None or known == min((e.start for e in waiting), default=_NOBODY), (
+                "the first start is another"
+            )

@@ -2,16 +2,28 @@
 
 Its modules, from the bottom:
 
-    clock        scheduler time, perhaps faster than the world's
     jobs         what was asked for and what became of it
+    listing      lists of jobs in pages
+    rows         jobs as rows of the store, sealed
+    tables       the tables of the store, and older ones brought up to date
+    mark         how far the store had got, beside it
     store        every job in one SQLite file
     command      what a job runs, and its environment
     wrapper      the small program that runs one command and outlives the service
+    clock        scheduler time: elapsed time that follows the wall clock, perhaps faster than the world's
+    pulse        whether the service ran at all
+    grace        for ended jobs that only a jump of the clock made old
     records      what wrappers wrote of their jobs
+    accounts     which Unix users jobs may run as
+    cgroup       a cgroup for each job
+    remains      the processes of a job, found and ended without its wrapper
+    launcher     jobs as their own Unix users, by a small helper that stays root
     processes    starting, cancelling and settling wrappers
     runner       the processes of the jobs that run
+    reconciling  what a restored or damaged store does not know, found in the directories of jobs
     feed         what has changed, for those who follow
     metrics      what is counted and measured
+    aside        Python programs that work beside the service
     prediction   when those who wait are likely to start
     book         jobs, schedule and store, kept equal
     retention    how long ended jobs are kept
@@ -19,15 +31,20 @@ Its modules, from the bottom:
     limits       how much one user may take
     token_file   salted hashes of bearer tokens
     tokens       who asks
+    turnstile    the lock of the service, in order
     live         `LiveScheduler`: all of it together, safe to call from many threads
     schemas      bodies of requests and answers
     planning     planning for a client
+    lanes        so many requests of a kind at a time, users in turn
+    planners     the processes that plan
     refusals     how errors are answered
     gate         what every request passes first
-    connections  one connection, and the end of its patience
-    stream       the event stream of one client
+    rooms        who gives way when there is no place left
+    connections  who is let in, and the end of patience with each
+    stream       the event stream of one client, and how many there are
     page         the page at /
     app          the routes of DESIGN.md over a `LiveScheduler`
+    backup       copies of a store: made, put back, checked; what is sound of a damaged one saved
     preload      a log, or a generated load, as the state to begin with
     logs         the service's own log
     server       `serve` and `Embedded`: the app on a socket

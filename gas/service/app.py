@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -20,16 +20,21 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from gas.errors import ERRORS, GasError, StalePlan, TooMany
+from gas.errors import ERRORS, BadInput, GasError, StalePlan
+from gas.service.connections import most_connections
 from gas.service.gate import Gate, principal_of
-from gas.service.jobs import Job
+from gas.service.jobs import Job, JobState
+from gas.service.lanes import Lane
 from gas.service.limits import Limits
+from gas.service.listing import MOST_A_PAGE, Page, Wanted
 from gas.service.live import LiveScheduler
 from gas.service.page import page
-from gas.service.planning import PlanAnswer, PlanBody, plan_for
+from gas.service.planners import Planners
+from gas.service.planning import PlanAnswer, PlanBody
 from gas.service.refusals import first_problem, refusal, refuse
 from gas.service.rights import RIGHTS, Action, Principal, hidden_keys, require, route_action
 from gas.service.schemas import (
+    JOB_FIELDS,
     AvailabilityAnswer,
     ErrorAnswer,
     HealthAnswer,
@@ -42,13 +47,11 @@ from gas.service.schemas import (
     ReserveBody,
     SubmitBody,
 )
-from gas.service.stream import events
+from gas.service.stream import MOST_FOLLOWERS, Followers, events
 from gas.service.tokens import Tokens
+from speedup_models.fields import shown
 
 __all__ = ["create_app"]
-
-MOST_FOLLOWERS = 256
-"""How many clients may follow the events at the same time: each costs a little with every change."""
 
 log = logging.getLogger("gas.s3")
 
@@ -62,8 +65,19 @@ async def _caller(request: Request) -> Principal:
 Caller = Annotated[Principal, Depends(_caller)]
 
 
+class _Lanes:
+    """Where requests wait for each other, and where not: see `gas.service.lanes`."""
+
+    def __init__(self) -> None:
+        self.changes = Lane(8)
+        self.reads = Lane(8)
+        self.lists = Lane(2)  # long ones keep a processor busy
+        self.output = Lane(4)  # files may be long, and on a disk that hangs
+
+
 def create_app(
     scheduler: LiveScheduler,
+    planners: Planners,
     tokens: Tokens | None = None,
     limits: Limits | None = None,
     *,
@@ -73,6 +87,8 @@ def create_app(
 
     Parameters
     ----------
+    planners
+        Who plans for clients; whoever made them stops them.
     tokens
         Who may use it; None lets everybody in as the user who runs the service.
     limits
@@ -98,16 +114,17 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # to wherever the Host header says
     )
-    _add_schedule(app, scheduler)
-    _add_jobs(app, scheduler)
-    limits = limits or Limits()
+    limits, lanes = limits or Limits(), _Lanes()
+    _add_schedule(app, scheduler, planners, lanes)
+    _add_jobs(app, scheduler, lanes)
 
     def machine_for(machine: dict[str, Any], caller: Principal) -> dict[str, Any]:
         known = {"user": caller.user, "role": caller.role, "access": tokens is not None}
         return {**machine, **known, "limits": vars(limits)}
 
-    _add_operation(app, scheduler, machine_for)
-    _add_events(app, scheduler, tokens, machine_for)
+    _add_operation(app, scheduler, lanes, machine_for)
+    followers = Followers(min(MOST_FOLLOWERS, most_connections() // 4), limits.max_streams)
+    _add_events(app, scheduler, tokens, followers, machine_for)
     _add_error_handlers(app, scheduler)
     if tokens is not None:
         _describe_access(app)
@@ -120,16 +137,28 @@ def _seen_by(principal: Principal, job: Job) -> dict[str, Any]:
     return job.to_wire(mine=owner == principal.user, hidden=hidden_keys(principal, owner))
 
 
+def _fields(text: str | None) -> list[str] | None:
+    """Return the fields of jobs that a query names, None for all."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in JOB_FIELDS:
+            raise BadInput(f"fields: there is no {shown(name)}; the fields are {', '.join(sorted(JOB_FIELDS))}")
+    return list(dict.fromkeys(["id", *names]))
+
+
 _GONE: dict[int | str, dict[str, Any]] = {404: {"model": ErrorAnswer, "description": "There is no such job"}}
 
 
-def _add_schedule(app: FastAPI, scheduler: LiveScheduler) -> None:
+def _add_schedule(app: FastAPI, scheduler: LiveScheduler, planners: Planners, lanes: _Lanes) -> None:
     @app.get(
         "/v1/availability",
         response_model=AvailabilityAnswer,
         responses={304: {"description": "The schedule is still of this version"}},
     )
-    def availability(response: Response, if_none_match: Annotated[str | None, Header()] = None) -> Any:
+    @lanes.reads.by_caller
+    def availability(caller: Caller, if_none_match: Annotated[str | None, Header()] = None) -> Any:
         """Return free processors per future time frame; the ETag changes with the schedule, not with the clock."""
         answer = scheduler.availability()
         etag = f'"{answer.version}"'
@@ -138,12 +167,12 @@ def _add_schedule(app: FastAPI, scheduler: LiveScheduler) -> None:
         return JSONResponse(answer.to_wire(), headers={"ETag": etag})
 
     @app.post("/v1/plan", response_model=PlanAnswer)
-    def plan(body: PlanBody) -> Any:
+    async def plan(body: PlanBody, caller: Caller) -> Any:
         """Return what would finish first, as `gas plan --json` does; nothing is queued."""
-        return JSONResponse(plan_for(body, scheduler.availability()))
+        return Response(await planners.plan(caller.user, body), media_type="application/json")
 
 
-def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
+def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
     refused: dict[int | str, dict[str, Any]] = {
         200: {"model": JobAnswer, "description": "The key was used before; this is what it made"},
         409: {"model": ErrorAnswer, "description": "The key was used for a different request; or nothing is accepted"},
@@ -152,42 +181,61 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
 
     def accept(body: SubmitBody | ReserveBody, caller: Principal) -> Any:
         job, new = scheduler.submit(body.wish(caller.user))
-        return JSONResponse(_seen_by(caller, job), 201 if new else 200, {"Location": f"/v1/jobs/{job.id}"})
+        return JSONResponse(_seen_by(caller, job.snapshot()), 201 if new else 200, {"Location": f"/v1/jobs/{job.id}"})
 
     @app.post("/v1/jobs", status_code=201, response_model=JobAnswer, responses=refused)
+    @lanes.changes.by_caller
     def submit(body: SubmitBody, caller: Caller) -> Any:
         """Submit a job; the answer carries its promised start."""
         return accept(body, caller)
 
     @app.post("/v1/reservations", status_code=201, response_model=JobAnswer, responses=refused)
+    @lanes.changes.by_caller
     def reserve(body: ReserveBody, caller: Caller) -> Any:
         """Reserve processors for a span; nothing moves a reservation. Cancel it as a job."""
         return accept(body, caller)
 
     @app.get("/v1/jobs", response_model=JobsAnswer)
+    @lanes.lists.by_caller
     def jobs(
         caller: Caller,
-        ended: Annotated[int, Query(ge=0, le=10_000, description="How many ended jobs to add")] = 0,
+        after: Annotated[int, Query(ge=0, le=2**63 - 1, description="Only jobs with higher numbers")] = 0,
+        limit: Annotated[int, Query(ge=1, le=MOST_A_PAGE, description="The most jobs of a page")] = MOST_A_PAGE,
+        state: Annotated[list[JobState] | None, Query(description="Only jobs in this state; may be repeated")] = None,
+        user: Annotated[str | None, Query(max_length=1000, description="Only the jobs of this user")] = None,
+        fields: Annotated[
+            str | None, Query(max_length=1000, description="Only these fields of each job: id,state,promise")
+        ] = None,
+        ended: Annotated[int, Query(ge=0, le=10_000, description="How many ended jobs to add, the latest")] = 0,
         key: Annotated[Key | None, Query(description="Only the caller's job that was made with this key")] = None,
     ) -> Any:
-        """Return the jobs in the schedule, in submission order, after the latest that have ended."""
+        """Return a page of the jobs in the schedule and the latest that have ended, in submission order.
+
+        `next` is what to ask for as `after` to get the next page; null says that this was the last.
+        """
+        chosen = _fields(fields)
         if key is not None:
             found = scheduler.job_with_key(caller.user, key)
-            chosen = [] if found is None else [found]
+            page = Page([] if found is None else [found.snapshot()], None)
         else:
-            chosen = scheduler.jobs(ended=ended)
-        return JSONResponse({"jobs": [_seen_by(caller, job) for job in chosen]})
+            page = scheduler.page(Wanted(after, limit, ended, frozenset(state or ()), user))
+        listed = [_seen_by(caller, job) for job in page.jobs]
+        if chosen is not None:
+            listed = [{name: job[name] for name in chosen} for job in listed]
+        return JSONResponse({"jobs": listed, "next": page.next})
 
     @app.get("/v1/jobs/{id}", response_model=OneJobAnswer, responses=_GONE)
     async def job(id: JobId, caller: Caller) -> Any:
         """Return one job: its state, promise, predicted start and, at the end, exit status."""
-        found, predicted = await run_in_threadpool(scheduler.job, id), None
+        look = partial(scheduler.job, id)
+        found, predicted = await lanes.reads.run(caller.user, look), None
         if found.state == "queued":
-            # Waited for here and not in a thread: there are few of those, and others need them.
+            # Waited for here and not in the lane: others need the place.
             predicted = (await asyncio.shield(asyncio.wrap_future(scheduler.predictions(id)))).get(id)
-            found = await run_in_threadpool(scheduler.job, id)
+            found = await lanes.reads.run(caller.user, look)
         told = found.predicted_to_wire(predicted, scheduler.clock.now())
-        return JSONResponse({**_seen_by(caller, found), **told})
+        # Not in the event loop: a command may be long.
+        return await lanes.reads.run(caller.user, lambda: JSONResponse({**_seen_by(caller, found), **told}))
 
     @app.get(
         "/v1/jobs/{id}/output",
@@ -198,6 +246,7 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
             409: {"model": ErrorAnswer, "description": "Not a process"},
         },
     )
+    @lanes.output.by_caller
     def output(
         id: JobId,
         caller: Caller,
@@ -209,17 +258,18 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler) -> None:
         return Response(scheduler.output(id, stream, limit), media_type="application/octet-stream")
 
     @app.delete("/v1/jobs/{id}", response_model=JobAnswer, responses=_GONE)
+    @lanes.changes.by_caller
     def cancel(id: JobId, caller: Caller) -> Any:
         """Cancel a job or a reservation; one that runs is ended, one that has ended stays as it is."""
         require(Action.CANCEL, caller, scheduler.job(id).wish.user, f"job {id}")
-        return JSONResponse(_seen_by(caller, scheduler.cancel(id, caller.user)))
+        return JSONResponse(_seen_by(caller, scheduler.cancel(id, caller.user).snapshot()))
 
 
 MachineFor = Callable[[dict[str, Any], Principal], dict[str, Any]]
 """Completes what the scheduler says of its machine by what is the caller's."""
 
 
-def _add_operation(app: FastAPI, scheduler: LiveScheduler, machine_for: MachineFor) -> None:
+def _add_operation(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes, machine_for: MachineFor) -> None:
     @app.get("/", response_class=HTMLResponse)
     async def root() -> Any:
         """Return the page that shows the schedule; it holds no data and fetches them with its user's token."""
@@ -234,7 +284,7 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, machine_for: MachineF
     async def health() -> Any:
         """Return that the service lives, how busy it is, and whether what it answers is durable."""
         answer = scheduler.health()
-        return JSONResponse(answer, 200 if answer["status"] == "ok" else 503)
+        return JSONResponse(answer, 200 if answer["durable"] else 503)
 
     @app.get(
         "/metrics",
@@ -246,6 +296,7 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, machine_for: MachineF
         return Response(scheduler.metrics_text(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     @app.get("/v1/machine", response_model=MachineAnswer)
+    @lanes.reads.by_caller
     def machine(caller: Caller) -> Any:
         """Return how the machine stands, and as whom the caller is known."""
         return JSONResponse(machine_for(scheduler.machine(), caller))
@@ -255,6 +306,7 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, machine_for: MachineF
         response_model=MachineAnswer,
         responses={409: {"model": ErrorAnswer, "description": "Jobs would have to be cancelled; nothing was changed"}},
     )
+    @lanes.changes.by_caller
     def change_machine(body: MachineBody, caller: Caller) -> Any:
         """Change the size of the machine, or whether it accepts jobs; promises that this breaks are in the answer."""
         require(Action.MACHINE, caller)
@@ -267,14 +319,14 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, machine_for: MachineF
         return JSONResponse({**machine_for(scheduler.machine(), caller), "broken": told})
 
 
-def _add_events(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None, machine_for: MachineFor) -> None:
-    async def room() -> None:
-        if scheduler.feed.readers >= MOST_FOLLOWERS:
-            raise TooMany(
-                f"{MOST_FOLLOWERS} clients follow already, and that is the limit; ask now and then instead", 60
-            )
+def _add_events(
+    app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None, followers: Followers, machine_for: MachineFor
+) -> None:
+    async def place(request: Request, caller: Caller) -> AsyncIterator[None]:
+        with followers.place(caller.user) as request.state.follower:
+            yield
 
-    @app.get("/v1/events", response_class=EventSourceResponse, dependencies=[Depends(room)])
+    @app.get("/v1/events", response_class=EventSourceResponse, dependencies=[Depends(place)])
     async def follow(
         request: Request, caller: Caller, last_event_id: Annotated[str | None, Header()] = None
     ) -> AsyncIterator[ServerSentEvent]:
@@ -294,6 +346,7 @@ def _add_events(app: FastAPI, scheduler: LiveScheduler, tokens: Tokens | None, m
             lambda job: _seen_by(caller, job),
             lambda machine: machine_for(machine, caller),
             still_welcome,
+            request.state.follower,
         ):
             yield event
 

@@ -1,15 +1,97 @@
-"""The service's clock: integer seconds, perhaps faster than the world's (`gas serve --clock-speed`)."""
+"""The service's clock: integer seconds that never go back, perhaps faster than the world's.
+
+Three clocks tell a service what time it is, and each is wrong at times. The *wall clock* is what people mean by
+"tomorrow at nine", but is set: by NTP, by an operator, by a battery that is flat. *Elapsed time* (CLOCK_BOOTTIME) is
+never set and counts a suspended machine's sleep, but begins anew with each boot. The *stored clock* is what an earlier
+life of the service showed last. Walltimes are elapsed time (`gas.service.wrapper` counts them so); reservations and
+promises are wall clock time. So the scheduler's clock goes by elapsed time and follows the wall clock where they part:
+
+    the wall clock is set ahead   Once that has stood for a minute, the clock jumps, which is an outage as any other:
+                                  starts that fell into it are planned again. Jobs that run have lost nothing of their
+                                  walltime: their starts and ends move along (`gas.service.book`).
+    the wall clock is set back    Once that has stood for a minute, the clock goes at a tenth of its pace until the two
+                                  agree. It never goes back, so no promise breaks. Jobs end by elapsed time, hence early
+                                  by a slow clock, and those behind them are started then. (Standing still would keep
+                                  reservations to the second, and an idle machine idle for as long.)
+    suspended, or SIGSTOP         The clock goes on.
+    restarted in the same boot    Elapsed time says how long the service was away, whatever the wall clock says. Within
+                                  that time the clock comes as near to the wall clock as it can.
+    restarted after a boot        The wall clock alone can say. One behind the stored clock is not believed: the clock
+                                  goes on from the stored one, slowly, until the wall clock has caught up.
+    a speed other than 1          Scheduler time runs apart from the wall clock from then on, and follows no steps.
+    ``gas serve --reset-clock``   The wall clock's time, also if that is earlier: only if nothing is scheduled.
+
+A step that has not stood for a minute is often a mistake about to be mended; a jump cannot be taken back.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
-__all__ = ["Clock"]
+from gas.errors import StoreDamaged
+from gas.service import wrapper
+from gas.times import duration_text
+
+__all__ = ["RECORD_SECONDS", "STEP_SECONDS", "Clock"]
+
+STEP_SECONDS = 5.0
+"""By how much wall clock and scheduler's clock may differ: a second at which a job starts is not worth a jump."""
+
+SETTLE_SECONDS = 60.0
+"""How long a step of the wall clock has to stand before it is followed."""
+
+SLOW = 0.1
+"""The pace, as a share of the usual one, of a clock that is ahead of the wall clock."""
+
+RECORD_SECONDS = 60.0
+"""How often the clock is written down at least, real seconds: after a crash it goes on no earlier than it has shown."""
+
+_PIECES = 64
+
+
+class _Piece(NamedTuple):
+    """From a real instant on, the clock shows `shown` and goes `rate` scheduler seconds a real second."""
+
+    real: float
+    shown: float
+    rate: float
+
+
+class _Record(NamedTuple):
+    """A clock as it is written down: what it showed, when by real and by elapsed time, in which boot."""
+
+    shown: float
+    real: float
+    speed: float
+    elapsed: float = 0.0
+    boot: str = "-"
+    apart: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> _Record:
+        """Read what `Clock.record` has written, or an earlier version of Gas."""
+        fields = text.split()
+        try:
+            shown, real, speed = map(float, fields[:3])
+            record = cls(shown, real, speed)
+            if len(fields) > 3:
+                elapsed, boot, apart = fields[3:]
+                record = record._replace(elapsed=float(elapsed), boot=boot, apart=apart == "apart")
+            if not 0 < record.speed < float("inf") or not all(abs(each) < 1e15 for each in (*record[:2], record[3])):
+                raise ValueError
+        except (TypeError, ValueError):
+            raise StoreDamaged(
+                f"clock {text[:80]!r}: is not what a scheduler writes; gas restore brings back a backup"
+            ) from None
+        return record
 
 
 class Clock:
-    """Scheduler time, ``origin + (real time - real_origin) * speed``, that never goes back.
+    """Scheduler time.
+
+    *Real time* here is elapsed time since the wall clock was looked at first, in epoch seconds: it has no steps.
 
     Parameters
     ----------
@@ -17,9 +99,23 @@ class Clock:
         Scheduler seconds per real second.
     origin, real_origin
         An instant of the scheduler and the real one (both epoch seconds) at which it was that late; by default, now.
-    real
-        Where real time comes from, epoch seconds; tests pass their own.
+    real, wall
+        Where elapsed seconds and the wall clock's epoch seconds come from; `real` alone is both.
+    boot
+        What tells this boot of the machine from others; elapsed time means nothing to another one.
+
+    Attributes
+    ----------
+    apart
+        Whether scheduler time is not meant to be the wall clock's.
+    turns
+        How often it has jumped or changed its pace: what was reckoned of waits before is not right any more.
     """
+
+    _pieces: tuple[_Piece, ...]  # replaced, never changed: other threads read it
+    _latest: int
+    _known: float  # wall clock minus real time, when last noticed
+    _stepped: float | None  # the real instant of a step that was not followed yet
 
     def __init__(
         self,
@@ -28,38 +124,198 @@ class Clock:
         origin: float | None = None,
         real_origin: float | None = None,
         real: Callable[[], float] | None = None,
+        wall: Callable[[], float] | None = None,
+        boot: str | None = None,
     ) -> None:
         self.speed = speed
-        # Steps of the wall clock must not move the schedule: it is read once, and the steady clock from then on.
-        wall, steady = time.time(), time.monotonic()
-        self._real = real or (lambda: wall + time.monotonic() - steady)
-        self._real_origin = self._real() if real_origin is None else real_origin
-        self._origin = self._real() if origin is None else origin
-        self._latest = int(self._origin)
+        self.apart = speed != 1 or origin is not None
+        self.turns = 0
+        self._elapsed = real or wrapper.clock
+        self._wall = wall or real or time.time
+        self._boot = (boot if boot is not None else "" if real else _boot_identity()) or "-"
+        self._shift = self._difference(0.0)
+        real_now = self.real_now()
+        real_origin = real_now if real_origin is None else real_origin
+        self._begin(real_origin, real_origin if origin is None else origin)
+
+    # -------------------------------------------------------------------------------------------------------- ask
 
     def now(self) -> int:
         """Return the scheduler's present second."""
-        self._latest = max(self._latest, int(self._origin + (self._real() - self._real_origin) * self.speed))
+        self._latest = max(self._latest, int(self._shown(self.real_now())))
         return self._latest
 
     def real_now(self) -> float:
-        """Return the present real time, epoch seconds, as this clock counts it: steps of the wall clock left out."""
-        return self._real()
+        """Return the present real time, epoch seconds."""
+        return self._elapsed() + self._shift
 
     def real_time(self, instant: float) -> float:
-        """Return when, in real epoch seconds, the scheduler's clock shows an instant."""
-        return self._real_origin + (instant - self._origin) / self.speed
+        """Return when, in real epoch seconds, the scheduler's clock shows an instant, or jumps over it."""
+        pieces = self._pieces
+        if instant < pieces[0].shown:
+            return pieces[0].real + (instant - pieces[0].shown) / self.speed
+        limit = float("inf")
+        for piece in reversed(pieces):
+            if piece.shown <= instant:
+                return min(limit, piece.real + (instant - piece.shown) / piece.rate)
+            limit = piece.real
+        return limit
+
+    def deadline(self, instant: int) -> float:
+        """Return when, in real epoch seconds, the clock would show an instant at its usual pace, without steps.
+
+        So a walltime is as long as it is, also while the clock goes slowly.
+        """
+        real = self.real_now()
+        return real + (instant - self._shown(real)) / self.speed
 
     def instant(self, real_time: float) -> int:
         """Return the scheduler's second at a real instant."""
-        return int(self._origin + (real_time - self._real_origin) * self.speed)
-
-    def accelerate(self, speed: float) -> None:
-        """Go on from the present instant at another speed."""
-        real = self._real()
-        self._origin += (real - self._real_origin) * self.speed
-        self._real_origin, self.speed = real, speed
+        return int(self._shown(real_time))
 
     def seconds_until(self, instant: int) -> float:
         """Return how many real seconds are left until an instant; 0 for one that has passed."""
-        return max(0.0, self.real_time(instant) - self._real())
+        return max(0.0, self.real_time(instant) - self.real_now())
+
+    def offset(self) -> float | None:
+        """Return by how many seconds the clock is ahead of the wall clock; None if it runs apart from it."""
+        return None if self.apart else self._shown(self.real_now()) - self.real_now() - self._difference(self._shift)
+
+    def remark(self) -> str | None:
+        """Return a sentence about scheduler's and wall clock, None if they agree."""
+        offset = self.offset()
+        if offset is None or abs(offset) <= STEP_SECONDS:
+            return None
+        if offset < 0:
+            return (
+                f"the machine's clock is {duration_text(round(-offset))} ahead of the scheduler's, which follows once "
+                "that has stood for a minute; what falls due in between will be planned again"
+            )
+        return (
+            f"the scheduler's clock is {duration_text(round(offset))} ahead of the machine's, which was set back: it "
+            f"goes slowly until they agree, for another {duration_text(round(offset / (1 - SLOW)))}; once nothing is "
+            "scheduled, gas serve --reset-clock sets it right"
+        )
+
+    # ----------------------------------------------------------------------------------------------------- change
+
+    def accelerate(self, speed: float) -> None:
+        """Go on from the present instant at another speed."""
+        self.speed, self.apart = speed, True
+        self._go_on(speed)
+
+    def notice(self) -> float:
+        """Return by how many seconds the wall clock was set, forward or (negative) back, since this was last asked.
+
+        0 is no step, or one too small to follow; small ones add up.
+        """
+        difference = self._difference(self._shift)
+        step = difference - self._known
+        if self.apart or abs(step) <= STEP_SECONDS:
+            return 0.0
+        self._known, self._stepped = difference, self.real_now()
+        if self._pieces[-1].real > self._stepped:  # it goes slowly, and now for another time
+            self._set_pace()
+        return step
+
+    def follow(self) -> int:
+        """Follow a step that has stood for long enough; return how far to `jump`, 0 for not at all.
+
+        A clock that is ahead goes slowly from now on, with nothing more to do.
+        """
+        offset = self.offset()
+        if offset is None or self._stepped is None or self.real_now() - self._stepped < SETTLE_SECONDS:
+            return 0
+        if offset < -STEP_SECONDS:
+            return round(-offset)
+        self._stepped = None
+        self._set_pace()
+        return 0
+
+    def jump(self, seconds: int) -> None:
+        """Go on from an instant later than the present one."""
+        self._stepped = None
+        self._go_on(self.speed, seconds)
+
+    # --------------------------------------------------------------------------------------------------- outlive
+
+    def record(self, ahead: int = 0) -> str:
+        """Return the clock as text, for `resume`, as it will be after a jump."""
+        real = self.real_now()
+        shown = max(self._shown(real), self._latest) + ahead
+        apart = "apart" if self.apart else "wall"
+        return f"{shown!r} {real!r} {self.speed!r} {real - self._shift!r} {self._boot} {apart}"
+
+    def resume(self, text: str) -> int:
+        """Go on from where a clock was that was written down; return by how many seconds this one shows more.
+
+        Raises
+        ------
+        StoreDamaged
+            The text is no clock.
+        """
+        record = _Record.read(text)
+        elapsed = self._elapsed()
+        wall = elapsed + self._difference(0.0)
+        same_boot = record.boot == self._boot != "-" and record.elapsed <= elapsed
+        away = elapsed - record.elapsed if same_boot else max(0.0, wall - record.real)
+        self.apart = self.apart or record.apart or record.speed != 1
+        if self.apart:
+            shown = record.shown + away * record.speed
+        elif same_boot:
+            shown = min(max(wall, record.shown + min(away, RECORD_SECONDS)), record.shown + away)
+        else:
+            shown = max(wall, record.shown)
+        self._shift = record.real + away - elapsed
+        self._begin(record.real + away, shown)
+        return int(shown) - int(record.shown)
+
+    def reset(self, instant: int) -> int:
+        """Show an instant, be it an earlier one; return by how many seconds more. No schedule may depend on it."""
+        before, self.apart = self.now(), self.speed != 1
+        self._begin(self.real_now(), instant)
+        return instant - before
+
+    # --------------------------------------------------------------------------------------------------- inside
+
+    def _begin(self, real: float, shown: float) -> None:
+        self._pieces = (_Piece(real, shown, self.speed),)
+        self._latest = int(shown)
+        self._known = self._difference(self._shift)
+        offset = self.offset()
+        self._stepped = self.real_now() if offset is not None and abs(offset) > STEP_SECONDS else None
+
+    def _set_pace(self) -> None:
+        """Go slowly while ahead of the wall clock, and at the usual pace from then on."""
+        ahead = self.offset() or 0.0
+        self._go_on(self.speed * SLOW if ahead > STEP_SECONDS else self.speed)
+        if ahead > STEP_SECONDS:
+            slow, lasts = self._pieces[-1], ahead / (1 - SLOW)
+            agreed = _Piece(slow.real + lasts, slow.shown + lasts * slow.rate, self.speed)
+            self._pieces = (*self._pieces, agreed)
+
+    def _go_on(self, rate: float, ahead: float = 0.0) -> None:
+        self.turns += 1
+        real = self.real_now()
+        past = tuple(piece for piece in self._pieces if piece.real <= real)[-_PIECES:]
+        self._pieces = (*past, _Piece(real, self._shown(real) + ahead, rate))
+
+    def _shown(self, real: float) -> float:
+        for piece in reversed(self._pieces):
+            if piece.real <= real:
+                return piece.shown + (real - piece.real) * piece.rate
+        return piece.shown + (real - piece.real) * self.speed
+
+    def _difference(self, shift: float) -> float:
+        """Return wall clock minus elapsed time, which was shifted; both are read as of one instant."""
+        while True:
+            before, wall, after = self._elapsed(), self._wall(), self._elapsed()
+            if after - before < STEP_SECONDS / 2:  # else this process was stopped in between
+                return wall - after - shift
+
+
+def _boot_identity() -> str:
+    try:
+        return wrapper.boot_identity()
+    except OSError:
+        return ""

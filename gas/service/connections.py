@@ -1,81 +1,321 @@
-"""One HTTP connection, with an end to patience: slow and deaf clients keep neither a connection nor a file open.
+"""The connections of the service: who is let in, who gives way, and the end of patience with each.
 
-uvicorn waits for ever for a request's head and for a client that does not read its answer. A thousand such connections
-and the process has no file left to open: nobody else is let in, and no job can be started.
+Somebody who only connects, or sends a request without end, costs the service a file, and a job needs files to start.
+So there are two rooms. A *stranger* is a connection on which no request of a user has arrived yet, counted by its
+address; with its first request it becomes one of that *user*. Each room has half of the places. When it is full, the
+party that has most in it gives up one, the oldest that is not being answered: no number of connections without a token
+keeps users out, no address keeps out other addresses, and no user other users. Behind a proxy all strangers have one
+address, which is no harm: who sends a request at once stays a stranger for some milliseconds.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import ipaddress
+import logging
 import resource
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
+import h11
+from fastapi.responses import JSONResponse
+from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
+from gas.service.gate import LEAST_RATE, VISITOR
 from gas.service.refusals import refuse
+from gas.service.rooms import Room
 
-__all__ = ["BACKLOG", "PATIENCE", "Connection", "most_connections"]
+__all__ = ["HEAD_SECONDS", "PATIENCE", "Connection", "Connections", "Door", "most_connections"]
 
-BACKLOG = 128
-"""How many connections asyncio accepts at a time, before it asks any of them whether it is one too many."""
+MOST_CONNECTIONS = 4096
+"""How many connections there are at most, however many files the process may open: each may fill some memory."""
+
+HEAD_SECONDS = 10.0
+"""Seconds in which a client must have sent the whole head of a request, from its connecting (with TLS: and greeting)
+or from the end of the answer before; one that sends nothing after an answer is let go earlier, by uvicorn."""
 
 PATIENCE = 15.0
-"""Seconds in which a client must have sent the whole head of a request, or read at least something of an answer."""
+"""Seconds in which a client must have read at least something of an answer; and all of it, but for the time that it
+takes at `LEAST_RATE`."""
+
+LOOK_SECONDS = 1.0
+"""How often a connection is looked at, at least."""
+
+MOST_DISCARDED = 2**18
+"""How many bytes may follow of a request that was answered before its body had come. They are discarded, and no more
+is read: the client sees the answer if it looks, and is let go when a next request should have come."""
+
+CROWDED_SECONDS = 2.0
+"""How long a request waits whose user has most connections already, when there is no place left: who is asked to come
+back at once comes back at once."""
+
+AT_A_TIME = 64
+"""How many connections are accepted before those that are there get their turn."""
+
+log = logging.getLogger("gas.s3")
+
+
+class Connections:
+    """All connections of one service, in two rooms.
+
+    Parameters
+    ----------
+    most
+        How many there may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.strangers: Room[Connection] = Room(max(1, most // 2))
+        self.users: Room[Connection] = Room(max(1, most - most // 2))
+
+    def enter(self, connection: Connection) -> None:
+        """Let in a connection, as a stranger."""
+        _make_room(self.strangers)
+        self.strangers.enter(connection, connection.address)
+
+    def crowded(self, connection: Connection, user: str) -> bool:
+        """Return whether a connection that is to be one of a user takes the place of another one of this user."""
+        users = self.users
+        return users.full and connection not in users and users.count(user) >= users.count(users.largest)
+
+    def recognize(self, connection: Connection, user: str) -> None:
+        """Note that a request of a user has arrived on a connection."""
+        if self.users.party_of(connection) == user or not (connection in self.strangers or connection in self.users):
+            return  # the same user again, or it is being closed
+        self.leave(connection)
+        _make_room(self.users)
+        self.users.enter(connection, user)
+
+    def leave(self, connection: Connection) -> None:
+        """Forget a connection."""
+        self.strangers.leave(connection)
+        self.users.leave(connection)
+
+
+def _make_room(room: Room[Connection]) -> None:
+    while room.full:
+        theirs = room.members(room.largest)
+        given_up = next((connection for connection in theirs if not connection.answering), theirs[0])
+        room.leave(given_up)
+        given_up.give_way()
 
 
 class Connection(H11Protocol):
-    """What uvicorn makes for each connection (``uvicorn.Config(http=Connection)``)."""
+    """One connection, from its being accepted.
 
-    _timer: asyncio.TimerHandle | None = None
-    _since = 0.0  # from when on it waits for a request
-    _unread = 0
-    _read_at = 0.0
+    Parameters
+    ----------
+    all
+        The connections that it is one of.
+    address
+        Of the client, as shares are counted.
+    config, state
+        Of uvicorn.
+    """
+
+    def __init__(self, all: Connections, address: str, config: Config, state: ServerState) -> None:
+        super().__init__(config, state, {VISITOR: self})
+        self.address = address
+        self.entering: asyncio.Task[Any] | None = None
+        self.begun = False  # it has a transport; with TLS, that is after the greetings
+        self._all = all
+        self._since = self.loop.time()  # from when on it waits for the head of a request
+        self._timer: asyncio.TimerHandle | None = None
+        self._discarded = 0
+        self._unread, self._moved_at = 0, self._since
+        self._most_unread, self._clear_at = 0, self._since
+
+    @property
+    def answering(self) -> bool:
+        """Whether a request has arrived, at least its head, that is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    async def recognize(self, user: str) -> None:
+        """Note that a request of a user has arrived; if the user has too many connections, in a while."""
+        if self._all.crowded(self, user):
+            await asyncio.sleep(CROWDED_SECONDS)
+        self._all.recognize(self, user)
+
+    def give_way(self) -> None:
+        """End, for another one to have the place."""
+        if not self.begun:
+            if self.entering is not None:
+                self.entering.cancel()
+        elif self.answering:
+            self.transport.abort()
+        else:
+            self._refuse(refuse(503, "TooManyConnections", "too many connections are open; try again in some seconds"))
+
+    # ------------------------------------------------------------------------------------------- what asyncio calls
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, or turn away who is one too many."""
+        """Begin."""
         super().connection_made(transport)
-        if len(self.connections) > most_connections():
-            transport.write(_too_many())
-            transport.close()
-            return
-        self._since = self.loop.time()
+        self.begun = True
         self._look_again_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
+        self._all.leave(self)
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Read on; but not much of what belongs to a request that was answered without it."""
+        if self.cycle is not None and self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY:
+            self._discarded += len(data)
+            if self._discarded > MOST_DISCARDED:
+                self.flow.pause_reading()
+                return
+        super().data_received(data)
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read nearly everything."""
+        self._most_unread, self._clear_at = 0, self.loop.time()
+        super().resume_writing()
+
+    # -------------------------------------------------------------------------------------------------------- inside
+
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         self._since = self.loop.time()
+        self._discarded = 0
         super().on_response_complete()
 
     def _look_again_later(self) -> None:
-        self._timer = self.loop.call_later(PATIENCE / 3, self._look)
+        self._timer = self.loop.call_later(min(LOOK_SECONDS, PATIENCE / 3, HEAD_SECONDS / 3), self._look)
 
     def _look(self) -> None:
         now, unread = self.loop.time(), self.transport.get_write_buffer_size()
         if unread != self._unread or not unread:
-            self._unread, self._read_at = unread, now
-        answering = self.cycle is not None and not self.cycle.response_complete
-        if now - self._read_at > PATIENCE:
+            self._unread, self._moved_at = unread, now
+        if not unread:
+            self._most_unread, self._clear_at = 0, now
+        self._most_unread = max(self._most_unread, unread)
+        stalled = now - self._moved_at > PATIENCE
+        if stalled or now - self._clear_at > PATIENCE + self._most_unread / LEAST_RATE:
             self.transport.abort()
-        elif now - self._since > PATIENCE and not answering and not unread:
-            self.transport.close()
-        else:
-            self._look_again_later()
+            return
+        if now - self._since > HEAD_SECONDS and not (self.answering or unread or self.transport.is_closing()):
+            incomplete = self.conn.trailing_data[0] and self.conn.their_state is h11.IDLE
+            text = f"the head of the request did not arrive within {HEAD_SECONDS:g} s; send it again"
+            self._refuse(refuse(408, "Timeout", text) if incomplete else None)
+        self._look_again_later()
+
+    def _refuse(self, answer: JSONResponse | None) -> None:
+        """Close, with an answer to whatever the client is about to ask."""
+        if self.scheme == "https":  # nobody waits for the greetings that end TLS
+            self.transport.abort()
+            return
+        if answer is not None:
+            self.transport.write(_on_the_wire(answer))
+        self.transport.close()
+
+
+class Door:
+    """Accepts connections, in place of the server of asyncio, which cannot refuse one before its TLS has begun.
+
+    Parameters
+    ----------
+    listener
+        A listening socket.
+    make
+        Returns the connection of a client with an address.
+    connections
+        Where connections enter.
+    encryption
+        What TLS is spoken with, None for none.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        make: Callable[[str], Connection],
+        connections: Connections,
+        encryption: ssl.SSLContext | None,
+    ) -> None:
+        self._listener, self._make, self._encryption = listener, make, encryption
+        self._connections = connections
+        self._loop = asyncio.get_running_loop()
+        self._at_a_time = max(1, min(AT_A_TIME, connections.strangers.places // 2))
+        self._retry: asyncio.TimerHandle | None = None
+        listener.setblocking(False)
+        listener.listen(socket.SOMAXCONN)  # more can wait to be accepted than are let in
+        self._loop.add_reader(listener, self._accept)
+
+    def close(self) -> None:
+        """Accept nothing more, and end what has not come further than being accepted."""
+        self._loop.remove_reader(self._listener)
+        if self._retry is not None:
+            self._retry.cancel()
+        for connection in [c for c in self._connections.strangers if not c.begun]:
+            connection.give_way()
+
+    async def wait_closed(self) -> None:
+        """Return; uvicorn waits for connections itself."""
+
+    def _accept(self) -> None:
+        for _ in range(self._at_a_time):
+            try:
+                client, address = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                    raise
+                log.error("no connection is accepted for a second: %s", error, extra={"event": "not_accepting"})
+                self._loop.remove_reader(self._listener)
+                self._retry = self._loop.call_later(1, self._loop.add_reader, self._listener, self._accept)
+                return
+            client.setblocking(False)
+            connection = self._make(_party(address))
+            self._connections.enter(connection)
+            connection.entering = self._loop.create_task(self._let_in(client, connection))
+
+    async def _let_in(self, client: socket.socket, connection: Connection) -> None:
+        options: dict[str, Any] = {}
+        if self._encryption is not None:
+            options = {"ssl": self._encryption, "ssl_handshake_timeout": HEAD_SECONDS, "ssl_shutdown_timeout": 2.0}
+        try:
+            with suppress(OSError):  # it has left, speaks no TLS, or not in time
+                await self._loop.connect_accepted_socket(lambda: connection, client, **options)
+        finally:
+            connection.entering = None
+            if not connection.begun:
+                self._connections.leave(connection)
+                client.close()
 
 
 def most_connections() -> int:
     """Return how many connections are let in: half of the files that the process may open; the rest is for jobs."""
-    return max(8, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+    return max(8, min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
 
 
-def _too_many() -> bytes:
-    answer = refuse(503, "TooManyConnections", "too many connections are open; try again in some seconds")
+def _party(address: Any) -> str:
+    """Return by what shares are counted: an address, of IPv6 the part that one client has to itself."""
+    try:
+        found = ipaddress.ip_address(str(address[0]).partition("%")[0])
+    except (ValueError, IndexError, TypeError):
+        return ""  # a Unix socket
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is None:
+            return str(ipaddress.ip_network((found, 64), strict=False))
+        found = found.ipv4_mapped
+    return str(found)
+
+
+def _on_the_wire(answer: JSONResponse) -> bytes:
+    """Return an answer as it is sent where there is no request that it could answer."""
+    reasons = {408: "Request Timeout", 503: "Service Unavailable"}
     lines = [
-        "HTTP/1.1 503 Service Unavailable",
+        f"HTTP/1.1 {answer.status_code} {reasons[answer.status_code]}",
         "Content-Type: application/json",
         f"Content-Length: {len(answer.body)}",
         "Retry-After: 5",

@@ -55,10 +55,7 @@ class Feed:
         return self._last
 
     def append(self, jobs: list[Job], machine: dict[str, Any]) -> None:
-        """Record jobs as they became, then the machine; more jobs than there is room for are recorded as missed.
-
-        The jobs are kept as they are given: give copies.
-        """
+        """Record copies of jobs as they became, then the machine; more than there is room for count as missed."""
         with self._lock:
             if len(jobs) >= (self._changes.maxlen or 0):
                 self._changes.clear()
@@ -66,14 +63,14 @@ class Feed:
             else:
                 for job in jobs:
                     self._last += 1
-                    self._changes.append(Change(self._last, job))
+                    self._changes.append(Change(self._last, job.snapshot()))
             self._last += 1
             self._changes.append(Change(self._last, None, machine))
             readers = list(self._readers)
         _wake(readers)
 
-    def since(self, number: int) -> list[Change] | None:
-        """Return what came after a change, oldest first.
+    def since(self, number: int, most: int | None = None) -> list[Change] | None:
+        """Return what came after a change, oldest first, at most so many.
 
         None says that some of it is no longer on record, or that the number was never given.
         """
@@ -84,7 +81,8 @@ class Feed:
             wanted = self._last - number
             if not 0 < wanted <= kept:
                 return None
-            return list(islice(self._changes, kept - wanted, kept))
+            first = kept - wanted
+            return list(islice(self._changes, first, kept if most is None else min(kept, first + most)))
 
     @property
     def readers(self) -> int:

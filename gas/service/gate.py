@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from anyio import BrokenResourceError
@@ -16,20 +19,42 @@ from h11 import LocalProtocolError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gas.endpoints.access import is_loopback
-from gas.errors import Forbidden, GasError
-from gas.service.limits import Limits, RateLimiter
+from gas.errors import Forbidden, GasError, TooLarge, TooMany, Unauthorized
+from gas.service.limits import Limits, Pace, RateLimiter
 from gas.service.metrics import Metrics
 from gas.service.refusals import refusal, refuse
-from gas.service.rights import Principal, admit, allowed, requested_action
+from gas.service.rights import Action, Principal, admit, allowed, requested_action
 from gas.service.tokens import Tokens, the_service_user
 from speedup_models.fields import shown
 
-__all__ = ["BODY_SECONDS", "Gate", "principal_of"]
+__all__ = ["BODY_GRACE", "BODY_SECONDS", "LEAST_RATE", "VISITOR", "Gate", "Visitor", "principal_of"]
 
 log = logging.getLogger("gas.s3")
 
-BODY_SECONDS = 20.0
-"""How long a client may take to send the body of a request."""
+BODY_SECONDS = 60.0
+"""How long a client may take to send the body of a request, if it is large."""
+
+BODY_GRACE = 10.0
+"""How long it may take in any case; beyond that, as long as the bytes that have come take at `LEAST_RATE`."""
+
+LEAST_RATE = 2**16
+"""Bytes a second at which a client must send a long request and read a long answer."""
+
+MOST_ARRIVING = 2**26
+"""Bytes of requests of one user that are kept at the same time, while they arrive and until they are answered."""
+
+MOST_RATE = 8 * 2**20
+"""Bytes a second at which the requests of one user are read: reading JSON keeps all others waiting for as long."""
+
+MOST_PLAN_BYTES = 2**20
+"""The largest request to plan: reading the JSON of more would keep others waiting."""
+
+STRANGERS_RATE, STRANGERS_PAUSE = 50.0, 2.0
+"""How many requests without a token, or with one that is not valid, one address may make a second; one that comes
+faster is answered after so many seconds."""
+
+VISITOR = "gas.visitor"
+"""The key of a request's state under which its connection is, if it is a `Visitor`."""
 
 _PRINCIPAL = "gas.principal"
 
@@ -39,6 +64,23 @@ def principal_of(scope: Scope) -> Principal:
     principal = scope[_PRINCIPAL]
     assert isinstance(principal, Principal), "the gate lets nobody else through to a route that asks"
     return principal
+
+
+class Visitor(Protocol):
+    """The connection of a request, as the gate sees it."""
+
+    address: str
+
+    async def recognize(self, user: str) -> None:
+        """Take note of the user who makes the request."""
+
+
+@dataclass
+class _Kept:
+    """How many bytes of one request are kept, and whose they are."""
+
+    user: str = ""
+    size: int = 0
 
 
 class Gate:
@@ -66,7 +108,10 @@ class Gate:
         self._everybody = the_service_user() if tokens is None else None
         self._limits = limits
         self._rate = RateLimiter(limits.max_rate)
+        self._strangers = RateLimiter(STRANGERS_RATE)
         self._metrics = metrics
+        self._arriving: Counter[str] = Counter()
+        self._pace = Pace(MOST_RATE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or let it through with its body read."""
@@ -74,7 +119,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        status, gone = 0, False
+        status, gone, kept = 0, False, _Kept()
 
         async def send_noting_status(message: Message) -> None:
             nonlocal status, gone
@@ -87,15 +132,18 @@ class Gate:
                 gone = True
 
         try:
-            scope[_PRINCIPAL] = self._identify(scope)
-            body = await self._body(scope, receive)
+            scope[_PRINCIPAL] = await self._identify_in_time(scope)
+            body = await self._body(scope, receive, kept)
             if self._tokens is not None and scope[_PRINCIPAL] is not None:
                 self._authenticate(scope)  # a token may be revoked while the body is on its way
         except GasError as error:
             await refusal(error)(scope, receive, send_noting_status)
         except TimeoutError:
-            answer = refuse(408, "Timeout", f"the body did not arrive within {BODY_SECONDS:g} s; send it again")
-            await answer(scope, receive, send_noting_status)
+            text = (
+                f"the body did not arrive in time: {kept.size} bytes have come, and the limits are {BODY_GRACE:g} s "
+                f"and then {LEAST_RATE // 1024} KiB a second, {BODY_SECONDS:g} s in all; send it again"
+            )
+            await refuse(408, "Timeout", text)(scope, receive, send_noting_status)
         else:
             try:
                 if body is not None:
@@ -103,7 +151,29 @@ class Gate:
             except* BrokenResourceError:
                 pass  # who followed the event stream has left it while an event was on its way
         finally:
+            self._forget(kept)
             self._note(scope, status, time.perf_counter() - began)
+
+    async def _identify_in_time(self, scope: Scope) -> Principal | None:
+        """Return who asks as `_identify`; who makes too many requests without saying who they are must wait."""
+        visitor: Visitor | None = scope.get("state", {}).get(VISITOR)
+        try:
+            principal = self._identify(scope)
+        except Unauthorized:
+            await self._detain(visitor)
+            raise
+        if principal is None:
+            await self._detain(visitor)
+        elif visitor is not None:
+            await visitor.recognize(principal.user)
+        return principal
+
+    async def _detain(self, visitor: Visitor | None) -> None:
+        try:
+            if visitor is not None:
+                self._strangers.admit(visitor.address, time.monotonic())
+        except TooMany:
+            await asyncio.sleep(STRANGERS_PAUSE)
 
     def _identify(self, scope: Scope) -> Principal | None:
         """Return who asks, None for nobody where nobody is enough; raise if this is not for them."""
@@ -126,22 +196,29 @@ class Gate:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         return self._tokens.authenticate(given[0].decode("latin-1") if len(given) == 1 else None)
 
-    async def _body(self, scope: Scope, receive: Receive) -> Receive | None:
+    async def _body(self, scope: Scope, receive: Receive, kept: _Kept) -> Receive | None:
         """Return the body, read, as an application receives it; None if the client has left."""
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit():
-                self._limits.check_size(int(value[:20]))
+                self._check_size(scope, int(value[:20]))
         parts: list[bytes] = []
-        size, more = 0, True
-        async with asyncio.timeout(BODY_SECONDS):
+        loop = asyncio.get_running_loop()
+        began, more = loop.time(), True
+        kept.user = scope[_PRINCIPAL].user if scope[_PRINCIPAL] is not None else ""
+        async with asyncio.timeout(None) as patience:
             while more:
+                patience.reschedule(began + min(BODY_SECONDS, BODY_GRACE + kept.size / LEAST_RATE))
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return None
                 part = message.get("body", b"")
-                size += len(part)
-                self._limits.check_size(size)
+                self._keep(kept, len(part))
+                self._check_size(scope, kept.size)
                 parts.append(part)
+                if pause := self._pace.pause(kept.user, len(part), loop.time()):
+                    began += pause  # it is not the client who is slow
+                    patience.reschedule(None)
+                    await asyncio.sleep(pause)
                 more = message.get("more_body", False)
         given = False
 
@@ -153,6 +230,29 @@ class Gate:
             return {"type": "http.request", "body": b"".join(parts), "more_body": False}
 
         return replay
+
+    def _check_size(self, scope: Scope, size: int) -> None:
+        self._limits.check_size(size)
+        if size > MOST_PLAN_BYTES and requested_action(scope["method"], scope["path"]) is Action.PLAN:
+            raise TooLarge(
+                f"the request has {size} bytes or more, and the limit for planning is {MOST_PLAN_BYTES}; "
+                "leave out what is not looked at, or plan with `gas plan`"
+            )
+
+    def _keep(self, kept: _Kept, size: int) -> None:
+        kept.size += size
+        self._arriving[kept.user] += size
+        if self._arriving[kept.user] > MOST_ARRIVING:
+            raise TooMany(
+                f"the requests of {kept.user} that arrive have more than {MOST_ARRIVING} bytes together, and that is "
+                "the limit; send fewer at the same time",
+                1,
+            )
+
+    def _forget(self, kept: _Kept) -> None:
+        self._arriving[kept.user] -= kept.size
+        if not self._arriving[kept.user]:
+            del self._arriving[kept.user]
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "other")  # never the path itself: anybody can make one up

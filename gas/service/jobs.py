@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from gas.times import iso_time
 
-__all__ = ["ACTIVE", "BEING", "TEACHING", "Actuator", "Job", "JobState", "Kind", "Predicted", "Wish"]
+__all__ = ["ACTIVE", "BEING", "LONG_COMMAND", "TEACHING", "Actuator", "Job", "JobState", "Kind", "Predicted", "Wish"]
 
 JobState = Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
 Kind = Literal["job", "reservation"]
@@ -22,6 +25,10 @@ ACTIVE: frozenset[JobState] = frozenset({"queued", "reserved", "running"})
 
 TEACHING: tuple[JobState, ...] = ("completed", "failed", "timeout")
 """The states of a job that has ended by itself, or at its walltime, and so tells how long such jobs run."""
+
+
+LONG_COMMAND = 4096
+"""Bytes above which a command is left out of lists and events."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,29 @@ class Wish:
     key: str | None = None
     user: str = ""
 
+    @cached_property
+    def command_bytes(self) -> int:
+        """The length of the command in JSON, as it is stored."""
+        return len(json.dumps(self.command))
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes of command and environment, which are kept as long as the job is in the schedule."""
+        return self.command_bytes + len(json.dumps(self.environment))
+
+    @cached_property
+    def brief(self) -> Wish:
+        """The same without what may be long: its environment, and a command of more than `LONG_COMMAND` bytes."""
+        long = self.command_bytes > LONG_COMMAND
+        if not long and not self.environment:
+            return self
+        return replace(self, environment={}, command=() if long else self.command).with_length(self.command_bytes)
+
+    def with_length(self, command_bytes: int) -> Wish:
+        """Return the same, knowing how long its command is although that may be left out."""
+        vars(self)["command_bytes"] = command_bytes
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
@@ -63,7 +93,9 @@ class Job:
 
     `first_promise` is the start that the client was told, `promise` the latest word on it, `start` what is planned or
     was done, `due` when the processors come back at the latest, `finished` when they did. `broken_promise` is the
-    latest start that it was told and that could not be kept.
+    latest start that it was told and that could not be kept. `identity`, drawn at random when the job is accepted,
+    tells it from another job of the same number (of a store that was restored or damaged); jobs of stores that are
+    older than identities have none.
     """
 
     id: int
@@ -79,6 +111,12 @@ class Job:
     signal: str | None = None
     message: str | None = None
     broken_promise: int | None = None
+    identity: str = ""
+
+    @property
+    def directory_name(self) -> str:
+        """The name of its directory, which no other job ever has."""
+        return f"{self.id}.{self.identity}" if self.identity else str(self.id)
 
     @property
     def active(self) -> bool:
@@ -91,12 +129,41 @@ class Job:
         return self.wish.processors * self.wish.walltime
 
     def snapshot(self) -> Job:
-        """Return the job as it is now, without its environment, which may be long and is never told."""
-        wish = self.wish if not self.wish.environment else replace(self.wish, environment={})
-        return replace(self, wish=wish)
+        """Return the job as it is now, without what may be long (`Wish.brief`)."""
+        now = copy.copy(self)
+        now.wish = self.wish.brief
+        return now
+
+    def facts(self, store: str) -> dict[str, Any]:
+        """Return what its directory says of it, enough to know it again should the store lose its row.
+
+        Parameters
+        ----------
+        store
+            The identity of the store.
+        """
+        wish = self.wish
+        facts = {
+            "store": store,
+            "id": self.id,
+            "identity": self.identity,
+            "user": wish.user,
+            "name": wish.name,
+            "processors": wish.processors,
+            "walltime": wish.walltime,
+            "declared": list(wish.environment),  # of the environment beside it, what its user asked for
+            "directory": wish.directory,
+            "not_before": wish.start,
+            "start_by": wish.start_by,
+            "key": wish.key,
+            "submitted": self.submitted,
+            "first_promise": self.first_promise,
+            "start": self.start,
+        }
+        return {name: value for name, value in facts.items() if value is not None}
 
     def to_wire(self, *, mine: bool = True, hidden: Collection[str] = ()) -> dict[str, Any]:
-        """Return the job as the JSON object of ``GET /v1/jobs``.
+        """Return the job as the JSON object of ``GET /v1/jobs``; of a `snapshot`, a long command is null.
 
         Parameters
         ----------
@@ -120,7 +187,8 @@ class Job:
             "processors": wish.processors,
             "walltime": wish.walltime,
             "actuator": wish.actuator,
-            "command": list(wish.command),
+            "command": None if wish.command_bytes > 2 and not wish.command else list(wish.command),
+            "command_bytes": wish.command_bytes,
             "run_time": wish.run_time,
             "exit_status": self.exit_status,
             "signal": self.signal,

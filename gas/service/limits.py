@@ -1,4 +1,4 @@
-"""How much one user may take of the service: jobs, processors × walltime, bytes of a request, requests a second.
+"""How much one user may take of the service: jobs, processors × walltime, bytes kept, requests, streams.
 
 Nothing here looks at a clock or counts by itself: the caller says how much there is, and when it is. Limits hold for
 operators too, so that they mean the same with and without tokens.
@@ -12,11 +12,18 @@ from dataclasses import dataclass
 
 from gas.errors import BadInput, OverLimit, TooLarge, TooMany
 
-__all__ = ["DEFAULT_REQUEST_BYTES", "Limits", "RateLimiter"]
+__all__ = ["DEFAULT_QUEUED_BYTES", "DEFAULT_REQUEST_BYTES", "DEFAULT_STREAMS", "Limits", "Pace", "RateLimiter"]
 
 DEFAULT_REQUEST_BYTES = 4 * 2**20
 """The largest request unless told otherwise: Linux starts no command whose arguments and environment have more than
 2 MiB together (a quarter of the usual limit of a stack), so what can be started can be sent."""
+
+DEFAULT_QUEUED_BYTES = 64 * 2**20
+"""Bytes of commands and environments that one user may have in the schedule unless told otherwise: they are kept in
+memory, and 64 MiB are 32 of the longest commands, or 100,000 of 600 bytes."""
+
+DEFAULT_STREAMS = 16
+"""How many event streams a user may have open unless told otherwise: one for each window that shows the schedule."""
 
 _SLACK = 1e-6
 """Seconds by which a request may come early: more than rounding makes of a time, less than anybody can use."""
@@ -33,10 +40,14 @@ class Limits:
         this name in PBS).
     max_processor_seconds
         Processors × walltime summed over those, in seconds.
+    max_queued_bytes
+        Bytes of the commands and environments of those, in JSON.
     max_request_bytes
         Bytes of a request's body.
     max_rate
         Requests of one user per second, see `RateLimiter`.
+    max_streams
+        Event streams of one user that are open at the same time.
 
     Raises
     ------
@@ -46,11 +57,13 @@ class Limits:
 
     max_queued: int | None = None
     max_processor_seconds: int | None = None
+    max_queued_bytes: int | None = DEFAULT_QUEUED_BYTES
     max_request_bytes: int | None = DEFAULT_REQUEST_BYTES
     max_rate: float | None = None
+    max_streams: int | None = DEFAULT_STREAMS
 
     def __post_init__(self) -> None:
-        for name in ("max_queued", "max_processor_seconds", "max_request_bytes"):
+        for name in ("max_queued", "max_processor_seconds", "max_queued_bytes", "max_request_bytes", "max_streams"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise BadInput(f"{name} {value}: must be at least 1; leave it out for no limit")
@@ -93,6 +106,30 @@ class Limits:
             f"{asked}; with the {_hours(processor_seconds)} of {user} in the schedule that is "
             f"{_hours(processor_seconds + more)}, and the limit is {_hours(most)}; ask for fewer processors or less "
             "walltime, wait until a job has ended, or cancel one"
+        )
+
+    def check_bytes(self, user: str, queued: int, more: int) -> None:
+        """Raise `OverLimit` if one more job would keep too much.
+
+        Parameters
+        ----------
+        user
+            Whose job it would be.
+        queued, more
+            Bytes of the commands and environments of the user's jobs in the schedule, and of the new one.
+        """
+        most = self.max_queued_bytes
+        if most is None or queued + more <= most:
+            return
+        if more > most:
+            raise OverLimit(
+                f"the command and environment have {more} bytes, and the limit of all jobs of {user} together is "
+                f"{most}; put what is long into a file that the command reads"
+            )
+        raise OverLimit(
+            f"the command and environment have {more} bytes; with the {queued} bytes of the jobs of {user} in the "
+            f"schedule that is {queued + more}, and the limit is {most}; put what is long into a file that the command "
+            "reads, wait until a job has ended, or cancel one"
         )
 
     def check_size(self, size: int) -> None:
@@ -156,6 +193,30 @@ class RateLimiter:
         """Forget full buckets, which are as if they had never been; the next time at twice what is left."""
         self._full_at = {user: full_at for user, full_at in self._full_at.items() if full_at > now}
         self._sweep_above = max(64, 2 * len(self._full_at))
+
+
+class Pace:
+    """Bytes per second and user, with those of a second at once: who sends more is to wait.
+
+    Parameters
+    ----------
+    rate
+        Bytes per second.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._due: dict[str, float] = {}  # when what a user has sent would have come at the rate
+        self._sweep_above = 64
+
+    def pause(self, user: str, size: int, now: float) -> float:
+        """Return for how many seconds to wait after `size` bytes more; `now` is of a clock that never goes back."""
+        due = max(self._due.get(user, now), now) + size / self._rate
+        self._due[user] = due
+        if len(self._due) > self._sweep_above:
+            self._due = {user: due for user, due in self._due.items() if due > now}
+            self._sweep_above = max(64, 2 * len(self._due))
+        return max(0.0, due - now - 1)
 
 
 def _check_rate(rate: float | None) -> None:

@@ -8,12 +8,13 @@ starts what falls due.
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,21 +24,33 @@ from gas.compiled import available
 from gas.errors import BadInput, Conflict, Draining, GasError, NotFound, StoreFailed, outcome_of
 from gas.s3 import Entry, Machine
 from gas.s3.core import warm_up
-from gas.service.book import LEAD_SECONDS, Book
+from gas.service.book import LEAD_SECONDS, PATIENCE, Book
 from gas.service.clock import Clock
 from gas.service.feed import Feed
 from gas.service.jobs import BEING, Job, Predicted, Wish
 from gas.service.limits import Limits
+from gas.service.listing import Page, Wanted, page_of, waiting_in_line
 from gas.service.metrics import Metrics
 from gas.service.prediction import Predictor, Standing
 from gas.service.retention import Retention
-from gas.service.runner import POLL_SECONDS, command_of
+from gas.service.runner import POLL_SECONDS, Host
 from gas.service.store import Store
 from gas.service.tokens import the_service_user
+from gas.service.turnstile import Turnstile
 
 __all__ = ["Broken", "LiveScheduler"]
 
 log = logging.getLogger("gas.s3")
+
+
+SLOW_SECONDS = 1.0
+"""How late the dispatcher may be, and how long one operation may take, in good health."""
+
+UNFINISHED_SECONDS = 60.0
+"""How long promotion may be unfinished in good health."""
+
+LOOK_SECONDS = 5.0
+"""How often the dispatcher looks up at least: a wait does not count a suspended machine's sleep, nor end at a step."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +74,15 @@ class LiveScheduler:
     state
         The directory of the store and of the jobs' files; made if missing.
     clock
-        By default the real one. One that was left behind by an earlier life of the store goes on from there.
+        By default the real one. It goes on from where an earlier life of the store was.
+    reset_clock
+        Take the wall clock's time even if it is earlier than what the clock has shown; nothing may be scheduled.
     keep
         How many seconds after its end a job is forgotten, with what it wrote; None keeps all.
     limits
         What one user may have in the schedule.
+    host
+        What jobs run in.
     """
 
     def __init__(
@@ -76,8 +93,10 @@ class LiveScheduler:
         *,
         clock: Clock | None = None,
         clock_speed: float = 1.0,
+        reset_clock: bool = False,
         keep: int | None = None,
         limits: Limits | None = None,
+        host: Host | None = None,
     ) -> None:
         self.name = name
         if available():
@@ -86,16 +105,21 @@ class LiveScheduler:
         (state / "jobs").mkdir(parents=True, exist_ok=True)
         self._store = Store(state / "s3.sqlite", the_service_user().user)
         try:
-            self._book = Book.open(name, processors, self._store, clock, clock_speed, state)
-        except BaseException:
+            clock = clock or Clock(clock_speed)
+            self._book = Book.open(name, processors, self._store, clock, state, reset_clock=reset_clock, host=host)
+        except BaseException as error:
             self._store.close()
+            if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
+                raise StoreFailed(f"{state}: the store cannot be used at present ({error}); try again") from error
             raise
         self._limits = limits or Limits()
-        self._lock = threading.RLock()
-        self._retention = Retention(keep, self._store, self._book.runner, self._book.clock, self._lock)
+        self._lock = Turnstile()
+        book = self._book
+        self._retention = Retention(keep, self._store, book.runner, book.clock, lambda: book.grace, self._lock)
         self._predictor = Predictor(self._standing, self.clock.now, self.metrics.prediction.observe)
-        self._wake = threading.Condition(self._lock)
+        self._woken = threading.Event()
         self._sleeps_until = 0.0
+        self._unfinished_since: float | None = None
         self._stopping = False
         self._draining = False
         self._thread: threading.Thread | None = None
@@ -104,49 +128,80 @@ class LiveScheduler:
 
     def start(self) -> None:
         """Start what falls due, from now on, in a thread."""
+        self._sleeps_until = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="s3-dispatcher", daemon=True)
         self._thread.start()
+        self._book.pulse.start()
         self._retention.start()
         self._predictor.start(len(self._book.experience))
 
     def stop(self) -> None:
         """Stop starting jobs; those that run go on by themselves."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify_all()
+        self._stopping = True
+        self._woken.set()
         if self._thread is not None:
             self._thread.join()
+        self._book.pulse.stop()
         self._retention.stop()
         self._predictor.stop()
         self.feed.close()
         with self._lock:
+            with suppress(StoreFailed):
+                self._book.remember()  # so that the next life shows no earlier instant
             self._store.close()
 
     def _run(self) -> None:
-        while True:
-            with self._wake:
-                if self._stopping:
-                    return
-                try:
-                    if self._book.problem is not None:
-                        self._book.remember()
-                    self._book.catch_up()
-                    pause = self._seconds_to_wait()
-                except StoreFailed:
-                    pause = 1.0
-                except Exception:  # whatever it is, the jobs that can be started must be
-                    log.exception("unforeseen error; trying again")
-                    pause = 1.0
-                self._sleeps_until = time.monotonic() + pause
-                self._wake.wait(pause)
+        while not self._stopping:
+            self._woken.clear()
+            with self._lock.first():  # what is due starts before anybody is answered
+                pause = self._attend()
+            if self._book.machine.schedule.unfinished and pause == 0:
+                pause = self._go_on()
+            self._woken.wait(pause)
+
+    def _attend(self) -> float:
+        """Start what is due; return for how many seconds nothing else is."""
+        try:
+            if self._book.problem is not None:
+                self._book.remember()
+            self._book.catch_up()
+            pause = self._seconds_to_wait()
+        except StoreFailed:
+            pause = 1.0
+        except Exception:  # whatever it is, the jobs that can be started must be
+            log.exception("unforeseen error; trying again")
+            pause = 1.0
+        self._sleeps_until = time.monotonic() + pause
+        return pause
+
+    def _go_on(self) -> float:
+        """Go on with promotion for a moment, behind all who wait; return for how long to leave time to others."""
+        began = time.monotonic()
+        try:
+            with self._present():
+                began = time.monotonic()
+                self._book.go_on()
+        except StoreFailed:
+            return 1.0
+        except Exception:
+            log.exception("unforeseen error; trying again")
+            return 1.0
+        return time.monotonic() - began
 
     def _seconds_to_wait(self) -> float:
         following = self._book.next_instant()
-        waits = [60.0]
+        unfinished = self._book.machine.schedule.unfinished
+        if not unfinished:
+            self._unfinished_since = None
+        elif self._unfinished_since is None:
+            self._unfinished_since = time.monotonic()
+        waits = [0.0 if unfinished else LOOK_SECONDS]
         if following is not None:
             waits.append(max(0.001, self.clock.seconds_until(following)))
         if self._book.processes:
             waits.append(POLL_SECONDS)
+        if self._book.problem is not None:
+            waits.append(1.0)  # the store is tried again
         return min(waits)
 
     # ----------------------------------------------------------------------------------------------------- ask
@@ -214,14 +269,36 @@ class LiveScheduler:
     def job_with_key(self, user: str, key: str) -> Job | None:
         """Return the job of any age that a user submitted with a key of theirs."""
         with self._present():
+            self._book.check_doubt()
             earlier = self._store.by_key(user, key)
             return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
 
     def jobs(self, *, ended: int = 0) -> list[Job]:
-        """Return the jobs in the schedule in submission order, after the latest `ended` ones that have ended."""
+        """Return the jobs in the schedule and the latest `ended` ones that have ended, in submission order."""
+        found: list[Job] = []
+        after: int | None = 0
+        while after is not None:
+            page = self.page(Wanted(after=after, ended=ended))
+            found += page.jobs
+            after = page.next
+        return found
+
+    def page(self, wanted: Wanted) -> Page:
+        """Return the jobs that come on one page of a list."""
+        book = self._book
         with self._present():
-            past = self._store.recent(ended) if ended else []
-            return [*reversed(past), *self._book.jobs.values()]
+            jobs, numbers = book.jobs, list(book.jobs)
+        waiting = waiting_in_line(jobs, numbers, wanted)  # however many it has to pass over: nobody waits for this
+        with self._present():
+            found = [job.snapshot() for id in waiting if (job := book.jobs.get(id)) is not None and job in wanted]
+            if wanted.ended:
+                found += self._store.ended(wanted)
+        return page_of(found, wanted)
+
+    @property
+    def known(self) -> int:
+        """How many jobs the store holds, whatever has become of them."""
+        return self._store.count
 
     def output(self, id: int, stream: str, limit: int) -> bytes:
         """Return the last `limit` bytes of what a process has written to "stdout" or "stderr"."""
@@ -231,7 +308,25 @@ class LiveScheduler:
 
     def health(self) -> dict[str, object]:
         """Return how the service is, without waiting for anything: the lock may be held by a disk that hangs."""
-        return {**self._book.health(), "accepting": self._accepting}
+        health = {**self._book.health(), "accepting": self._accepting, "durable": self._book.problem is None}
+        if health["status"] == "ok" and (problem := self._slowness()) is not None:
+            health |= {"status": "degraded", "problem": problem}
+        return health
+
+    def _slowness(self) -> str | None:
+        """Return in what the service is slow; None if in nothing."""
+        held, late = self._lock.held_for, time.monotonic() - self._sleeps_until
+        if held > SLOW_SECONDS:
+            return f"an operation has taken {held:.0f} s so far, and everything else waits for it"
+        if self._thread is not None and late > SLOW_SECONDS:
+            return f"the dispatcher is {late:.0f} s late; jobs may start later than promised"
+        since = self._unfinished_since
+        if since is not None and time.monotonic() - since > UNFINISHED_SECONDS:
+            return (
+                f"for {time.monotonic() - since:.0f} s, waiting jobs have been moving to earlier starts and there are "
+                "more to move; promises are kept, and new jobs may be placed before them"
+            )
+        return None
 
     def metrics_text(self) -> bytes:
         """Return the metrics in the format of Prometheus, without waiting for anything."""
@@ -264,14 +359,13 @@ class LiveScheduler:
             The store cannot be written; nothing was accepted.
         """
         began = time.perf_counter()
+        with self._counting_refusals():
+            self._examine(wish)
         with self._present(changes=True):
             if (earlier := self._earlier(wish)) is not None:
                 return earlier, False
-            try:
+            with self._counting_refusals():
                 job = self._accept(wish)
-            except GasError as error:
-                self.metrics.refused.labels(type(error).__name__).inc()
-                raise
         self.metrics.submitted.labels(wish.kind).inc()
         self.metrics.scheduling.observe(time.perf_counter() - began)
         return job, True
@@ -372,13 +466,14 @@ class LiveScheduler:
                 raise Conflict(f"{self._directory}: holds jobs already; preload a log into a fresh --state")
             self._book.machine = machine
             machine.schedule.lead = LEAD_SECONDS
+            machine.schedule.patience = PATIENCE
             for name, entry, run_time in jobs:
                 wish = Wish(
                     "job", name, entry.processors, entry.walltime, actuator="simulated", run_time=run_time, user="log"
                 )
                 self._book.add(_job_of(entry, wish))
             machine.schedule.take_changed()
-            self._book.write(list(self._book.jobs.values()))
+            self._book.write([])
 
     # -------------------------------------------------------------------------------------------------- inside
 
@@ -396,18 +491,23 @@ class LiveScheduler:
     @contextmanager
     def _present(self, *, changes: bool = False) -> Iterator[None]:
         """Hold the lock, with the schedule brought up to now; after a change, see that the dispatcher is in time."""
-        with self._wake:
+        with self._lock:
+            turns = self.clock.turns
             try:
                 self._book.catch_up()
                 yield
+            except StoreFailed:
+                self._woken.set()  # the dispatcher tries again until the store can be written
+                raise
             except sqlite3.Error as error:
                 raise StoreFailed(f"the store cannot be read ({error}); nothing was changed") from error
             except Exception as error:
                 if outcome_of(error) is None:  # nobody foresaw it, so nobody knows what is half done
                     self._book.distrust()
                 raise
+            changes = changes or self.clock.turns != turns
             if changes and time.monotonic() + self._seconds_to_wait() < self._sleeps_until:
-                self._wake.notify_all()
+                self._woken.set()
 
     def _find(self, id: int) -> Job:
         job = self._book.jobs.get(id) or (self._store.job(id) if 0 < id < 2**63 else None)
@@ -424,12 +524,26 @@ class LiveScheduler:
             raise Conflict(f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key")
         return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
 
+    @contextmanager
+    def _counting_refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except GasError as error:
+            self.metrics.refused.labels(type(error).__name__).inc()
+            raise
+
+    def _examine(self, wish: Wish) -> None:
+        """Refuse what can never start, and find out how long it is: of a long command, while nobody waits for that."""
+        if wish.actuator == "process":
+            self._book.runner.check(Job(0, wish, 0, "queued", 0, 0, 0, 0))
+        _ = wish.size  # remembered
+
     def _accept(self, wish: Wish) -> Job:
         if not self._accepting:
             raise Draining(f"{self.name} accepts nothing new: it finishes what it has; submit elsewhere, or later")
-        self._limits.check_queue(wish.user, *self._book.used_by(wish.user), wish.processors, wish.walltime)
-        if wish.actuator == "process":
-            command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)  # refuse now what can never start
+        active, processor_seconds, size = self._book.used_by(wish.user)
+        self._limits.check_queue(wish.user, active, processor_seconds, wish.processors, wish.walltime)
+        self._limits.check_bytes(wish.user, size, wish.size)
         start_by, machine = wish.start_by, self._book.machine
         if start_by is not None:
             # On a fast clock, many seconds pass while a request is on its way: grant one real second.
@@ -448,7 +562,9 @@ class LiveScheduler:
 
 
 def _job_of(entry: Entry, wish: Wish) -> Job:
-    return Job(entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
+    job = Job(entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
+    job.identity = os.urandom(8).hex()
+    return job
 
 
 def _named(jobs: list[Job]) -> str:

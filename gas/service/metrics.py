@@ -31,6 +31,7 @@ class Metrics:
                 "accepting": "1 if new jobs are accepted, 0 while the scheduler is drained",
                 "store_writable": "1 if the latest write of the store succeeded",
                 "promises_broken": "Promises that could not be kept, since the store was made",
+                "clock_offset_seconds": "By how much the scheduler's clock is ahead of the machine's",
             }.items()
         }
         self.submitted = Counter("gas_submissions", "Accepted jobs and reservations", ["kind"], registry=registry)
@@ -38,6 +39,9 @@ class Metrics:
         self.ended = Counter("gas_jobs_ended", "Jobs that have left the schedule", ["state"], registry=registry)
         self.promises_kept = Counter(
             "gas_promises_kept", "Jobs that started no later than they were first promised", registry=registry
+        )
+        self.paused = Counter(
+            "gas_paused_seconds", "In which the service did not run: stopped, suspended or starved", registry=registry
         )
         self.wait = Histogram(
             "gas_wait_seconds", "From a job's submission to its start, on the scheduler's clock",

@@ -12,9 +12,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -25,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gas.compiled import available, is_ready
 from gas.errors import BadInput, GasError
+from gas.service.aside import start_aside
 from gas.service.jobs import TEACHING, Job, Predicted
 
 if TYPE_CHECKING:
@@ -299,6 +297,10 @@ class Predictor:
             found: Mapping[int, Predicted] = _NOTHING
             try:
                 found = predictions_for(standing)
+                if self._clock() - now >= LASTS_SECONDS:  # it was compiled only then: what it says is of the past
+                    standing = self._look()
+                    version, now = str(standing.machine["version"]), int(standing.machine["now"])
+                    found = predictions_for(standing)
             finally:  # what fails once would fail again
                 took = time.monotonic() - begun
                 self._kept = _Kept(version, now, found, begun, took)
@@ -355,11 +357,8 @@ def _compile_elsewhere() -> bool:
     In a thread of this one the compiler, most of which is Python, would make everybody who asks wait for a minute. If
     that cannot be, nothing is lost: whoever finds nothing kept compiles for itself.
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-c", f"import os; os.nice(19); import {__name__} as it; it.compile_predictions()"]
-    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
-        process = subprocess.Popen(command, env=environment, cwd="/", start_new_session=True, **options)
+        process = start_aside(f"import {__name__} as it; it.compile_predictions()", nice=19)
     except OSError as error:
         log.warning("predictions are compiled in this process: %s", error, extra={"event": "compiling"})
         return False

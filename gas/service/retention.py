@@ -6,11 +6,15 @@ import logging
 import shutil
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from gas.service.clock import Clock
+from gas.service.grace import Grace
+from gas.service.jobs import Job
 from gas.service.runner import Runner
 from gas.service.store import Store
+from gas.times import duration_text, iso_time
 
 __all__ = ["Retention"]
 
@@ -30,14 +34,24 @@ class Retention:
     ----------
     keep
         Seconds on the scheduler's clock; None keeps everything.
+    grace
+        Returns what holds at present for jobs that only a jump of the clock made old.
     lock
         Held while the store is used.
     """
 
     def __init__(
-        self, keep: int | None, store: Store, runner: Runner, clock: Clock, lock: AbstractContextManager[object]
+        self,
+        keep: int | None,
+        store: Store,
+        runner: Runner,
+        clock: Clock,
+        grace: Callable[[], Grace],
+        lock: AbstractContextManager[object],
     ) -> None:
         self._keep = keep
+        self._grace = grace
+        self._announced = Grace()
         self._store = store
         self._runner = runner
         self._clock = clock
@@ -67,17 +81,25 @@ class Retention:
         try:
             while old := self._old():
                 # First what it wrote, then that it was: what is interrupted in between is found again.
-                for id in old:
+                for job in old:
                     if self._stopped.is_set():
                         return
-                    shutil.rmtree(self._runner.directory_of(id), ignore_errors=True)
+                    shutil.rmtree(self._runner.directory_of(job), ignore_errors=True)
                 with self._lock:
-                    self._store.remove(old)
+                    self._store.remove([job.id for job in old])
                 log.info("%d ended jobs forgotten", len(old), extra={"event": "forgotten", "jobs": len(old)})
         except sqlite3.Error as error:
             log.error("ended jobs cannot be forgotten: %s", error, extra={"event": "store_failed"})
 
-    def _old(self) -> list[int]:
+    def _old(self) -> list[Job]:
         assert self._keep is not None, "started only where there is a rule"
         with self._lock:
-            return self._store.ended_before(self._clock.now() - self._keep, AT_ONCE)
+            now, grace = self._clock.now(), self._grace()
+            if grace != self._announced and grace.lasts(now, self._keep):
+                until = iso_time(grace.until(self._keep))
+                log.warning(
+                    "the clock has jumped by %s: nothing that only this made old is forgotten before %s of service",
+                    duration_text(grace.jumped), until, extra={"event": "grace", "jumped_seconds": grace.jumped},
+                )  # fmt: skip
+            self._announced = grace
+            return self._store.ended_before(grace.oldest(now, self._keep), AT_ONCE)

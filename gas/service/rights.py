@@ -142,7 +142,7 @@ ROUTES: dict[tuple[str, str], Action] = {
 
 _JOB_KEYS: dict[Action, frozenset[str]] = {
     Action.DETAILS: frozenset({"name", "run_time", "exit_status", "signal"}),
-    Action.COMMAND: frozenset({"command", "message"}),  # a message may quote the command
+    Action.COMMAND: frozenset({"command", "command_bytes", "message"}),  # a message may quote the command
 }
 """The keys of a job on the wire that are not part of the schedule (its environment is never sent)."""
 

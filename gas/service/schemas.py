@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from gas.availability import MOST_PROCESSORS
 from gas.printable import first_steering
@@ -12,6 +21,7 @@ from gas.service.jobs import Wish
 from gas.times import LATEST, LONGEST
 
 __all__ = [
+    "JOB_FIELDS",
     "AvailabilityAnswer",
     "ErrorAnswer",
     "HealthAnswer",
@@ -23,6 +33,7 @@ __all__ = [
     "OneJobAnswer",
     "ReserveBody",
     "SubmitBody",
+    "few_keys",
 ]
 
 Processors = Annotated[int, Field(strict=True, ge=1, le=MOST_PROCESSORS, description="Processors")]
@@ -48,19 +59,42 @@ Name = Annotated[
     Field(json_schema_extra={"pattern": _PLAIN}),
 ]
 Key = Annotated[str, StringConstraints(strict=True, pattern=r"^[\x21-\x7e]+$", max_length=200)]
+MOST_VARIABLES = 1000
 Variable = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00=]+$", max_length=1000)]
+
+
+MOST_KEYS = 64
+"""How many keys an object of a request may have. Each that is not known would be an error of its own, and a hundred
+thousand errors keep the service busy for seconds."""
+
+
+def few_keys(given: Any) -> Any:
+    """Return what a request holds in some place, or raise `ValueError` if that is an object of far too many keys."""
+    if isinstance(given, dict) and len(given) > MOST_KEYS:
+        raise ValueError(f"an object with at most {MOST_KEYS} keys, and this one has {len(given)}")
+    return given
+
+
+def _few_variables(given: Any) -> Any:
+    if isinstance(given, dict) and len(given) > MOST_VARIABLES:
+        raise ValueError(f"an object with at most {MOST_VARIABLES} variables, and this one has {len(given)}")
+    return given
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    _few_keys = model_validator(mode="before")(few_keys)
 
 
 class ProcessActuator(_Body):
     """Start a command on the machine of the service, without a shell."""
 
     kind: Literal["process"]
-    command: Annotated[list[Text], Field(min_length=1, max_length=10_000)]
-    environment: Annotated[dict[Variable, Text], Field(max_length=1000)] = Field(default_factory=dict)
+    command: Annotated[list[Text], FailFast(), Field(min_length=1, max_length=10_000)]
+    environment: Annotated[dict[Variable, Text], BeforeValidator(_few_variables), Field(max_length=MOST_VARIABLES)] = (
+        Field(default_factory=dict)
+    )
     directory: Annotated[
         str | None, Field(pattern=r"^/[^\x00]*$", description="Working directory; by default one of the job's own")
     ] = None
@@ -228,7 +262,11 @@ class JobAnswer(BaseModel):
     processors: int
     walltime: int
     actuator: Literal["process", "simulated", "none"]
-    command: list[str] | None
+    command: Annotated[
+        list[str] | None,
+        Field(description="Null where it is not shown; also, other than in GET /v1/jobs/{id}, if it is long"),
+    ]
+    command_bytes: Annotated[int | None, Field(description="The length of the command in JSON; long from 4096 on")]
     run_time: int | None
     exit_status: int | None
     signal: str | None
@@ -271,17 +309,41 @@ class OneJobAnswer(JobAnswer):
     predicted_high_iso: str | None
 
 
-class JobsAnswer(BaseModel):
-    """Jobs and reservations."""
+class JobFieldsAnswer(BaseModel):
+    """The fields of a job that were asked for, with its number."""
 
-    jobs: list[JobAnswer]
+    model_config = ConfigDict(extra="allow")
+
+    id: int
+
+
+class JobsAnswer(BaseModel):
+    """A page of the list of jobs and reservations, in submission order."""
+
+    jobs: list[JobAnswer | JobFieldsAnswer]
+    next: Annotated[int | None, Field(description="The `after` of the next page; null on the last one")]
+
+
+JOB_FIELDS = frozenset(JobAnswer.model_fields)
+"""What can be asked for of each job of a list."""
 
 
 class HealthAnswer(BaseModel):
     """How the service is."""
 
-    status: Annotated[Literal["ok", "degraded"], Field(description="degraded: nothing can be made durable now")]
-    problem: str | None
+    status: Annotated[
+        Literal["ok", "degraded"],
+        Field(description="degraded: see `problem`; answered with 503 only if nothing can be made durable"),
+    ]
+    problem: Annotated[
+        str | None,
+        Field(
+            description="The store cannot be written; the machine's clock was set; or the service is slow: the "
+            "dispatcher is late, one operation takes long, or waiting jobs are still being moved to earlier starts"
+        ),
+    ]
+    durable: Annotated[bool, Field(description="Whether changes can be written to disk; without that, none is made")]
+    remarks: Annotated[list[str], Field(description="What the operator has to know, such as a store that was restored")]
     scheduler: str
     processors: int
     accepting: bool
@@ -305,8 +367,12 @@ class LimitsAnswer(BaseModel):
 
     max_queued: Annotated[int | None, Field(description="Jobs and reservations in the schedule")]
     max_processor_seconds: Annotated[int | None, Field(description="Processors × walltime summed over those")]
+    max_queued_bytes: Annotated[
+        int | None, Field(description="Bytes of the commands and environments of those, in JSON")
+    ]
     max_request_bytes: int | None
     max_rate: Annotated[float | None, Field(description="Requests per second")]
+    max_streams: Annotated[int | None, Field(description="Event streams that are open at the same time")]
 
 
 class MachineAnswer(BaseModel):
@@ -323,6 +389,10 @@ class MachineAnswer(BaseModel):
     running: int
     reserved: int
     promises_broken: int
+    clock_offset: Annotated[
+        int | None,
+        Field(description="Seconds by which the scheduler's clock is ahead of the machine's; null if it runs apart"),
+    ]
     user: str
     role: Literal["user", "operator"]
     access: Annotated[bool, Field(description="Whether tokens are in force")]

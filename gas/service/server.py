@@ -14,14 +14,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any, cast
 
 import uvicorn
 
 from gas.errors import BadInput, Conflict, Unreachable
 from gas.service.app import create_app
-from gas.service.connections import BACKLOG, Connection
+from gas.service.connections import Connection, Connections, Door, most_connections
 from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
+from gas.service.planners import Planners
 from gas.service.tokens import Tokens
 
 __all__ = ["Embedded", "Encryption", "ask_to_drain", "hold_state", "listen", "serve"]
@@ -79,7 +81,7 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     except OSError as error:
         listener.close()
         raise Unreachable(f"port {port} on {host}: {error.strerror}; name another with --port, 0 for any") from None
-    listener.listen(1024)
+    listener.listen(socket.SOMAXCONN)
     return listener
 
 
@@ -168,20 +170,32 @@ class _Server(uvicorn.Server):
         insecure: bool = False,
     ) -> None:
         secure = {} if encryption is None else {k: v for k, v in vars(encryption).items() if v is not None}
+        self._planners = Planners(scheduler.availability)
         config = uvicorn.Config(
-            create_app(scheduler, tokens, limits, own_names_only=tokens is None and not insecure),
+            create_app(scheduler, self._planners, tokens, limits, own_names_only=tokens is None and not insecure),
             log_config=None,
             log_level="warning",
             access_log=False,
             lifespan="off",
             timeout_graceful_shutdown=5,
             server_header=False,
-            http=Connection,
-            backlog=BACKLOG,
+            http="h11",
+            ws="none",  # there are none, and uvicorn would take such a connection out of our hands
             **secure,
         )
         super().__init__(config)
         self._scheduler = scheduler
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections on our own terms."""
+        await super().startup(sockets=[])
+        connections, config = Connections(most_connections()), self.config
+
+        def make(address: str) -> Connection:
+            return Connection(connections, address, config, self.server_state)
+
+        doors = [Door(listener, make, connections, config.ssl) for listener in sockets or []]
+        self.servers = cast(Any, doors)  # closed by uvicorn when it stops
 
     async def on_tick(self, counter: int) -> bool:
         """Return whether it is time to stop; called ten times a second."""
@@ -190,6 +204,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting, end the streams, let the other requests finish."""
         self._scheduler.feed.close()
+        self._planners.stop()
         await super().shutdown(sockets)
 
 
@@ -244,11 +259,18 @@ def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
 class Embedded:
     """S³ on a free loopback port for the time of a ``with`` block, in threads of this process."""
 
-    def __init__(self, scheduler: LiveScheduler, *, tokens: Tokens | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        scheduler: LiveScheduler,
+        *,
+        tokens: Tokens | None = None,
+        limits: Limits | None = None,
+        encryption: Encryption | None = None,
+    ) -> None:
         self.scheduler = scheduler
         self._listener = listen("127.0.0.1", 0)
-        self.url = url_of(self._listener)
-        self._server = _Server(scheduler, tokens, limits)
+        self.url = url_of(self._listener, "http" if encryption is None else "https")
+        self._server = _Server(scheduler, tokens, limits, encryption)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._listener]}, name="s3-http", daemon=True
         )

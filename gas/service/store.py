@@ -2,61 +2,85 @@
 
 WAL with ``synchronous=FULL``: when `Store.write` has returned, the change is on disk. The store is the truth; the
 schedule in memory can be thrown away and read back (`Store.active`).
+
+A commit that fails leaves its pages in the WAL, where the next life might find them whole. So a failed one is written
+over by another transaction before it is answered: if that succeeds, the change is surely not there, and if it does not,
+the change is *in doubt* until a write succeeds.
+
+`identity` says which store this is and `epoch` which state of it: the epoch grows whenever the file turns out to be
+older than what was written last (`gas.service.mark`), and when a backup is restored.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from gas.errors import Conflict
-from gas.service.jobs import TEACHING, Job, Wish
+from gas.errors import Conflict, StoreDamaged, StoreInDoubt
+from gas.service.jobs import LONG_COMMAND, TEACHING, Job
+from gas.service.listing import Wanted
+from gas.service.mark import Mark, MarkFile
+from gas.service.rows import ASKED, LIFE, DamagedRow, asked_row, command_row, job_of, life_row, seal
+from gas.service.tables import ADD_COMMAND, ADD_JOB, PUT_FACT, SCHEMA_VERSION, create_tables, upgrade_tables
 
-__all__ = ["SCHEMA_VERSION", "Store"]
+__all__ = [
+    "COMMANDED",
+    "SCHEMA_VERSION",
+    "CommitInDoubt",
+    "Connect",
+    "Loss",
+    "Store",
+    "damaged",
+    "first_problem",
+    "open_database",
+]
 
-SCHEMA_VERSION = 2
+Connect = Callable[[str | Path], sqlite3.Connection]
+"""How a database is opened; tests bring disks of their own."""
 
-_META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
-_JOBS = """
-CREATE TABLE jobs (
-    id INTEGER PRIMARY KEY,
-    user TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
-    processors INTEGER NOT NULL, walltime INTEGER NOT NULL,
-    actuator TEXT NOT NULL, command TEXT NOT NULL, environment TEXT NOT NULL, directory TEXT,
-    run_time INTEGER, wished_start INTEGER, start_by INTEGER, client_key TEXT,
-    submitted INTEGER NOT NULL, state TEXT NOT NULL,
-    start INTEGER NOT NULL, promise INTEGER NOT NULL, first_promise INTEGER NOT NULL, due INTEGER NOT NULL,
-    finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT, broken_promise INTEGER
-);
-CREATE UNIQUE INDEX keys ON jobs (user, client_key) WHERE client_key IS NOT NULL;
-CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running');
-"""
-
-_COLUMNS_1 = (
-    "kind, name, processors, walltime, actuator, command, environment, directory, run_time, wished_start, start_by, "
-    "client_key, submitted, state, start, promise, first_promise, due, finished, exit_status, signal, message"
+_JOB = f"SELECT {', '.join((*ASKED, 'seal', *LIFE, 'life_seal'))} FROM jobs"
+COMMANDED = (
+    f"SELECT {', '.join(f'jobs.{name}' for name in (*ASKED, 'seal', *LIFE, 'life_seal'))}, "
+    "command, environment, command_seal FROM jobs LEFT JOIN commands ON commands.id = jobs.id"
 )
-_FROM_1 = f"""
-DROP INDEX active_jobs;
-ALTER TABLE jobs RENAME TO jobs_1;
-{_JOBS}
-INSERT INTO jobs (id, user, {_COLUMNS_1}) SELECT id, :user, {_COLUMNS_1} FROM jobs_1;
-INSERT OR REPLACE INTO meta SELECT 'last_id', CAST(coalesce(max(id), 0) AS TEXT) FROM jobs_1;
-DROP TABLE jobs_1;
-"""
+_CHANGE = f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in LIFE)}, life_seal = ? WHERE id = ?"
+_LONG_ENVIRONMENT = 2**16  # with one of more characters, a command is not read for a list
+_ACTIVE = "state IN ('queued', 'reserved', 'running')"
 
-_WISH = (
-    "id", "user", "kind", "name", "processors", "walltime", "actuator", "command", "environment", "directory",
-    "run_time", "wished_start", "start_by", "client_key", "submitted", "first_promise",
-)  # fmt: skip
-_LIFE = ("state", "start", "promise", "due", "finished", "exit_status", "signal", "message", "broken_promise")
-_COLUMNS = (*_WISH, *_LIFE)
-_WRITE = (
-    f"INSERT INTO jobs ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)}) "
-    f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _LIFE)}"
-)
+_UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR_WRITE)
+"""Failures of a commit which say that it was not written to its end, so that no later life can take it for whole."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """That a store is older than what was written last.
+
+    Attributes
+    ----------
+    why
+        What shows it.
+    known
+        The highest job number that this older state knows.
+    last_id
+        The highest that had been given, as far as is known.
+    """
+
+    why: str
+    known: int
+    last_id: int
+
+
+class CommitInDoubt(StoreInDoubt, sqlite3.OperationalError):
+    """A commit failed in such a way that the change may be on disk all the same."""
+
+
+def open_database(path: str | Path) -> sqlite3.Connection:
+    """Open a database file as the store uses it."""
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
 
 class Store:
@@ -69,77 +93,218 @@ class Store:
     user
         Whose the jobs are that were submitted before a store knew of users.
 
+    Attributes
+    ----------
+    identity, epoch
+        Which store this is, and how many times an older state of it has been brought back.
+    lost
+        That the file was older than what had been written last, until that has been made up for; None normally.
+    doubtful
+        Whether a failed change may still be on disk.
+    damaged
+        What was found wrong with rows of jobs that have ended, and that lists leave out.
+
     Raises
     ------
     Conflict
         The file is no store, or was written by a later version of Gas.
+    StoreDamaged
+        It is a store, and not as it was written.
     """
 
-    def __init__(self, path: str | Path, user: str = "") -> None:
+    def __init__(self, path: str | Path, user: str = "", *, connect: Connect = open_database) -> None:
+        self.lost: Loss | None = None
+        self.doubtful = False
+        self.damaged: set[str] = set()
+        self._path = Path(path)
+        self._mark = MarkFile(self._path.with_suffix(".mark"))
+        before = self._mark.read()
+        if before is not None and before.last_id and not self._path.exists():
+            raise Conflict(
+                f"{path}: is missing, and held jobs up to number {before.last_id}; bring it back (gas restore), or "
+                f"remove {self._path.with_suffix('.mark')} as well to begin anew"
+            )
         try:
-            self._open(path, user)
+            self._database = connect(path)
+            try:
+                self._open(user)
+            except BaseException:
+                self.close()
+                raise
+        except DamagedRow as error:
+            raise damaged(path, str(error)) from None
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
+                raise damaged(path, str(error)) from None
+            raise Conflict(f"{path}: cannot be used as a store ({error}); name another --state") from None
         except (sqlite3.Error, OSError) as error:
-            if hasattr(self, "_database"):
-                self._database.close()
             raise Conflict(f"{path}: cannot be used as a store ({error}); name another --state") from None
 
-    def _open(self, path: str | Path, user: str) -> None:
-        self._path = Path(path)
-        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._path.chmod(0o600)  # commands and their environment are in there
-        facts = self._path.stat()
+    def _open(self, user: str) -> None:
+        database, path = self._database, self._path
+        path.chmod(0o600)  # commands and their environment are in there
+        facts = path.stat()
         self._file = facts.st_dev, facts.st_ino
-        self._database.row_factory = sqlite3.Row
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = FULL")
-        found = int(self._database.execute("PRAGMA user_version").fetchone()[0])
-        if found == 0:
-            self._script(f"{_META} {_JOBS}")
-        elif found == 1:
-            self._script(_FROM_1.replace(":user", "'" + user.replace("'", "''") + "'"))
-        elif found > SCHEMA_VERSION:
-            self._database.close()
+        database.row_factory = sqlite3.Row
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        found = int(database.execute("PRAGMA user_version").fetchone()[0])
+        if found > SCHEMA_VERSION:
             raise Conflict(
                 f"{path}: was written by a later version of Gas (schema {found}, this one knows {SCHEMA_VERSION}); "
                 "use that version, or another --state"
             )
+        if problem := first_problem(database, thorough=False):
+            raise DamagedRow(problem)
+        if found == 0:
+            create_tables(database)
+        elif found < SCHEMA_VERSION:
+            upgrade_tables(database, user)
+        self._identify()
 
-    def _script(self, statements: str) -> None:
-        """Bring the file to the present schema, wholly or not at all."""
-        self._database.executescript(f"BEGIN IMMEDIATE; {statements} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+    def _identify(self) -> None:
+        """Read, or make up, what tells this store from others, and compare it with the mark."""
+        meta = self.meta()
+        self.identity, self.epoch = meta.get("store", ""), _number(meta, "epoch")
+        self._commits, self._jobs = _number(meta, "commits"), _number(meta, "jobs")
+        self._last_id = max(_number(meta, "last_id"), self._highest())
+        counted = int(self._database.execute("SELECT count(*) FROM jobs").fetchone()[0])
+        if not self.identity:
+            self.identity, self._jobs = os.urandom(16).hex(), counted
+            self.write(meta={"store": self.identity, "epoch": "0"})
+        elif counted != self._jobs:
+            raise DamagedRow(f"it holds {counted} jobs, and {self._jobs} were written")
+        if meta.get("lost"):
+            self.lost = _loss_of(meta["lost"])
+        mark = self._mark.read()
+        if mark is not None and mark.store != self.identity:
+            self.go_on_from_here("it is another store than the one last used here", mark)
+        elif mark is not None and (mark.epoch, mark.commits) > (self.epoch, self._commits):
+            self.go_on_from_here("a backup was put in its place, or changes were damaged", mark)
+
+    def go_on_from_here(self, why: str, mark: Mark | None = None) -> None:
+        """Take this older state for the present one: in an epoch of its own, with numbers above all that were given.
+
+        Parameters
+        ----------
+        mark
+            How far the store had got.
+        """
+        known = self._last_id if self.lost is None else min(self._last_id, self.lost.known)
+        self.epoch += 1
+        if mark is not None:
+            self.epoch = max(self.epoch, mark.epoch + 1)
+            self._last_id = max(self._last_id, mark.last_id)
+            self._commits = max(self._commits, mark.commits)
+        self.lost = Loss(why, known, self._last_id)
+        self.write(meta={"epoch": str(self.epoch), **self._lost_fact()})
+
+    def give_no_number_up_to(self, last_id: int) -> None:
+        """Give higher numbers only, from now on."""
+        if last_id > self._last_id:
+            self._last_id = last_id
+            if self.lost is not None:
+                self.lost = replace(self.lost, last_id=last_id)
+            self.write(meta=self._lost_fact())
+
+    def adopt_identity(self, identity: str | None, meta: dict[str, str]) -> None:
+        """Be the store of this identity from now on, with these facts besides; None keeps the present one."""
+        self.identity = identity or self.identity
+        self.write(meta={**meta, "store": self.identity})
+        self.epoch = _number(self.meta(), "epoch")
+        self.go_on_from_here("what was sound of a damaged store was saved")
+
+    def _lost_fact(self) -> dict[str, str]:
+        return {"lost": "" if self.lost is None else json.dumps(asdict(self.lost))}
+
+    def make_up(self, last_id: int) -> None:
+        """Note that what was lost has been looked for, and give no number up to `last_id` again."""
+        self._last_id = max(self._last_id, last_id)
+        self.lost = None
+        self.write(meta=self._lost_fact())
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+        self._mark.close()
 
     # -------------------------------------------------------------------------------------------------- write
 
-    def write(self, *, jobs: Iterable[Job] = (), meta: dict[str, str] | None = None) -> None:
-        """Write jobs (new or changed) and facts in one transaction, durable on return."""
-        self._check_file()
-        database = self._database
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            database.executemany(_WRITE, map(_row, jobs))
-            database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", (meta or {}).items())
-            database.execute("COMMIT")
-        except BaseException:
-            if database.in_transaction:
-                database.execute("ROLLBACK")
-            raise
+    def write(
+        self, *, new: Sequence[Job] = (), changed: Iterable[Job] = (), meta: dict[str, str] | None = None
+    ) -> None:
+        """Write new jobs, what became of others, and facts in one transaction, durable on return.
 
-    def remove(self, ids: Iterable[int]) -> None:
+        Raises
+        ------
+        CommitInDoubt
+            It may be on disk, or not.
+        sqlite3.Error
+            Nothing was written.
+        """
+        last_id = max([self._last_id, *(job.id for job in new)])
+        jobs = self._jobs + len(new)
+
+        def work(database: sqlite3.Connection) -> None:
+            database.executemany(ADD_JOB, ((*asked_row(job), *life_row(job)) for job in new))
+            database.executemany(ADD_COMMAND, (command_row(job) for job in new if job.wish.actuator == "process"))
+            rows = [(*life_row(job), job.id) for job in changed]
+            if rows and database.executemany(_CHANGE, rows).rowcount != len(rows):
+                raise DamagedRow("jobs that were written are not in the store any more")
+
+        self._transact(work, meta or {}, last_id, jobs)
+
+    def remove(self, ids: Sequence[int]) -> None:
         """Forget jobs for good; their numbers are not given again."""
-        database, last = self._database, self.last_id()
+
+        def work(database: sqlite3.Connection) -> None:
+            rows = [(id,) for id in ids]
+            found = database.executemany("DELETE FROM jobs WHERE id = ?", rows).rowcount
+            if found != len(rows):
+                raise DamagedRow("jobs that were written are not in the store any more")
+            database.executemany("DELETE FROM commands WHERE id = ?", rows)
+
+        self._transact(work, {}, self._last_id, self._jobs - len(ids))
+
+    def _transact(
+        self, work: Callable[[sqlite3.Connection], None], meta: dict[str, str], last_id: int, jobs: int
+    ) -> None:
+        self._check_file()
+        counts = {"commits": str(self._commits + 1), "last_id": str(last_id), "jobs": str(jobs)}
+        facts = {**meta, **counts}
+        database, committing = self._database, False
         database.execute("BEGIN IMMEDIATE")
         try:
-            database.executemany("DELETE FROM jobs WHERE id = ?", ((id,) for id in ids))
-            database.execute("INSERT OR REPLACE INTO meta VALUES ('last_id', ?)", (str(last),))
+            work(database)
+            database.executemany(PUT_FACT, ((key, value, seal((key, value))) for key, value in facts.items()))
+            committing = True
             database.execute("COMMIT")
-        except BaseException:
-            if database.in_transaction:
-                database.execute("ROLLBACK")
+        except BaseException as error:
+            self._undo()
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR)
+            if committing and not {code, code & 0xFF} & set(_UNWRITTEN):
+                self._write_over(error)
             raise
+        self._commits, self._last_id, self._jobs = self._commits + 1, last_id, jobs
+        self.doubtful = False
+        self._mark.write(Mark(self.identity, self.epoch, self._commits, self._last_id))
+
+    def _undo(self) -> None:
+        if self._database.in_transaction:
+            self._database.execute("ROLLBACK")
+
+    def _write_over(self, error: BaseException) -> None:
+        """Have another transaction take the place of a failed one in the WAL, or raise `CommitInDoubt`."""
+        self.doubtful = True
+        nonce = os.urandom(8).hex()
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute(PUT_FACT, ("overwritten", nonce, seal(("overwritten", nonce))))
+            self._database.execute("COMMIT")
+        except sqlite3.Error:
+            self._undo()
+            raise CommitInDoubt(str(error)) from error
+        self.doubtful = False
 
     def _check_file(self) -> None:
         """Raise if what is written would go to a file that is no longer there."""
@@ -154,87 +319,120 @@ class Store:
 
     def meta(self) -> dict[str, str]:
         """Return the facts about the service that outlive it."""
-        return {row["key"]: row["value"] for row in self._database.execute("SELECT key, value FROM meta")}
+        facts = {}
+        for row in self._database.execute("SELECT key, value, seal FROM meta"):
+            if row["seal"] != seal((row["key"], row["value"])):
+                raise DamagedRow(f"fact {row['key']!r} is damaged")
+            facts[row["key"]] = row["value"]
+        return facts
 
     def active(self) -> list[Job]:
         """Return the jobs in the schedule, in submission order."""
-        return self._select("WHERE state IN ('queued', 'reserved', 'running') ORDER BY id")
+        return [job_of(row) for row in self._database.execute(f"{COMMANDED} WHERE {_ACTIVE} ORDER BY jobs.id")]
 
     def job(self, id: int) -> Job | None:
         """Return one job, None if there is none of that number."""
-        return next(iter(self._select("WHERE id = ?", id)), None)
+        row = self._database.execute(f"{COMMANDED} WHERE jobs.id = ?", (id,)).fetchone()
+        return None if row is None else job_of(row)
 
     def by_key(self, user: str, key: str) -> Job | None:
         """Return the job that a user submitted with this key."""
-        return next(iter(self._select("WHERE user = ? AND client_key = ?", user, key)), None)
+        row = self._database.execute(f"{COMMANDED} WHERE user = ? AND client_key = ?", (user, key)).fetchone()
+        return None if row is None else job_of(row)
 
     def recent(self, limit: int) -> list[Job]:
-        """Return the latest jobs that have ended, newest first, without their environments, which may be long."""
-        columns = ", ".join(name if name != "environment" else "'{}' AS environment" for name in _COLUMNS)
-        condition = "WHERE state NOT IN ('queued', 'reserved', 'running') ORDER BY id DESC LIMIT ?"
-        return [_job(row) for row in self._database.execute(f"SELECT {columns} FROM jobs {condition}", (limit,))]
+        """Return the latest jobs that have ended, newest first, without what may be long (`Job.snapshot`)."""
+        return self.ended(Wanted(limit=limit, ended=limit))[::-1]
+
+    def ended(self, wanted: Wanted) -> list[Job]:
+        """Return jobs that have ended, in submission order, one more than wanted on a page if there are as many."""
+        bound = f"SELECT id FROM jobs WHERE NOT {_ACTIVE} ORDER BY id DESC LIMIT 1 OFFSET ?"
+        row = self._database.execute(bound, (wanted.ended - 1,)).fetchone()
+        first = max(wanted.after + 1, 0 if row is None else row["id"])
+        conditions = [f"id >= ? AND NOT {_ACTIVE}"]
+        values: list[int | str] = [first]
+        if wanted.user is not None:
+            conditions.append("user = ?")
+            values.append(wanted.user)
+        if wanted.states:
+            conditions.append(f"state IN ({', '.join('?' * len(wanted.states))})")
+            values += sorted(wanted.states)
+        statement = f"{_JOB} WHERE {' AND '.join(conditions)} ORDER BY id LIMIT ?"
+        found: list[Job] = []
+        while len(found) <= wanted.limit:
+            rows = self._database.execute(statement, (*values, wanted.limit + 1)).fetchall()
+            found += [whole for job in self._sound(rows) for whole in self._with_short_command(job)]
+            if len(rows) <= wanted.limit:
+                break
+            values[0] = rows[-1]["id"] + 1  # rows that are damaged hide no others
+        return found
+
+    def _with_short_command(self, job: Job) -> Iterator[Job]:
+        """Yield a job that was read without its command with it, or with its length alone; none if it is damaged."""
+        lengths = "SELECT length(command), length(environment) FROM commands WHERE id = ?"
+        command, environment = self._database.execute(lengths, (job.id,)).fetchone() or (2, 2)
+        if command <= LONG_COMMAND and environment <= _LONG_ENVIRONMENT:
+            whole = self._sound(self._database.execute(f"{COMMANDED} WHERE jobs.id = ?", (job.id,)))
+            yield from (job.snapshot() for job in whole)
+        else:
+            job.wish = job.wish.with_length(command)
+            yield job
 
     def instructive(self, limit: int) -> list[Job]:
-        """Return the latest jobs that ended by themselves, newest first, without commands, environments, messages."""
-        without = {"command": "'[]'", "environment": "'{}'", "directory": "NULL", "message": "NULL"}
-        columns = ", ".join(f"{without[name]} AS {name}" if name in without else name for name in _COLUMNS)
+        """Return the latest jobs that ended by themselves, newest first, without commands and environments."""
         condition = f"WHERE kind = 'job' AND state IN {TEACHING} ORDER BY id DESC LIMIT ?"
-        return [_job(row) for row in self._database.execute(f"SELECT {columns} FROM jobs {condition}", (limit,))]
+        return list(self._sound(self._database.execute(f"{_JOB} {condition}", (limit,))))
 
-    def ended_before(self, instant: int, limit: int) -> list[int]:
-        """Return the numbers of jobs, at most so many, that had ended before an instant (epoch seconds)."""
-        rows = self._database.execute(
-            "SELECT id FROM jobs WHERE finished < ? AND state NOT IN ('queued', 'reserved', 'running') LIMIT ?",
-            (instant, limit),
-        )
-        return [row["id"] for row in rows]
+    def ended_before(self, instant: int, limit: int) -> list[Job]:
+        """Return jobs, at most so many, that had ended before an instant (epoch seconds), without their commands."""
+        condition = f"WHERE finished < ? AND NOT {_ACTIVE} LIMIT ?"
+        return list(self._sound(self._database.execute(f"{_JOB} {condition}", (instant, limit))))
+
+    @property
+    def count(self) -> int:
+        """How many jobs it holds."""
+        return self._jobs
 
     def last_id(self) -> int:
         """Return the highest job number given so far, 0 before the first; also if that job is forgotten."""
-        statement = (
-            "SELECT coalesce(max(id), 0), (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'last_id') FROM jobs"
-        )
-        given, noted = self._database.execute(statement).fetchone()
-        return max(int(given), int(noted or 0))
+        return self._last_id
 
-    def _select(self, condition: str, *values: object) -> list[Job]:
-        return [_job(row) for row in self._database.execute(f"SELECT * FROM jobs {condition}", values)]
+    def _sound(self, rows: Iterable[sqlite3.Row]) -> Iterator[Job]:
+        """Yield the jobs of sound rows and note the others: in a list, one damaged row must not hide the rest."""
+        for row in rows:
+            try:
+                yield job_of(row)
+            except DamagedRow as error:
+                self.damaged.add(str(error))
 
-
-def _row(job: Job) -> dict[str, object]:
-    wish = job.wish
-    return {
-        "user": wish.user,
-        "kind": wish.kind,
-        "name": wish.name,
-        "processors": wish.processors,
-        "walltime": wish.walltime,
-        "actuator": wish.actuator,
-        "command": json.dumps(wish.command),
-        "environment": json.dumps(wish.environment),
-        "directory": wish.directory,
-        "run_time": wish.run_time,
-        "wished_start": wish.start,
-        "start_by": wish.start_by,
-        "client_key": wish.key,
-        **{name: getattr(job, name) for name in ("id", "submitted", "first_promise", *_LIFE)},
-    }
+    def _highest(self) -> int:
+        return int(self._database.execute("SELECT coalesce(max(id), 0) FROM jobs").fetchone()[0])
 
 
-def _job(row: sqlite3.Row) -> Job:
-    wish = Wish(
-        kind=row["kind"],
-        name=row["name"],
-        processors=row["processors"],
-        walltime=row["walltime"],
-        actuator=row["actuator"],
-        command=tuple(json.loads(row["command"])),
-        environment=json.loads(row["environment"]),
-        directory=row["directory"],
-        run_time=row["run_time"],
-        start=row["wished_start"],
-        start_by=row["start_by"],
-        key=row["client_key"],
-        user=row["user"],
+def damaged(path: str | Path, problem: str) -> StoreDamaged:
+    """Return the error that a damaged store is."""
+    return StoreDamaged(
+        f"{path}: the store is damaged ({problem}); `gas check` says what can be saved, and `gas restore` brings back "
+        "a backup"
     )
-    return Job(wish=wish, **{name: row[name] for name in ("id", "submitted", "first_promise", *_LIFE)})
+
+
+def first_problem(database: sqlite3.Connection, *, thorough: bool) -> str | None:
+    """Return what SQLite finds wrong with a file, None for nothing; `thorough` also compares indexes with tables."""
+    check = "integrity_check" if thorough else "quick_check"
+    found = str(database.execute(f"PRAGMA {check}(1)").fetchone()[0])
+    return None if found == "ok" else " ".join(found.split())
+
+
+def _loss_of(text: str) -> Loss:
+    try:
+        return Loss(**json.loads(text))
+    except (ValueError, TypeError):
+        raise DamagedRow(f"fact 'lost' cannot be read: {text[:40]!r}") from None
+
+
+def _number(facts: dict[str, str], key: str) -> int:
+    try:
+        return int(facts.get(key, "0"))
+    except ValueError:
+        raise DamagedRow(f"fact {key!r} is no number: {facts[key][:20]!r}") from None

@@ -9,19 +9,90 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from fastapi.sse import ServerSentEvent
 
+from gas.errors import TooMany
 from gas.service.feed import Feed
 from gas.service.jobs import Job
+from gas.service.rooms import Room
 
-__all__ = ["events"]
+__all__ = ["MOST_FOLLOWERS", "Follower", "Followers", "events"]
+
+MOST_FOLLOWERS = 256
+"""How many clients may follow the events at the same time: each costs a little with every change."""
 
 WELCOME_SECONDS = 5.0
 """How often it is asked whether a client is still welcome while nothing happens."""
+
+BATCH = 256
+"""How many changes a stream takes at a time: what a slow reader has not got yet is kept by the feed alone."""
+
+
+class Follower:
+    """The place of one stream."""
+
+    def __init__(self) -> None:
+        self.gave_way = False
+        self.wake: Callable[[], None] = lambda: None
+
+    def give_way(self) -> None:
+        """End the stream, for another user to have the place."""
+        self.gave_way = True
+        self.wake()
+
+
+class Followers:
+    """Who follows the events, of which user; used from one event loop.
+
+    Parameters
+    ----------
+    most
+        How many streams there may be.
+    each
+        How many of them may be of one user; None leaves that to the others who come.
+    """
+
+    def __init__(self, most: int = MOST_FOLLOWERS, each: int | None = None) -> None:
+        self._room: Room[Follower] = Room(most)
+        self._each = most if each is None else each
+
+    @contextmanager
+    def place(self, user: str) -> Iterator[Follower]:
+        """Hold a place for a stream of a user.
+
+        Where there is none left, the user with most streams gives up the oldest one, to a user with at least two fewer.
+
+        Raises
+        ------
+        TooMany
+            The user has as many streams as one may, or a fair share of all.
+        """
+        room = self._room
+        own = room.count(user)
+        if own >= self._each:
+            raise TooMany(
+                f"{user} follows {own} times already, and that is the limit (gas serve --max-streams); close a stream, "
+                "or ask now and then instead",
+                60,
+            )
+        if room.full:
+            if room.count(room.largest) < own + 2:
+                raise TooMany(
+                    f"{room.places} clients follow already, and that is the limit; ask now and then instead", 60
+                )
+            given_up = room.members(room.largest)[0]
+            room.leave(given_up)
+            given_up.give_way()
+        follower = Follower()
+        room.enter(follower, user)
+        try:
+            yield follower
+        finally:
+            room.leave(follower)
 
 
 async def events(
@@ -31,8 +102,12 @@ async def events(
     tell_job: Callable[[Job], dict[str, Any]],
     tell_machine: Callable[[dict[str, Any]], dict[str, Any]],
     still_welcome: Callable[[], bool],
+    follower: Follower,
 ) -> AsyncIterator[ServerSentEvent]:
     """Yield the events that one client gets, until the service stops or the client is no longer welcome.
+
+    A client that reads too slowly keeps nothing here but its position; its connection is ended in time
+    (`gas.service.connections`), and what it has missed is made up for when it comes back.
 
     Parameters
     ----------
@@ -42,6 +117,8 @@ async def events(
         Returns how the machine stands now; may take its time.
     tell_job, tell_machine
         Return what this client may see.
+    follower
+        The client's place.
     """
     loop, news = asyncio.get_running_loop(), asyncio.Event()
 
@@ -51,13 +128,14 @@ async def events(
     def event(kind: str, number: int, data: dict[str, Any]) -> ServerSentEvent:
         return ServerSentEvent(event=kind, id=f"{feed.life}-{number}", raw_data=json.dumps(data))
 
+    follower.wake = wake
     feed.follow(wake)
     try:
         position = feed.last if last_event_id is None else _position(feed, last_event_id)
         yield event("machine", max(0, position), tell_machine(await asyncio.to_thread(machine)))
-        while not feed.closed:
+        while not (feed.closed or follower.gave_way):
             news.clear()
-            changes = feed.since(position)
+            changes = feed.since(position, BATCH)
             if changes is None:
                 position = feed.last
                 yield event("reset", position, {})

@@ -1,16 +1,19 @@
 """Run one command to its very end, whatever becomes of the service that started it.
 
-A program of its own, one process per job: ``python -I -S -X utf8 wrapper.py DIRECTORY``. It uses the standard library
-alone and as little of that as will do (no pathlib, contextlib, dataclasses, typing), because every job waits for it to
-start. What it reads and writes in DIRECTORY:
+A program of its own, one process per job: ``python -I -S -X utf8 wrapper.py [ACCOUNT] DIRECTORY``. It uses the
+standard library alone and as little of that as will do (no pathlib, contextlib, dataclasses, typing), because every job
+waits for it to start. What it reads and writes in DIRECTORY:
 
-    job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds), clock_offset
-    claim.json     whose job this is: made only once, so that a command runs at most once however often it is started
+    job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds), clock_offset, cgroup
+    claim.json     whose job this is: made only once, so that a command runs at most once however often it is started;
+                   on disk, with the directories that lead to it, before the command is started (`take`)
     started.json   wrapper and command by pid, and when the command started
     ended.json     how it ended; written when no process of the job is left, and the last thing that happens
     stdout, stderr what the command printed
 
-Records appear whole or not at all (written aside, synced, renamed).
+Records appear whole or not at all (written aside, synced, renamed). After a power cut a job without a claim never ran,
+and one with a claim may have run and is not started again. The time that the disk takes for that counts as walltime,
+which begins with the planned start.
 
     exits by itself ── leftovers get 0.1 s, then TERM, 1 s later KILL ──┐
     walltime        ── TERM at terminate_at, KILL at kill_at ───────────┼── nothing left ── ended.json
@@ -20,6 +23,9 @@ Signals go to all that descends from the command. As a *child subreaper* the wra
 that a process which leaves the group by setsid or double fork is still found, and "no child left" means "nothing left".
 Without that (an old kernel, a sandbox) the wrapper's session is the limit of what it finds. A process that it may not
 kill, or that does not die, keeps it waiting: its processors are not free.
+
+ACCOUNT (``UID:GID:GROUP,...``) is the Unix user that the command becomes; `gas.service.launcher` has given the wrapper
+the capabilities for that. It never comes from DIRECTORY.
 """
 
 from __future__ import annotations
@@ -49,10 +55,17 @@ CANCEL_GRACE = 2.0  # seconds between TERM and KILL of a cancelled job
 GONE = (errno.ENOENT, errno.ESRCH, errno.ENOTDIR)
 """The errors which say that a file or a process is not there; any other (EMFILE, ENOMEM) says nothing about it."""
 
+PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
+"""The errors of a moment: what failed with one may succeed later."""
+
 _EXEC_PATIENCE = 5.0  # seconds to wait for the command to get going, before it counts as started anyway
+_LOOK = 5.0  # seconds between two looks at the clock at least
 _RECORD_PATIENCE = 30.0  # seconds to go on trying to write the end record: a job may have filled the disk
 _NEVER = float("inf")
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_CAP_AMBIENT = 1, 36, 47
+_AMBIENT_RAISE, _AMBIENT_CLEAR_ALL = 2, 4
+_CAPABILITY_VERSION = 0x20080522
+CAP_CHOWN, CAP_KILL, CAP_SETGID, CAP_SETUID = 0, 5, 6, 7
 
 
 # ---------------------------------------------------------------------------------------------------------- deciding
@@ -82,8 +95,13 @@ class Deadlines:
         self.terminate_at = min(self.terminate_at, now)
         self.kill_at = min(self.kill_at, now + CANCEL_GRACE)
 
-    def command_ended(self, now: float) -> None:
-        """Note that the command itself has ended; the deadlines are for its leftovers from now on."""
+    def command_ended(self, now: float, killed: bool = False) -> None:
+        """Note that the command itself has ended; the deadlines are for its leftovers from now on.
+
+        One that was `killed` after its time was ended by the service, because it had stopped its wrapper.
+        """
+        if killed and self.reason == "exited" and now >= min(self.terminate_at, self.kill_at):
+            self.reason = "walltime"
         self.exited = True
         self.terminate_at = min(self.terminate_at, now + LINGER)
         self.kill_at = min(self.kill_at, now + LINGER + LEFTOVER_GRACE)
@@ -172,13 +190,51 @@ def write_record(path: str, record: dict[str, object], *, once: bool = False, du
         raise
     if durable:
         try:
-            folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+            sync(os.path.dirname(path) or ".")
         except FileNotFoundError:
             return  # it appeared, and the job has removed it with its directory since
+
+
+def sync(path: str) -> None:
+    """Have what a file holds, or which names a directory holds, survive a power cut."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that knows no such thing for directories
+            raise
+    finally:
+        os.close(handle)
+
+
+def take(directory: str, claim: dict[str, object]) -> None:
+    """Make the claim to a job, on disk with all that leads to it; on an error there is none.
+
+    All names are made before the first sync, so that one commit of a file system's journal covers them.
+
+    Raises
+    ------
+    FileExistsError
+        The job was taken before; that claim stays.
+    OSError
+        It could not be put on disk.
+    """
+    path = os.path.join(directory, CLAIM)
+    write_record(path, claim, once=True, durable=False)
+    try:
+        sync(path)
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            sync(os.path.join(directory, JOB))
+        except FileNotFoundError:
+            pass  # a cancellation may come before it
+        sync(directory)
+        sync(os.path.dirname(directory))
+    except OSError:
+        try:
+            os.unlink(path)  # nothing was started by it
+        except OSError:
+            pass
+        raise
 
 
 def end_record(
@@ -327,17 +383,57 @@ def clock() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+def program() -> list[str]:
+    """Return the command of a wrapper but for its last argument, the directory."""
+    # isolated (no PYTHON* variable or user site reaches it) and without site; UTF-8 whatever the locale
+    return [sys.executable, "-I", "-S", "-X", "utf8", __file__]
+
+
 def load_libc() -> ctypes.CDLL | None:
     """Return the C library if it has prctl, else None."""
     try:
-        libc = ctypes.CDLL(None)
+        libc = ctypes.CDLL(None, use_errno=True)
         return libc if hasattr(libc, "prctl") else None
     except OSError:
         return None
 
 
-def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None) -> tuple[int, int]:
+def keep_capabilities(libc: ctypes.CDLL, *kept: int, over_exec: bool = False) -> None:
+    """Give up all capabilities of this process but some; these go on to a program that it becomes only `over_exec`."""
+    mask = sum(1 << each for each in kept)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    data = (ctypes.c_uint32 * 6)(mask, mask, mask if over_exec else 0, 0, 0, 0)  # effective, permitted, inheritable
+    done = libc.prctl(_PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 and libc.capset(header, data) == 0
+    for each in kept if over_exec else ():
+        done = done and libc.prctl(_PR_CAP_AMBIENT, _AMBIENT_RAISE, each, 0, 0) == 0
+    if not done:
+        raise OSError(ctypes.get_errno(), "capabilities cannot be set")
+
+
+def become_user(libc: ctypes.CDLL, account: str) -> None:
+    """Turn this process into one of a Unix user, without any capability and with the limits of a login."""
+    import resource  # only where jobs have users of their own
+
+    uid, gid, groups = account.split(":")
+    os.setgroups([int(each) for each in groups.split(",") if each])
+    os.setresgid(int(gid), int(gid), int(gid))
+    os.setresuid(int(uid), int(uid), int(uid))
+    keep_capabilities(libc)
+    for what, usual in ((resource.RLIMIT_NOFILE, 1024), (resource.RLIMIT_CORE, 0)):
+        most = resource.getrlimit(what)[1]
+        resource.setrlimit(what, (usual if most == resource.RLIM_INFINITY else min(usual, most), most))
+    os.umask(0o022)
+    if 0 in (*os.getresuid(), *os.getresgid(), *os.getgroups()):
+        raise PermissionError(errno.EPERM, "no job runs as root")
+
+
+def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None, account: str = "") -> tuple[int, int]:
     """Start the command of a job in a process group of its own.
+
+    Parameters
+    ----------
+    account
+        The Unix user that it runs as; this process's own if empty.
 
     Returns
     -------
@@ -345,18 +441,22 @@ def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None) -> tupl
         `report` is a file descriptor: a sentence can be read from it if the command could not be started, nothing if
         it could.
     """
-    create = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    create = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
     files = [
         os.open(os.devnull, os.O_RDONLY),
         os.open(os.path.join(directory, "stdout"), create, 0o600),
         os.open(os.path.join(directory, "stderr"), create, 0o600),
     ]
+    if account:  # the user's, whose quota pays, and for the service's group to read
+        for file in files[1:]:
+            os.fchmod(file, 0o640)
+            os.fchown(file, int(account.split(":")[0]), -1)
     report, writer = os.pipe()
     wrapper = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
-            _become(job, files, libc, wrapper)
+            _become(job, files, libc, wrapper, account)
         except BaseException as error:
             os.write(writer, str(error).encode("utf-8", "backslashreplace")[:4000])
         finally:
@@ -371,11 +471,17 @@ def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None) -> tupl
     return pid, report
 
 
-def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wrapper: int) -> None:
+def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wrapper: int, account: str) -> None:
     """Turn this process, just forked, into the command of a job; if it returns at all, it raises."""
     arguments, environment, directory = job["command"], job["environment"], job["directory"]
     try:
         os.setpgid(0, 0)
+        if job.get("cgroup"):
+            write_to(os.path.join(job["cgroup"], "cgroup.procs"), b"0")
+        if account and libc is None:
+            raise OSError(errno.ENOSYS, "the C library cannot set capabilities")
+        if account and libc is not None:
+            become_user(libc, account)  # before what follows, which a change of user would undo
         if libc is not None:
             # without the wrapper nobody enforces the walltime, so the command goes with it
             libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
@@ -395,7 +501,21 @@ def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wra
         raise RuntimeError(why_not(error, arguments, directory, environment.get("PATH"))) from error
 
 
-def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None:
+def write_to(path: str, data: bytes) -> None:
+    """Write to a file of a cgroup, if it is there and takes it: a job runs and ends without one too."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        os.write(file, data)
+    except OSError:
+        pass
+    finally:
+        os.close(file)
+
+
+def supervise(command: int, deadlines: Deadlines, subreaper: bool, cgroup: str | None = None) -> int | None:
     """Wait until nothing of a job is left, sending what falls due meanwhile.
 
     Returns
@@ -411,7 +531,10 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == command:
                     status = os.waitstatus_to_exitcode(ended[1])
-                    deadlines.command_ended(clock())
+                    killed = status == -signal.SIGKILL
+                    if killed and wanted is not None and wanted.si_signo in _CANCELLING:
+                        deadlines.cancel(clock())
+                    deadlines.command_ended(clock(), killed)
         except ChildProcessError:
             childless = True
         if childless and (subreaper or not family(os.getpid(), patient_processes())):
@@ -421,11 +544,13 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None
             deadlines.cancel(clock())
         due = deadlines.step(clock())
         if due:
+            if due == signal.SIGKILL and cgroup:
+                write_to(os.path.join(cgroup, "cgroup.kill"), b"1")  # at one stroke, also who forks
             send(due)
             if due == signal.SIGTERM:
                 send(signal.SIGCONT)  # a stopped process would not see the TERM
-        # a minute at most, for the sake of machines that sleep meanwhile; no SIGCHLD comes for what is not our child
-        limit = 0.02 if childless else 60.0
+        # seconds at most: a wait does not count a machine's sleep; no SIGCHLD comes for what is not our child
+        limit = 0.02 if childless else _LOOK
         wanted = signal.sigtimedwait(_AWAITED, min(limit, deadlines.pause(clock())))
 
 
@@ -433,21 +558,22 @@ _CANCELLING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _AWAITED = (signal.SIGCHLD, *_CANCELLING)
 
 
-def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
+def run(directory: str, claim: dict[str, object], account: str = "") -> dict[str, object]:
     """Run the job described in a directory, as who has claimed it, and return the record of its end."""
     arrived = time.time()
     try:
         with open(os.path.join(directory, JOB), encoding="utf-8") as file:
             job = json.load(file)
         terminate_at, kill_at = float(job["terminate_at"]), float(job["kill_at"])
-        # They are by the service's clock, which no step of the wall clock moves, and are moved to another such clock.
+        # They are by the service's clock, which no step of the wall clock moves; so is all that is recorded below.
         offset = float(job.get("clock_offset", clock() - arrived))
         if not (job["command"] and isinstance(job["environment"], dict) and isinstance(job["directory"], str)):
             raise ValueError("the command is empty, or environment or directory is of the wrong type")
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"{os.path.join(directory, JOB)} cannot be used: {type(error).__name__}: {error}"
         return end_record("not started", arrived, arrived, message=message)
-    late = clock() - offset - kill_at
+    arrived = clock() - offset
+    late = arrived - kill_at
     if late >= 0:
         message = f"its walltime was over {late:.1f} s before it could be started"
         return end_record("not started", arrived, arrived, message=message)
@@ -456,7 +582,10 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
     libc = load_libc()
     subreaper = libc is not None and libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     job["environment"][MARK] = directory
-    command, report = start(job, directory, libc)
+    command, report = start(job, directory, libc, account)
+    if account and libc is not None:
+        keep_capabilities(libc, CAP_KILL)
+    cgroup = job.get("cgroup")
 
     started = arrived
     try:
@@ -464,8 +593,7 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
         patience = min(_EXEC_PATIENCE, deadlines.pause(clock()))
         answered = bool(select.select([report], [], [], patience)[0])
         message = os.read(report, 4096).decode() if answered else ""
-        started = time.time()
-        began = clock()
+        started = clock() - offset
         if not message:
             record: dict[str, object] = {
                 "wrapper_pid": claim["pid"],
@@ -475,22 +603,22 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
                 "process_group": command,
                 "start": started,
             }
-            write_record(os.path.join(directory, STARTED), record)
-        status = supervise(command, deadlines, subreaper)
+            # it serves this boot alone, and a slow disk must not keep the walltime waiting
+            write_record(os.path.join(directory, STARTED), record, durable=False)
+        status = supervise(command, deadlines, subreaper, cgroup)
         if not answered:
             message = os.read(report, 4096).decode()
         if message:
-            return end_record("not started", started, time.time(), message=message)
+            return end_record("not started", started, clock() - offset, message=message)
     except Exception as error:
         deadlines.kill_at = clock()
-        status = supervise(command, deadlines, subreaper)
+        status = supervise(command, deadlines, subreaper, cgroup)
         message = f"the wrapper failed and killed the command: {type(error).__name__}: {error}"
-        return end_record("exited", started, time.time(), status=status, message=message)
-    end = started + (clock() - began)  # so that end - start is what elapsed, also if the wall clock was set meanwhile
-    return end_record(deadlines.reason, started, end, status=status)
+        return end_record("exited", started, clock() - offset, status=status, message=message)
+    return end_record(deadlines.reason, started, clock() - offset, status=status)
 
 
-def main(directory: str) -> int:
+def main(directory: str, account: str = "") -> int:
     """Run the job of a directory unless somebody has done so before; return 0 once its end is on record.
 
     1 says that the job has removed its directory, so that there is no place for a record.
@@ -503,26 +631,45 @@ def main(directory: str) -> int:
     own = process(os.getpid())
     claim: dict[str, object] = {"pid": os.getpid(), "ticks": own.ticks if own else 0, "boot": boot_identity()}
     try:
-        write_record(os.path.join(directory, CLAIM), claim, once=True, durable=False)
+        take(directory, claim)
     except FileExistsError:
         return 0
+    except OSError as error:
+        if error.errno in PASSING or error.errno in GONE:
+            raise  # there is no claim, so the service starts another wrapper
+        now = time.time()
+        message = f"the claim to the job cannot be put on disk: {error.strerror}; nothing was started"
+        return write_end(directory, end_record("not started", now, now, message=message), patience=0)
     try:
-        record = run(directory, claim)
+        record = run(directory, claim, account)
     except Exception as error:
         now = time.time()
         record = end_record("not started", now, now, message=f"the wrapper failed: {type(error).__name__}: {error}")
-    patience = clock() + _RECORD_PATIENCE
+    return write_end(directory, record)
+
+
+def write_end(directory: str, record: dict[str, object], patience: float = _RECORD_PATIENCE) -> int:
+    """Write the record of the end as soon as that is possible, after `patience` seconds even without a sync.
+
+    Returns
+    -------
+    status
+        0, or 1 if the job has removed its directory.
+    """
+    path = os.path.join(directory, ENDED)
+    until = clock() + patience
     while True:
         try:
-            write_record(os.path.join(directory, ENDED), record)
+            write_record(path, record)
             return 0
         except OSError as error:
             if error.errno in GONE and not os.path.isdir(directory):
                 return 1
-            if clock() > patience:
-                raise
-            time.sleep(0.5)
+            if clock() > until:
+                write_record(path, record, durable=False)
+                return 0
+            time.sleep(min(0.5, patience))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[-1], *sys.argv[1:-1]))

@@ -24,6 +24,8 @@ from gas.endpoints import (
     ask,
     load_configuration,
 )
+from gas.endpoints.access import Access
+from gas.endpoints.freshness import without_stale
 from gas.errors import BadInput, Infeasible, TooMany, Unreachable
 from gas.planner import Candidate, plan
 
@@ -45,11 +47,19 @@ class Planned:
     endpoint: str
 
 
-def endpoint_named(name: str, config: Path | None = None) -> Endpoint:
-    """Return the scheduler of a name of the configuration, or of an address."""
+def endpoint_named(name: str, config: Path | None = None, *, among: Sequence[str] = ()) -> Endpoint:
+    """Return the scheduler of a name of the configuration, or of an address.
+
+    Parameters
+    ----------
+    among
+        What else is meant beside it; a token of the environment goes to one that is meant alone.
+    """
+    others = [other for other in among if other != name]
     if "://" in name:
-        return S3Endpoint(name.rstrip("/"), name.rstrip("/"))
-    return load_configuration(config).endpoint(name)
+        address = name.rstrip("/")
+        return S3Endpoint(address, address, access=Access.of(address, rivals=others))
+    return load_configuration(config).endpoint(name, alone=not others)
 
 
 def job_endpoint(name: str | None = None, config: Path | None = None) -> JobEndpoint:
@@ -82,7 +92,12 @@ def job_of(reference: str) -> tuple[JobEndpoint, int]:
 
 
 def plan_now(
-    application: Application, endpoints: Sequence[str] = (), *, config: Path | None = None, **wishes: Any
+    application: Application,
+    endpoints: Sequence[str] = (),
+    *,
+    config: Path | None = None,
+    stale_ok: bool = False,
+    **wishes: Any,
 ) -> Planned:
     """Ask the schedulers and return the request that finishes first.
 
@@ -90,6 +105,8 @@ def plan_now(
     ----------
     endpoints
         Names or addresses; by default that of $GAS_ENDPOINT, or all of the configuration.
+    stale_ok
+        Whether lists are meant that are not of the present (`gas.endpoints.freshness`).
     wishes
         Of `gas.planner.plan`: `deadline`, `tolerance` and so on.
 
@@ -105,7 +122,8 @@ def plan_now(
         names = load_configuration(config).names
     if not names:
         raise BadInput("which scheduler? Name one, set GAS_ENDPOINT to one, or write a gas.toml")
-    answers = ask([endpoint_named(name, config) for name in names])
+    answers = ask([endpoint_named(name, config, among=names) for name in names])
+    answers = without_stale(answers, time.time(), time.monotonic(), stale_ok=stale_ok)
     for answer in answers:
         if answer.error is not None:
             log.warning("%s", answer.error)

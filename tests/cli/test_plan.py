@@ -12,7 +12,7 @@ from gas import AvailabilityList
 
 
 def test_the_papers_example_end_to_end(gas, example, paper):
-    result = gas("plan", example, "-a", paper, "--json")
+    result = gas("plan", example, "-a", paper, "--stale-ok", "--json")
     assert result.code == 0
     plan = result.json
     assert plan["schema"] == "gas.plan/1"
@@ -37,7 +37,7 @@ def test_the_papers_example_end_to_end(gas, example, paper):
 
 
 def test_the_plan_for_people_says_the_same_and_draws_it(gas, example, paper):
-    result = gas("plan", example, "-a", paper)
+    result = gas("plan", example, "-a", paper, "--stale-ok")
     assert "example: 20 processors on paper, walltime 3s: starts in 7s, finishes in 10s" in result.out
     assert "best: 20 processors" in result.out
     assert result.err == ""
@@ -45,19 +45,19 @@ def test_the_plan_for_people_says_the_same_and_draws_it(gas, example, paper):
 
 def test_explain_says_why_each_size_lost_or_is_impossible(gas, example, paper, tmp_path):
     (tmp_path / "more.toml").write_text(Path(example).read_text().replace("30 = 2", "30 = 2, 50 = 1"))
-    result = gas("plan", str(tmp_path / "more.toml"), "-a", paper, "--explain")
+    result = gas("plan", str(tmp_path / "more.toml"), "-a", paper, "--stale-ok", "--explain")
     assert "finishes 1s later" in result.out
     assert "machine too small: it has 40 processors" in result.out
 
 
 def test_a_list_from_standard_input(gas, example, paper, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(paper).read_bytes())))
-    assert gas("plan", example, "-a", "-", "--json").json["best"]["processors"] == 20
+    assert gas("plan", example, "-a", "-", "--stale-ok", "--json").json["best"]["processors"] == 20
 
 
 def test_what_the_user_may_add(gas, example, paper):
     def best(*options):
-        return gas("plan", example, "-a", paper, "--json", *options).json["best"]["processors"]
+        return gas("plan", example, "-a", paper, "--stale-ok", "--json", *options).json["best"]["processors"]
 
     assert best("--not-before", "+11s") == 30
     assert best("--tolerance", "10%") == 10
@@ -67,10 +67,10 @@ def test_what_the_user_may_add(gas, example, paper):
 
 
 def test_nothing_possible_is_exit_3_with_the_reason(gas, example, paper):
-    result = gas("plan", example, "-a", paper, "--deadline", "+9s")
+    result = gas("plan", example, "-a", paper, "--stale-ok", "--deadline", "+9s")
     assert result.code == 3
     assert result.err.startswith("gas: example: no request is possible; 20 processors: would finish 1s after")
-    result = gas("plan", example, "-a", paper, "--deadline", "+9s", "--json")
+    result = gas("plan", example, "-a", paper, "--stale-ok", "--deadline", "+9s", "--json")
     assert (result.code, result.json["best"]) == (3, None)
     assert {r["reason"] for r in result.json["rejected"]} >= {"would finish 1s after the deadline"}
 
@@ -88,7 +88,7 @@ def test_nothing_possible_is_exit_3_with_the_reason(gas, example, paper):
     ],
 )
 def test_a_deadline_before_the_earliest_start_is_a_slip(gas, example, paper, options, said):
-    result = gas("plan", example, "-a", paper, *options)
+    result = gas("plan", example, "-a", paper, "--stale-ok", *options)
     assert (result.code, result.out) == (2, "")
     assert said in result.err
 
@@ -112,6 +112,34 @@ def test_a_file_of_another_time_is_left_out_beside_a_live_scheduler(gas, example
     assert "behind the live schedulers; left out" in result.err
 
 
+@pytest.mark.parametrize(("off", "words"), [(-7200, "2h00m behind"), (7260, "ahead of"), (-1_500_000_000, "d")])
+@pytest.mark.parametrize("options", [[], ["--as", "sbatch"], ["--json"]], ids=["", "as", "json"])
+def test_a_list_of_another_hour_is_not_planned_with_unless_that_is_meant(gas, example, tmp_path, off, words, options):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps(AvailabilityList.of([int(time.time()) + off], [40], scheduler="kth").to_wire()))
+    result = gas("plan", example, "-a", str(path), *options)
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err
+    assert "add --stale-ok" in result.err
+    assert gas("plan", example, "-a", str(path), "--stale-ok", *options).code == 0
+
+
+def test_nor_is_one_that_the_configuration_names(gas, example, paper, tmp_path):
+    config = tmp_path / "gas.toml"
+    config.write_text(f'[endpoints.disk]\ntype = "file"\npath = "{paper}"\n')
+    for command in (["plan", example], ["submit", example, "--simulate"]):
+        result = gas(*command, "--config", str(config))
+        assert (result.code, "add --stale-ok" in result.err) == (2, True)
+
+
+def test_a_service_whose_clock_runs_ahead_is_planned_with(gas, lu, start_s3):
+    fast = start_s3(10, clock_speed=100_000)
+    time.sleep(0.1)
+    found = gas("plan", lu, "-e", fast.url, "--json")
+    assert found.code == 0
+    assert found.json["now"] > time.time() + 3600
+
+
 def test_not_before_holds_for_the_job_too(gas, lu, s3):
     result = gas("submit", lu, "-e", s3.url, "--simulate", "--not-before", "+1h", "--json")
     job, plan = result.json["job"], result.json["plan"]
@@ -132,7 +160,7 @@ def test_none_answering_is_exit_4(gas, example):
 def test_limits_of_the_configuration_are_kept(gas, example, paper, tmp_path):
     config = tmp_path / "gas.toml"
     config.write_text(f'[endpoints.disk]\ntype = "file"\npath = "{paper}"\nmax_processors = 15\n')
-    result = gas("plan", example, "--config", str(config), "--json")
+    result = gas("plan", example, "--config", str(config), "--stale-ok", "--json")
     assert result.json["best"]["processors"] == 10
     assert result.json["best"]["scheduler"] == "disk"
 
@@ -141,7 +169,7 @@ def test_the_speed_of_the_configuration_makes_times_those_of_that_machine(gas, e
     config = tmp_path / "gas.toml"
     table = f'type = "file"\npath = "{paper}"\n'
     config.write_text(f"[endpoints.plain]\n{table}[endpoints.fast]\n{table}speed = 2.5\n")
-    arguments = ["plan", example, "--config", str(config)]
+    arguments = ["plan", example, "--config", str(config), "--stale-ok"]
     found = gas(*arguments, "--json").json
     assert {(c["scheduler"], c["processors"]): c["execution_time"] for c in found["candidates"]} == {
         ("plain", 10): 5, ("plain", 20): 3, ("plain", 30): 2, ("fast", 10): 2, ("fast", 20): 2, ("fast", 30): 1,
@@ -166,13 +194,13 @@ def long(tmp_path):
 
 def test_an_endpoint_that_knows_its_nodes_is_planned_with_by_nodes_and_shown_by_counts(gas, long, endpoints, tmp_path):
     config = endpoints(kth='type = "nodes"\nnow = 1000')
-    best = gas("plan", long, "--config", config, "--json").json["best"]
+    best = gas("plan", long, "--config", config, "--stale-ok", "--json").json["best"]
     assert (best["scheduler"], best["start"], best["finish"], best["kind"]) == ("kth", 1100, 1250, "estimate")
     counts = tmp_path / "counts.json"
     counts.write_text(gas("availability", "--config", config, "--json").out)
-    assert gas("plan", long, "-a", str(counts), "--json").json["best"]["start"] == 1000
+    assert gas("plan", long, "-a", str(counts), "--stale-ok", "--json").json["best"]["start"] == 1000
 
-    shown = gas("plan", long, "--config", config, "--plot", str(tmp_path / "plan.png"))
+    shown = gas("plan", long, "--config", config, "--stale-ok", "--plot", str(tmp_path / "plan.png"))
     assert "long: 1 processors on kth, walltime 2m30s: may start in 1m40s" in shown.out
     assert "best: 1 processor, starts in 1m40s" in shown.out  # the picture's legend
     assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
@@ -183,9 +211,9 @@ def test_remarks_are_told_of_the_chosen_scheduler_and_explained_of_all(gas, long
         one='type = "nodes"\nnow = 1000\nremarks = ["planned 34 s ago"]',
         two='type = "nodes"\nnow = 1000\nspeed = 2\nremarks = ["other users\' jobs are hidden", "3 jobs placed"]',
     )
-    plain = gas("plan", long, "--config", config)
+    plain = gas("plan", long, "--config", config, "--stale-ok")
     assert plain.err.splitlines() == ["two: other users' jobs are hidden", "two: 3 jobs placed"]
-    explained = gas("plan", long, "--config", config, "--explain")
+    explained = gas("plan", long, "--config", config, "--stale-ok", "--explain")
     assert explained.err == ""
     said = [line for line in explained.out.splitlines() if line.startswith(("one: ", "two: "))]
     assert said == [
@@ -194,14 +222,14 @@ def test_remarks_are_told_of_the_chosen_scheduler_and_explained_of_all(gas, long
         "two: other users' jobs are hidden",
         "two: 3 jobs placed",
     ]
-    as_json = gas("plan", long, "--config", config, "--json")
+    as_json = gas("plan", long, "--config", config, "--stale-ok", "--json")
     assert (as_json.err, as_json.json["endpoints"][0]["remarks"]) == ("", ["planned 34 s ago"])
 
 
 def test_limits_that_an_endpoint_learns_when_it_is_asked_are_kept(gas, endpoints, tmp_path):
     (tmp_path / "two.toml").write_text(LONG.replace("{ 1 = 150 }", "{ 1 = 150, 2 = 10 }"))
     config = endpoints(kth='type = "nodes"\nnow = 1000\nnarrows_to = 1')
-    found = gas("plan", str(tmp_path / "two.toml"), "--config", config, "--json").json
+    found = gas("plan", str(tmp_path / "two.toml"), "--config", config, "--stale-ok", "--json").json
     assert [c["processors"] for c in found["candidates"]] == [1]
     assert found["rejected"][0]["reason"] == "above the scheduler's limit of 1 processors"
 
@@ -214,7 +242,7 @@ def start(*arguments):
 def test_one_that_never_answers_is_given_up_and_the_others_are_planned(example, paper, endpoints):
     # The process ends, although a thread of it still waits for the endpoint.
     config = endpoints(hung='type = "hanging"\ntimeout = 0.5', here=f'type = "file"\npath = "{paper}"')
-    call = start("plan", example, "--config", config, "--json")
+    call = start("plan", example, "--config", config, "--stale-ok", "--json")
     out, err = call.communicate(timeout=60)
     assert call.returncode == 0, err
     assert "gas: hung: has not answered within 1 s; given up" in err
@@ -241,7 +269,7 @@ def test_an_interruption_ends_it_while_an_endpoint_hangs(example, endpoints, pap
 
 def test_plot_draws_a_file(gas, example, paper, tmp_path):
     target = tmp_path / "plan.png"
-    assert gas("plan", example, "-a", paper, "--plot", str(target)).code == 0
+    assert gas("plan", example, "-a", paper, "--stale-ok", "--plot", str(target)).code == 0
     assert target.read_bytes().startswith(b"\x89PNG")
 
 
@@ -255,16 +283,22 @@ def test_plot_draws_a_file(gas, example, paper, tmp_path):
         (["plan", "LU", "-a", "-", "-a", "-"], "only once"),
         (["plan", "LU", "-e", "kth"], 'there is no endpoint "kth"'),
         (["plan", "LU", "-e", "http://x:y"], "is not the address of a service"),
-        (["plan", "LU", "-a", "PAPER", "--tolerance", "5"], "write a percentage like 5%"),
-        (["plan", "LU", "-a", "PAPER", "--tolerance", "nan%"], "must be from 0% to 100%"),
-        (["plan", "LU", "-a", "PAPER", "--max-processor-hours", "0"], "max-processor-hours 0.0: must be more than 0"),
-        (["plan", "LU", "-a", "PAPER", "--max-processor-hours", "nan"], "must be more than 0"),
-        (["plan", "LU", "-a", "PAPER", "--max-processor-hours", "x"], "--max-processor-hours"),
-        (["plan", "LU", "-a", "PAPER", "--deadline", "tomorrow"], "--deadline 'tomorrow': not an instant"),
-        (["plan", "LU", "-a", "PAPER", "--deadline", "+1:30"], "could mean 1h30m or 1m30s"),
-        (["plan", "LU", "-a", "PAPER", "--algorithm", "magic"], "--algorithm"),
-        (["plan", "LU", "-a", "PAPER", "--plot", "plan.gif"], ".png"),
-        (["plan", "LU", "-a", "PAPER", "--explian"], "No such option"),
+        (["plan", "LU", "-a", "PAPER", "--stale-ok", "--tolerance", "5"], "write a percentage like 5%"),
+        (["plan", "LU", "-a", "PAPER", "--stale-ok", "--tolerance", "nan%"], "must be from 0% to 100%"),
+        (
+            ["plan", "LU", "-a", "PAPER", "--stale-ok", "--max-processor-hours", "0"],
+            "max-processor-hours 0.0: must be more than 0",
+        ),
+        (["plan", "LU", "-a", "PAPER", "--stale-ok", "--max-processor-hours", "nan"], "must be more than 0"),
+        (["plan", "LU", "-a", "PAPER", "--stale-ok", "--max-processor-hours", "x"], "--max-processor-hours"),
+        (
+            ["plan", "LU", "-a", "PAPER", "--stale-ok", "--deadline", "tomorrow"],
+            "--deadline 'tomorrow': not an instant",
+        ),
+        (["plan", "LU", "-a", "PAPER", "--stale-ok", "--deadline", "+1:30"], "could mean 1h30m or 1m30s"),
+        (["plan", "LU", "-a", "PAPER", "--stale-ok", "--algorithm", "magic"], "--algorithm"),
+        (["plan", "LU", "-a", "PAPER", "--stale-ok", "--plot", "plan.gif"], ".png"),
+        (["plan", "LU", "-a", "PAPER", "--stale-ok", "--explian"], "No such option"),
         (["plann"], 'did you mean "plan"'),
     ],
 )
@@ -277,7 +311,7 @@ def test_bad_command_lines_are_one_message_and_exit_2(gas, lu, paper, arguments,
 
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-OCEAN = [str(EXAMPLES / "ocean.toml"), "-a", str(EXAMPLES / "cluster.json")]
+OCEAN = [str(EXAMPLES / "ocean.toml"), "-a", str(EXAMPLES / "cluster.json"), "--stale-ok"]
 
 
 def test_the_best_request_in_the_words_of_slurm(gas):

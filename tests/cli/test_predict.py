@@ -318,7 +318,7 @@ def test_a_slurm_is_predicted_in_the_unit_of_its_endpoint(gas, app, tmp_path):
     ]
     config.write_text("".join(tables))
     past = accounting(tmp_path / "past", {"ann": 0.1})
-    options = ("--config", str(config), "--samples", "5", "--predict", past, "--json")
+    options = ("--config", str(config), "--stale-ok", "--samples", "5", "--predict", past, "--json")
     result = gas("plan", app, *options)
     assert result.code == 0
     by = {c["scheduler"]: c["predicted"] for c in result.json["candidates"]}
@@ -329,10 +329,46 @@ def test_a_slurm_is_predicted_in_the_unit_of_its_endpoint(gas, app, tmp_path):
     assert "predicted by counts of cpus" in scheduler["remarks"][0]
 
 
+@pytest.fixture
+def slowly(monkeypatch):
+    """Have the first prediction take a while, as where it is compiled first; return how often was predicted."""
+    from gas.prediction import forecast as module
+
+    forecast, calls = module.forecast, []
+
+    def slow(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 1:
+            time.sleep(0.6)
+        return forecast(*arguments, **options)
+
+    monkeypatch.setattr(module, "forecast", slow)
+    monkeypatch.setattr("gas.cli.planning.QUICK_SECONDS", 0.5)
+    return calls
+
+
+def test_a_prediction_that_took_so_long_that_its_starts_have_passed_is_made_again(gas, app, start_s3, tenth, slowly):
+    fast = start_s3(10, clock_speed=1000)  # 0.6 s are ten minutes there
+    fast.until(fast.simulated(8, 400 * HOUR)["id"], "running")
+    result = gas("plan", app, "-e", fast.url, "--samples", "20", "--json", "--predict", tenth)
+    assert result.code == 0, result.err
+    assert len(slowly) == 2
+    assert "in which starts have passed; predicting again" in result.err
+    assert result.err.count("what is learnt from so few") <= 1  # what was said once is not said again
+    for candidate in result.json["candidates"]:
+        assert candidate["predicted"]["start"] >= result.json["now"]
+
+
+def test_one_that_took_long_where_nothing_has_passed_is_not(gas, app, busy, tenth, slowly):
+    result = gas("plan", app, "-e", busy.url, "--samples", "20", "--json", "--predict", tenth)
+    assert (result.code, len(slowly)) == (0, 1)
+    assert "again" not in result.err
+
+
 def test_lists_alone_cannot_be_predicted(gas, app, tenth, tmp_path):
     path = tmp_path / "list.json"
     path.write_text(json.dumps(AvailabilityList.of([0], [40], scheduler="disk").to_wire()))
-    result = gas("plan", app, "-a", str(path), "--predict", tenth)
+    result = gas("plan", app, "-a", str(path), "--stale-ok", "--predict", tenth)
     assert result.code == 2
     assert "has no queue that could be looked at, only a list of what is free; --predict needs a live" in result.err
 

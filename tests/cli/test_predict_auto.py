@@ -70,7 +70,18 @@ def test_an_s3_where_nothing_has_ended_says_so(gas, app, s3):
 
 def test_a_slurm_is_predicted_by_its_accounting(gas, app, slurm, tmp_path):
     accounted(slurm.folder / "accounting")
-    result = gas("plan", app, "--config", str(tmp_path / "gas.toml"), "--samples", "5", "--predict", "auto", "--json")
+    result = gas(
+        "plan",
+        app,
+        "--config",
+        str(tmp_path / "gas.toml"),
+        "--stale-ok",
+        "--samples",
+        "5",
+        "--predict",
+        "auto",
+        "--json",
+    )
     assert result.code == 0, result.err
     (scheduler,) = result.json["prediction"]["schedulers"]
     assert (scheduler["history"], scheduler["history_jobs"]) == ("busy's accounting", 200)
@@ -82,7 +93,9 @@ def test_what_sacct_says_badly_is_left_out_and_counted(gas, app, slurm, tmp_path
     path = slurm.folder / "accounting"
     accounted(path)
     path.write_text(path.read_text() + "200|ann\n")
-    result = gas("plan", app, "--config", str(tmp_path / "gas.toml"), "--samples", "5", "--predict", "auto")
+    result = gas(
+        "plan", app, "--config", str(tmp_path / "gas.toml"), "--stale-ok", "--samples", "5", "--predict", "auto"
+    )
     assert "busy's accounting: 1 malformed line left out" in result.err
     assert "busy: learnt from 200 jobs of busy's accounting that ended before now" in result.out
 
@@ -101,7 +114,7 @@ def test_a_slurm_without_accounting_says_so_and_what_helps(gas, app, slurm, tmp_
     config = tmp_path / "gas.toml"
     config.write_text(config.read_text() + "timeout = 1\n")
     slurm.does("sacct", does)
-    result = gas("plan", app, "--config", str(config), "--predict", "auto")
+    result = gas("plan", app, "--config", str(config), "--stale-ok", "--predict", "auto")
     assert (result.code, result.out) == (code, "")
     assert told in result.err
     assert ("--predict FILE" in result.err) == ("has no jobs" not in told)
@@ -112,7 +125,7 @@ def test_who_cannot_be_asked_for_their_past_keep_their_planned_starts(gas, app, 
     s3 = start_s3(10)
     config = tmp_path / "gas.toml"
     config.write_text(config.read_text() + f'[endpoints.new]\ntype = "s3"\nurl = "{s3.url}"\n')
-    result = gas("plan", app, "--config", str(config), "--samples", "5", "--predict", "auto", "--json")
+    result = gas("plan", app, "--config", str(config), "--stale-ok", "--samples", "5", "--predict", "auto", "--json")
     assert result.code == 0, result.err
     assert "new: no job has ended there yet" in result.err
     assert "its starts are taken as planned" in result.err

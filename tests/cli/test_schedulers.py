@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 
 def test_availability_as_a_table_a_picture_and_a_list_that_can_be_planned_with(gas, s3, lu, tmp_path):
@@ -82,3 +83,63 @@ def test_endpoints_tells_remarks_speeds_and_limits_as_they_are_after_asking(gas,
 
 def test_endpoints_where_none_answers_is_exit_4(gas):
     assert gas("endpoints", "-e", "http://127.0.0.1:9").code == 4
+
+
+def test_a_gas_toml_of_the_folder_is_used_once_it_is_trusted(gas, s3, lu, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("gas.toml").write_text(f'[endpoints.kth]\ntype = "s3"\nurl = "{s3.url}"\n')
+    refused = gas("plan", lu)
+    assert refused.code == 2
+    assert "gas.toml, [endpoints.kth]: is not used" in refused.err
+    assert "gas endpoints --trust gas.toml" in refused.err
+    allowed = gas("endpoints", "--trust")
+    assert allowed.out.splitlines() == [f"allowed as it is now: {tmp_path}/gas.toml", f"  kth: s3 {s3.url}"]
+    assert gas("plan", lu).code == 0
+    assert gas("endpoints", "--untrust", "gas.toml").out == "no longer allowed: gas.toml\n"
+    assert gas("status").code == 2
+    assert gas("endpoints", "--untrust").code == 1
+
+
+def test_a_program_for_tokens_in_a_folder_is_not_run_and_no_token_is_sent(gas, s3, lu, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GAS_TOKEN", "secret")
+    program = Path("program")
+    program.write_text('#!/bin/sh\necho "$GAS_TOKEN" > ran\necho token\n')
+    program.chmod(0o755)
+    table = f'type = "slurm"\nurl = "{s3.url}"\ntoken_command = ["{program.absolute()}"]'
+    Path("gas.toml").write_text(f"[endpoints.ada]\n{table}\n")
+    for arguments in (["plan", lu], ["submit", lu, "--simulate"], ["status"], ["endpoints"], ["wait", "ada:1"]):
+        assert gas(*arguments).code != 0
+        assert not Path("ran").exists()
+    shown = gas("endpoints", "--trust")
+    assert shown.out.splitlines()[1] == f"  ada: slurm {s3.url}, runs {program.absolute()}"
+    gas("plan", lu)
+    assert Path("ran").read_text() == "\n"  # it is run now, and does not see the token of another service
+
+
+def test_what_is_trusted_is_shown_without_control_characters(gas, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("gas.toml").write_text('[endpoints."\\u001b[2J"]\ntype = "s3"\nurl = "\\u202e"\n')
+    assert "\x1b" not in gas("endpoints", "--trust").out
+
+
+def test_a_file_that_cannot_be_trusted(gas, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    missing = gas("endpoints", "--trust")
+    assert (missing.code, missing.err) == (2, "gas: gas.toml: cannot be read: No such file or directory\n")
+    Path("gas.toml").write_text("[endpoints\n")
+    assert "not TOML" in gas("endpoints", "--trust").err
+    Path("gas.toml").write_text("")
+    Path("gas.toml").chmod(0o666)
+    assert "chmod go-w gas.toml" in gas("endpoints", "--trust").err
+    assert "--trust allows what it says" in gas("endpoints", "gas.toml").err
+    assert "leave one of the two out" in gas("endpoints", "--trust", "--untrust").err
+
+
+def test_a_shell_completes_only_names_that_are_words(tmp_path, monkeypatch):
+    from gas.cli.options import _configured_names
+
+    monkeypatch.chdir(tmp_path)
+    names = ["kth", "k-2.ada", "$(touch`ran`)", "\\u001b[2J", "a'b"]
+    Path("gas.toml").write_text("".join(f'[endpoints."{name}"]\ntype = "s3"\n' for name in names))
+    assert _configured_names("") == ["kth", "k-2.ada"]

@@ -230,6 +230,23 @@ def test_the_log_is_json_lines_when_asked_for(tmp_path, gas, lu):
     assert all({"time", "level", "message"} <= line.keys() for line in lines)
 
 
+def test_the_clock_is_reset_only_while_nothing_is_scheduled(tmp_path, gas, lu):
+    state = str(tmp_path / "state")
+    service, url = start("--processors", "16", "--state", state, "--clock-speed", "1000")
+    job = gas("submit", lu, "-e", url, "--simulate", "--json").json
+    time.sleep(1)
+    stop(service)
+    refused = gas("serve", "--state", state, "--port", "0", "--reset-clock")
+    assert (refused.code, "--reset-clock: the schedule holds 1 jobs" in refused.err) == (1, True), refused.err
+    service, url = start("--state", state)
+    assert gas("availability", "-e", url, "--json").json["now"] > time.time() + 500
+    gas("cancel", str(job["id"]), "-e", url)
+    stop(service)
+    service, url = start("--state", state, "--reset-clock")
+    assert abs(gas("availability", "-e", url, "--json").json["now"] - time.time()) < 60
+    stop(service)
+
+
 def test_a_state_without_its_tokens_is_not_opened_to_everybody(tmp_path, gas):
     state = tmp_path / "state"
     gas("token", "add", "alice", "--state", str(state))

@@ -91,7 +91,7 @@ def test_bad_submissions_send_nothing(gas, lu, s3, arguments, message, tmp_path,
 def test_a_list_that_takes_no_jobs_is_said_so(gas, example, paper, tmp_path):
     config = tmp_path / "gas.toml"
     config.write_text(f'[endpoints.disk]\ntype = "file"\npath = "{paper}"\n')
-    result = gas("submit", example, "--config", str(config), "--", "x")
+    result = gas("submit", example, "--config", str(config), "--stale-ok", "--", "x")
     assert result.code == 2
     assert "takes no jobs" in result.err
 

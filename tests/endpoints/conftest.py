@@ -58,7 +58,19 @@ class Scripted:
 
 
 @pytest.fixture
-def scripted():
-    server = Scripted()
-    yield server
-    server.stop()
+def start_scripted():
+    """Start any number of them."""
+    servers = []
+
+    def start():
+        servers.append(Scripted())
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def scripted(start_scripted):
+    return start_scripted()

@@ -8,7 +8,7 @@ import requests
 import trustme
 
 from gas.endpoints import JobDescription, Request, S3Endpoint, load_configuration
-from gas.endpoints.access import Access, split_address
+from gas.endpoints.access import Access, Table, split_address
 from gas.errors import BadInput, Forbidden, GasError, Unauthorized, Unreachable
 from gas.service.live import LiveScheduler
 from gas.service.server import Embedded
@@ -46,6 +46,28 @@ def test_the_tables_own_token_comes_before_that_of_the_environment(token_file):
     assert sent(access(token_file=str(token_file), environment={"GAS_TOKEN": "other"})) == f"Bearer {SECRET}"
     assert sent(access(environment={"GAS_TOKEN": " other\n"})) == "Bearer other"
     assert sent(access()) is None
+
+
+@pytest.mark.parametrize("meant", [HERE, f"{HERE}/", "HTTP://127.0.0.1:1", "kth"])
+def test_a_token_of_the_environment_goes_to_the_scheduler_of_the_environment(meant):
+    table = Table({}, "gas.toml, [endpoints.kth]", name="kth", rivals=["http://127.0.0.1:2"])
+    assert Access.of(HERE, table, {"GAS_TOKEN": SECRET, "GAS_ENDPOINT": meant}).token == SECRET
+
+
+@pytest.mark.parametrize("meant", ["http://127.0.0.1:2", "https://127.0.0.1:1", "http://127.0.0.1:1/s3", "ctc"])
+def test_and_to_no_other_which_a_refusal_says(meant):
+    found = Access.of(HERE, None, {"GAS_TOKEN": SECRET, "GAS_ENDPOINT": meant})
+    assert sent(found) is None
+    assert found.hint.startswith(f"no token was sent: GAS_TOKEN is for GAS_ENDPOINT, {meant}; ")
+    assert "token_file" in found.hint
+
+
+def test_where_it_could_be_meant_for_several_none_gets_it():
+    found = Access.of(HERE, None, {"GAS_TOKEN": SECRET}, rivals=["http://127.0.0.1:2"])
+    assert sent(found) is None
+    assert "does not say which scheduler it is for, this one or http://127.0.0.1:2; name one scheduler" in found.hint
+    assert Access.of(HERE, None, {"GAS_TOKEN": SECRET}, rivals=[f"{HERE}/"]).token == SECRET  # the same one
+    assert Access.of(HERE, None, {"GAS_TOKEN": SECRET, "GAS_ENDPOINT": f"{HERE} ctc"}).token is None
 
 
 def test_a_token_file_is_found_at_home(token_file, monkeypatch):
@@ -222,6 +244,37 @@ def test_the_command_line_finds_its_token(guarded, gas, tmp_path, monkeypatch):
     assert gas("status", str(made.json["job"]["id"]), "-e", url).out.startswith("job 1 of alice, 4 processors")
     refused = gas("cancel", str(made.json["job"]["id"]), "-e", url)
     assert refused.code == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_token_follows_no_redirection(start_scripted, status):
+    service, other = start_scripted(), start_scripted()
+    endpoint = S3Endpoint("kth", service.url, retries=0, patience=0, access=Access(SECRET, "GAS_TOKEN"))
+    for ask in (endpoint.availability, lambda: endpoint.submit(Request(1, 1), JobDescription("a", run_time=1), "k")):
+        service.answers = [(status, b"", {"Location": f"{other.url}/v1/availability"})]
+        with pytest.raises(Unreachable, match=f"answered HTTP {status}"):
+            ask()
+    assert len(service.asked) == 2
+    assert other.asked == []
+
+
+def test_of_several_schedulers_only_the_one_that_is_named_gets_the_token(guarded, gas, tmp_path, monkeypatch):
+    url, tokens = guarded
+    config = tmp_path / "gas.toml"
+    config.write_text(
+        f'[endpoints.kth]\ntype = "s3"\nurl = "{url}"\n[endpoints.ctc]\ntype = "s3"\nurl = "http://127.0.0.1:9"\n'
+        "retries = 0\n"
+    )
+    monkeypatch.setenv("GAS_TOKEN", tokens["alice"])
+    of_all = gas("endpoints", "--config", str(config))
+    assert "GAS_TOKEN does not say which scheduler it is for, this one or http://127.0.0.1:9" in of_all.err
+    assert gas("endpoints", "--config", str(config), "-e", "kth").code == 0
+    assert "GAS_TOKEN does not say" in gas("endpoints", "-e", url, "-e", "http://127.0.0.1:9").err
+    monkeypatch.setenv("GAS_ENDPOINT", "kth")
+    assert gas("endpoints", "--config", str(config)).code == 0
+    monkeypatch.setenv("GAS_ENDPOINT", "http://127.0.0.1:9")
+    elsewhere = gas("endpoints", "-e", url)
+    assert "no token was sent: GAS_TOKEN is for GAS_ENDPOINT, http://127.0.0.1:9" in elsewhere.err
 
 
 # -------------------------------------------------------------------------------------------------------- certificates

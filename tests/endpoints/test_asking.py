@@ -8,6 +8,7 @@ from made_endpoints import node_list
 
 from gas import AvailabilityList
 from gas.endpoints import FileEndpoint, S3Endpoint, ask
+from gas.endpoints.asking import ask_again
 from gas.errors import Unreachable
 from gas.planner import Limits
 
@@ -190,3 +191,18 @@ def test_a_file_is_read_where_it_is_asked_for_however_long_it_takes(monkeypatch)
     monkeypatch.setattr(sys, "stdin", type("Standard", (), {"buffer": Typing()})())
     [answer] = ask([FileEndpoint("-", "-")])
     assert (answer.name, read_in) == ("kth", [threading.current_thread()])
+
+
+def test_who_is_live_is_asked_again_by_the_same_name_and_a_file_is_not_read_again(tmp_path, s3):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps(LIST.to_wire()))
+    away = S3Endpoint("away", "http://127.0.0.1:9", retries=0)
+    first = ask([FileEndpoint("disk", str(path)), S3Endpoint(s3.url, s3.url), away])
+    path.unlink()
+    s3.simulated(4, 3600)
+    again = ask_again(first)
+    assert [a.name for a in again] == ["disk", "s3", "away"]
+    assert again[0] is first[0]
+    assert [int(a.availability.counts.free[0]) for a in (first[1], again[1])] == [10, 6]
+    assert again[2] is first[2]
+    assert again[1].at > first[1].at

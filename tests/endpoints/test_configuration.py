@@ -5,7 +5,8 @@ import pytest
 
 from gas.endpoints import FileEndpoint, S3Endpoint, load_configuration
 from gas.endpoints.configuration import find_configuration
-from gas.errors import GasError, Missing, NotFound
+from gas.endpoints.trust import allow, read_document
+from gas.errors import GasError, Missing, NotFound, Untrusted
 from gas.planner import Limits
 from speedup_models import FieldError
 
@@ -53,12 +54,12 @@ def test_where_the_configuration_is_looked_for(tmp_path, monkeypatch):
     home = tmp_path / "config" / "gas" / "config.toml"
     home.parent.mkdir(parents=True)
     home.touch()
-    assert find_configuration() == home
+    assert find_configuration() == (home, True)
     Path("gas.toml").touch()
-    assert find_configuration() == Path("gas.toml")
+    assert find_configuration() == (Path("gas.toml"), False)  # which the user has not named
     monkeypatch.setenv("GAS_CONFIG", "/else/where.toml")
-    assert find_configuration() == Path("/else/where.toml")
-    assert find_configuration(Path("said.toml")) == Path("said.toml")
+    assert find_configuration() == (Path("/else/where.toml"), True)
+    assert find_configuration(Path("said.toml")) == (Path("said.toml"), True)
 
 
 @pytest.mark.parametrize(
@@ -141,3 +142,74 @@ def test_a_broken_plug_in_disturbs_only_its_own_endpoints(write, tmp_path, monke
     with pytest.raises(Missing, match='plug-in "failing" failed: ZeroDivisionError'):
         configuration.endpoint("third")
     sys.modules.pop("failing_plug_in_of_a_test", None)
+
+
+HARMFUL = [
+    'type = "s3"\nurl = "http://127.0.0.1:9"',
+    'type = "slurm"',
+    'type = "slurm"\nslurm_conf = "/tmp/slurm.conf"',
+    'type = "slurm"\nfolder = "/tmp"',
+    'type = "slurm"\nurl = "http://127.0.0.1:9"\ntoken_command = ["touch", "ran"]',
+    'type = "slurm"\nurl = "unix:/tmp/socket"',
+    'type = "oar"\nfolder = "/tmp"',
+]
+
+
+@pytest.mark.parametrize("table", HARMFUL)
+def test_a_folder_that_was_not_allowed_names_lists_in_files_only(tmp_path, monkeypatch, table):
+    monkeypatch.chdir(tmp_path)
+    Path("gas.toml").write_text(f'[endpoints.kth]\n{table}\n[endpoints.disk]\ntype = "file"\npath = "kth.json"\n')
+    configuration = load_configuration()
+    assert configuration.endpoint("disk") == FileEndpoint("disk", "kth.json")
+    with pytest.raises(Untrusted, match=r"gas.toml, \[endpoints.kth\]: is not used.*gas endpoints --trust gas.toml"):
+        configuration.endpoint("kth")
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize("table", HARMFUL[:2])
+def test_a_file_that_others_can_write_does_not_name_schedulers_even_by_its_name(write, table):
+    path = write(f"[endpoints.kth]\n{table}\n")
+    path.chmod(0o666)
+    with pytest.raises(Untrusted, match=r"can be written by everybody \(mode 0666\): chmod go-w"):
+        load_configuration(path).endpoint("kth")
+
+
+def test_what_was_allowed_is_used_until_it_changes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("gas.toml").write_text(GOOD)
+    allow(read_document(Path("gas.toml")))
+    assert load_configuration().endpoint("kth").address == "http://127.0.0.1:8642"
+    Path("gas.toml").write_text(GOOD.replace("8642", "8643"))
+    with pytest.raises(Untrusted, match="has changed since you allowed it"):
+        load_configuration().endpoint("kth")
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ('type = "slurm"\nslurm_conf = "slurm.conf"', "slurm_conf"),
+        ('type = "slurm"\nfolder = "bin"', "folder"),
+        ('type = "oar"\nfolder = "bin"', "folder"),
+        ('type = "slurm"\nurl = "http://127.0.0.1:9"\ntoken_command = ["./token"]', "token_command"),
+    ],
+)
+def test_what_runs_does_not_depend_on_the_current_folder(write, tmp_path, monkeypatch, table, key):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slurm.conf").touch()
+    with pytest.raises(FieldError, match=f"{key}: .*is looked for in whatever folder you are in; write its whole path"):
+        load_configuration(write(f"[endpoints.ada]\n{table}\n")).endpoint("ada")
+
+
+def test_a_token_of_the_environment_is_for_all_tables_of_one_service_and_for_none_of_several(write, monkeypatch):
+    monkeypatch.setenv("SLURM_JWT", "secret")
+    one = '[endpoints.small]\ntype = "slurm"\nurl = "http://127.0.0.1:9"\n'
+    same = '[endpoints.large]\ntype = "slurm"\nurl = "http://127.0.0.1:9/"\npartition = "large"\n'
+    own = '[endpoints.third]\ntype = "slurm"\nurl = "http://127.0.0.1:7"\ntoken_command = ["true"]\n'
+    other = '[endpoints.other]\ntype = "slurm"\nurl = "http://127.0.0.1:10"\n'
+
+    def source(text, **how):
+        return load_configuration(write(text)).endpoint("small", **how).transport._tokens.source
+
+    assert source(one + same + own) == "SLURM_JWT"
+    assert source(one + same + own + other) is None
+    assert source(one + same + own + other, alone=True) == "SLURM_JWT"

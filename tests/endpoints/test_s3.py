@@ -3,6 +3,7 @@ import json
 import pytest
 from faulty_proxy import Proxy
 
+from gas import AvailabilityList
 from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
 from gas.errors import (
     BadInput,
@@ -328,3 +329,19 @@ def test_the_command_is_told_its_size():
     sized = job.sized(16, 60)
     assert sized.command == ("mpirun", "-n", "16", "--time=60", "{other}")
     assert sized.environment == {"X": "1", "GAS_PROCESSORS": "16", "GAS_WALLTIME": "60"}
+
+
+LIST = json.dumps(AvailabilityList.of([0], [4], scheduler="kth").to_wire()).encode()
+
+
+@pytest.mark.parametrize("age", [{}, {"Age": "0"}, {"Age": "60"}, {"Age": "soon"}])
+def test_a_list_is_of_the_present_minute(scripted, age):
+    scripted.answers = [(200, LIST, age)]
+    assert S3Endpoint("kth", scripted.url).availability().processors == 4
+    assert scripted.headers[0]["Cache-Control"] == "no-cache"
+
+
+def test_one_that_something_in_between_has_kept_for_longer_is_refused(scripted):
+    scripted.answers = [(200, LIST, {"Age": "600"})]
+    with pytest.raises(Unreachable, match="answered with a list of 10m00s ago"):
+        S3Endpoint("kth", scripted.url).availability()

@@ -16,17 +16,22 @@ from gas.s3.blocks import STAMP, USED, blocks_of, check, empty_blocks, profile_i
 from gas.s3.changes import give_back as give_back_in_blocks
 from gas.s3.placing import (
     AGAIN_FROM_THE_HEAD,
+    NEXT,
+    NO_LIMIT,
     NOT_LOOKED_AT,
     ONCE,
     Q_EARLIEST,
     Q_PROCESSORS,
     Q_START,
     Q_WALLTIME,
+    UNFINISHED,
     UNTIL_NOTHING_MOVES,
     append,
     empty_queue,
     place,
     promote,
+    remove,
+    seen_by_arrival,
     with_queue_room,
 )
 
@@ -214,7 +219,19 @@ class History:
         self.running = []  # (end, processors)
         self.started = set()
         self.jobs = 0
-        self.moves = 0
+        self.moves = self.calls = 0
+        self.patience = NO_LIMIT
+
+    def promote_a_little(self):
+        """Promote until patience ends, and bring the arrays up to date with what that has moved."""
+        both, queue = self.both, self.queue
+        both.blocks = with_rows(both.blocks, 4 * int(queue.used[0]) + 4)
+        before = queue.start[: queue.used[0]].copy()
+        self.moves += self.form(promote)(both.blocks, queue, self.now, self.walk, self.patience)
+        assert (queue.start[: queue.used[0]] <= before).all(), "no job gets later"
+        check(both.blocks, both.processors)
+        both.flat = profile_in(both.blocks, len(both.flat.starts))
+        self.plain.jobs[Q_START] = queue.jobs[Q_START]
 
     def whole(self, *bounds):
         return int(self.random.integers(*bounds))
@@ -238,15 +255,15 @@ class History:
         self.jobs += 1
         for queue in (self.queue, self.plain):
             self.form(append)(queue, both.blocks, self.jobs, processors, walltime, later, start)
+            i = queue.used[0] - 1
+            queue.seen[i] = seen_by_arrival(queue, queue.seen[i])
 
     def waiting(self):
         return np.flatnonzero(self.queue.start[: self.queue.used[0]] > self.now).tolist()
 
     def remove(self, places):
-        count = int(self.queue.used[0])
         for queue in (self.queue, self.plain):
-            queue.jobs[:, : count - len(places)] = np.delete(queue.jobs[:, :count], places, axis=1)
-            queue.used[0] = count - len(places)
+            remove(queue, np.array(places, np.int64))
 
     def start_due(self):
         gone = []
@@ -272,12 +289,16 @@ class History:
     def promote(self):
         both, jobs = self.both, int(self.queue.used[0])
         both.blocks = with_rows(both.blocks, 4 * jobs + 4)
-        moves = self.form(promote)(both.blocks, self.queue, self.now, self.walk)
+        moves, calls = 0, 0
+        while calls == 0 or self.queue.used[UNFINISHED]:
+            moves += self.form(promote)(both.blocks, self.queue, self.now, self.walk, self.patience)
+            calls += 1
+        self.calls += calls
         assert moves == self.form(plainly_promoted)(both.flat, self.plain, self.now, self.walk)
         assert starts(self.queue) == starts(self.plain)
         self.moves += moves
 
-    def round(self, arrivals=4, longest_pause=6):
+    def round(self, arrivals=4, longest_pause=6, promote=None):
         self.now += self.whole(longest_pause)
         self.both.forget(self.now)
         self.start_due()
@@ -290,7 +311,7 @@ class History:
         for _ in range(self.whole(arrivals)):
             self.arrive()
         if self.random.random() < 0.8:
-            self.promote()
+            self.promote() if promote is None else promote()
         self.both.assert_same()
 
 
@@ -358,6 +379,49 @@ def test_long_queues_too(walk, hint):
     for _ in range(25):
         history.round(arrivals=30, longest_pause=50)
     assert history.moves > 300
+
+
+@pytest.mark.parametrize("patience", [1, 7, 60])
+@pytest.mark.parametrize("form", FORMS)
+def test_promotion_in_slices_gives_the_starts_of_promotion_at_once(form, patience, size):
+    for seed in range(3):
+        history = History(
+            seed, UNTIL_NOTHING_MOVES, form="plain" if size != "whole-blocks" else form, **SURROUNDINGS[0]
+        )
+        history.patience = patience
+        for _ in range(30):
+            history.arrive()
+        for _ in range(12):
+            history.round(arrivals=6)
+        assert history.moves > 10
+        assert history.calls > (15 if patience < 60 else 5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("patience", [1, 9, 50])
+def test_nothing_could_start_earlier_at_the_end_of_a_promotion_that_others_came_between(form, patience, size):
+    left = 0
+    for seed in range(3):
+        history = History(
+            seed, UNTIL_NOTHING_MOVES, form="plain" if size != "whole-blocks" else form, **SURROUNDINGS[0]
+        )
+        history.patience = patience
+        for _ in range(60):
+            history.arrive()
+        for i in range(25):
+            history.round(arrivals=5, promote=history.promote_a_little, longest_pause=3)
+            left += int(history.queue.used[UNFINISHED])
+            next = int(history.queue.used[NEXT]) if history.queue.used[UNFINISHED] else 0
+            in_turn = np.roll(history.queue.seen[: history.queue.used[0]], -next)
+            assert (np.diff(in_turn) >= 0).all(), "who is looked at next was looked at longest ago"
+            if i % 8 == 7:
+                while history.queue.used[UNFINISHED]:
+                    history.promote_a_little()
+                flat = history.both.flat
+                assert history.form(plainly_promoted)(flat, history.plain, history.now, UNTIL_NOTHING_MOVES) == 0
+                assert starts(history.queue) == starts(history.plain)
+        assert history.moves > 10
+    assert left > 10
 
 
 @walks

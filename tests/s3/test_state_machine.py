@@ -91,9 +91,9 @@ class Orderly(RuleBasedStateMachine):
         assert s3.next_start() == min((e.start for e in self.waiting if e.start > self.now), default=None)
         assert s3.next_overrun() == min((e.end for e in running), default=None)
 
-        # Promotion is at its end: nobody who waits could start earlier where it stands.
+        # Promotion is at its end, or says that it is not: no waiting job could start earlier where it stands.
         for e in s3.queued:
-            if e.start > self.now:
+            if e.start > self.now and not s3.unfinished:
                 others = self.free([other for other in s3.entries.values() if other is not e])
                 assert others.first_fit(e.processors, e.walltime, max(self.now, self.wanted_from[e.id])) == e.start
 
@@ -123,6 +123,12 @@ class Orderly(RuleBasedStateMachine):
             assert s3.version > version
         changed = {e.id for e in s3.take_changed()}
         assert {id for id, e in s3.entries.items() if asdict(e) != before.get(id)} <= changed
+
+    def promote_to_the_end(self):
+        while self.s3.unfinished:
+            with self.verified():
+                self.s3.go_on()
+                self.s3.step(self.now)
 
     def step(self, now, ended=(), **options):
         with self.verified(**options):
@@ -244,6 +250,7 @@ class Orderly(RuleBasedStateMachine):
 
     @rule(processors=sizes, walltime=walltimes)
     def a_restored_schedule_gives_the_same_answers(self, processors, walltime):
+        self.promote_to_the_end()
         other = S3(self.processors, self.now)
         entries = list(self.s3.entries.values())
         assert other.restore(entries, version=self.s3.version, last_id=max(self.s3.entries, default=0)) == []
@@ -258,7 +265,9 @@ class Orderly(RuleBasedStateMachine):
     @rule(processors=sizes)
     def a_machine_of_another_size_can_be_restored(self, processors):
         """It plans as the old one would, had it been resized."""
+        self.promote_to_the_end()
         other, resized = S3(processors, self.now), self.s3.copy()
+        resized.patience = None
         evicted = other.restore(self.s3.entries.values(), version=7, last_id=max(self.s3.entries, default=0))
         other.check()
         assert evicted == resized.resize(processors).evicted
@@ -317,13 +326,43 @@ class Disorderly(Orderly):
         self.step(self.now, [id])
 
 
+class Patient(Disorderly):
+    """Promotion is left when patience ends, and other operations come before it goes on: promises hold all the same."""
+
+    @initialize(processors=st.integers(1, 8), now=st.sampled_from([0, TODAY]), patience=st.integers(1, 12))
+    def begin(self, processors, now, patience):
+        super().begin(processors, now)
+        self.s3.patience = patience
+
+    @precondition(lambda self: self.s3.unfinished)
+    @rule()
+    def promotion_goes_on(self):
+        with self.verified():
+            self.s3.go_on()
+            self.s3.step(self.now)
+
+    @precondition(lambda self: self.s3.unfinished)
+    @rule()
+    def promotion_in_slices_gives_the_starts_of_promotion_at_once(self):
+        at_once = self.s3.copy()
+        at_once.patience = None
+        assert not at_once.go_on()
+        with self.verified():
+            while self.s3.go_on():
+                self.s3.check()
+            assert [asdict(e) for e in self.s3.queued] == [asdict(e) for e in at_once.queued]
+            self.s3.step(self.now)
+
+
 TestOrderly = Orderly.TestCase
 TestOrderly.settings = examples(120, stateful_step_count=40)
 TestDisorderly = Disorderly.TestCase
 TestDisorderly.settings = examples(120, stateful_step_count=40)
+TestPatient = Patient.TestCase
+TestPatient.settings = examples(120, stateful_step_count=40)
 
 
-def plain_passes(profile, queue, now, walk):
+def plain_passes(profile, queue, now, walk, patience):
     """Promotion without any knowledge of where processors were given back: everybody is taken out and put back."""
     give_back_fast, place_fast = compiled(give_back), compiled(place)
     moves, again = 0, True

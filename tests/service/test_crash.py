@@ -27,6 +27,7 @@ from service_process import (
     Service,
     Standing,
     check_records,
+    directory_of,
     ended_record,
     marked_processes,
     running_wrappers,
@@ -309,7 +310,10 @@ class Run:
         """Return an instant of each stretch of an outage in which the outcome is the same."""
         edges = {outage.begin, outage.end, *range(int(outage.begin) + 1, int(outage.end) + 1)}
         with contextlib.suppress(FileNotFoundError):
-            records = [ended_record(self.place.state, int(d.name)) for d in (self.place.state / "jobs").iterdir()]
+            records = [
+                ended_record(self.place.state, int(d.name.partition(".")[0]))
+                for d in (self.place.state / "jobs").iterdir()
+            ]
             edges |= {record.end for record in records if record and outage.begin <= record.end <= outage.end}
         return [edge + 1e-5 for edge in sorted(edges)]
 
@@ -342,7 +346,7 @@ class Run:
 
     def started(self, id: int) -> float:
         """Return when the process of a job started by its own record; infinity if it has none."""
-        record = self.place.state / "jobs" / str(id) / "started.json"
+        record = directory_of(self.place.state, id) / "started.json"
         return float(json.loads(record.read_text())["start"]) if record.exists() else float("inf")
 
     def held_until(self, job: Job, instant: float) -> int | None:
@@ -440,7 +444,7 @@ class Run:
             assert job["state"] == "cancelled", job
             if told["start"] is None:
                 assert job["start"] is None, f"it was cancelled before it started: {job}"
-                assert not (self.place.state / "jobs" / str(job["id"]) / "started.json").exists()
+                assert not (directory_of(self.place.state, job["id"]) / "started.json").exists()
         elif told["state"] == "running" and job["actuator"] == "process":
             record = ended_record(self.place.state, job["id"])
             if record is None and job["id"] not in self.lost:

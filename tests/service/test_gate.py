@@ -3,6 +3,8 @@
 import contextlib
 import json
 import random
+import re
+import select
 import socket
 import time
 
@@ -35,6 +37,15 @@ class Site:
         scheduler = LiveScheduler("site", 8, directory / "state", limits=limits)
         self.service = Embedded(scheduler, tokens=Tokens(self.file), limits=limits)
 
+    @property
+    def address(self):
+        return "127.0.0.1", int(self.service.url.rpartition(":")[2])
+
+    def head(self, user, request, *lines):
+        """The bytes of the head of a request."""
+        own = ["Host: x", f"Authorization: Bearer {self.tokens[user]}", "Content-Type: application/json"]
+        return "\r\n".join([f"{request} HTTP/1.1", *own, *lines, "", ""]).encode()
+
     def ask(self, user, method, path, body=None, **more):
         headers = {} if user is None else {"Authorization": f"Bearer {self.tokens[user]}"}
         return requests.request(method, self.service.url + path, json=body, headers=headers, timeout=30, **more)
@@ -55,6 +66,14 @@ def site(tmp_path):
         yield made
         for job in made.service.scheduler.jobs():
             made.service.scheduler.cancel(job.id)
+
+
+def whole(connection):
+    """Read an answer, head and body, that is an error's."""
+    said = b""
+    while not said.endswith(b"}}"):
+        said += connection.recv(2**16)
+    return said
 
 
 def request_of(method, path, job):
@@ -216,6 +235,64 @@ def test_a_body_that_does_not_come_is_waited_for_only_so_long(tmp_path, monkeypa
         slow.sendall(head.encode())
         slow.settimeout(10)
         assert b" 408 " in slow.recv(1000)
+
+
+def test_a_body_of_a_byte_now_and_then_is_not_waited_for_as_long_as_a_large_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(gate, "BODY_GRACE", 0.3)
+    monkeypatch.setattr(gate, "LEAST_RATE", 100_000)
+    made = Site(tmp_path)
+    with made.service:
+        place, head = made.address, made.head("alice", "POST /v1/jobs", "Content-Length: 1000000")
+        with socket.create_connection(place, timeout=10) as slow, socket.create_connection(place, timeout=10) as large:
+            for connection in (slow, large):
+                connection.sendall(head)
+            for _ in range(10):
+                large.sendall(100_000 * b" ")
+                with contextlib.suppress(OSError):
+                    slow.sendall(b" ")
+                time.sleep(0.1)
+            answer = whole(slow)
+            assert b" 408 " in answer
+            assert re.search(rb"\d bytes have come, and the limits are 0.3 s and then 97 KiB a second, 60 s", answer)
+            assert b" 422 " in large.recv(2**16), "it took a second, and was read"
+
+
+def test_the_long_requests_of_one_user_at_the_same_time_have_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(gate, "MOST_ARRIVING", 350_000)
+    made = Site(tmp_path)
+    with made.service, contextlib.ExitStack() as stack:
+        arriving = [stack.enter_context(socket.create_connection(made.address, timeout=10)) for _ in range(4)]
+        for connection in arriving:
+            connection.sendall(made.head("alice", "POST /v1/jobs", "Content-Length: 100001") + 100_000 * b" ")
+        ready, _, _ = select.select(arriving, [], [], 10)
+        (refused,) = ready
+        answer = whole(refused)
+        assert b" 429 " in answer
+        assert b"the requests of alice that arrive have more than 350000 bytes together" in answer
+        made.job_of("bob")
+        for connection in set(arriving) - {refused}:
+            connection.sendall(b" ")
+            assert b" 422 " in connection.recv(2**16)
+        made.job_of("alice")
+
+
+def test_a_request_to_plan_is_shorter_than_others_may_be(site):
+    body = {"application": {"name": 2**20 * "x"}}
+    refused = site.ask("alice", "POST", "/v1/plan", body)
+    assert (refused.status_code, refused.json()["error"]["kind"]) == (413, "TooLarge")
+    assert "the limit for planning is 1048576" in refused.text
+
+
+def test_who_asks_too_often_without_a_token_is_answered_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(gate, "STRANGERS_RATE", 0.001)
+    monkeypatch.setattr(gate, "STRANGERS_PAUSE", 0.2)
+    made = Site(tmp_path)
+    with made.service:
+        began = time.monotonic()
+        assert [made.ask(None, "GET", path).status_code for path in ("/v1/jobs", "/healthz") * 4] == [401, 200] * 4
+        assert time.monotonic() >= began + 7 * 0.2, "all but the first"
+        monkeypatch.setattr(gate, "STRANGERS_PAUSE", 3600)
+        assert made.ask("alice", "GET", "/v1/machine").status_code == 200, "who has one does not wait"
 
 
 def test_no_secret_reaches_log_metrics_or_errors(tmp_path, caplog):

@@ -288,6 +288,21 @@ def test_a_stall_is_an_outage_and_takes_nothing_of_a_walltime(live, hand):
     assert late.due == late.promise + 4, "all of its walltime"
 
 
+def test_a_service_that_ran_and_was_slow_breaks_no_promise(live, hand):
+    live._book.pulse.start()
+    command = ("sleep", "60")
+    late, _ = live.submit(Wish("job", "job", 10, 40, actuator="process", command=command))
+    others = [live.submit(Wish("job", "job", 10, 40, actuator="process", command=command))[0] for _ in range(3)]
+    promised = [job.promise for job in others]
+    for _ in range(6):  # somebody holds the lock, while the process runs
+        hand.time += 0.9
+        live._book.pulse.beat()
+    assert live.job(late.id).state == "running"
+    assert [live.job(job.id).promise for job in others] == promised
+    assert live.health()["promises_broken"] == 0
+    live.cancel(late.id)
+
+
 def test_a_store_that_was_removed_under_the_service_is_not_written_to(live, tmp_path):
     live.submit(simulated(1, 10))
     (tmp_path / "state" / "s3.sqlite").rename(tmp_path / "elsewhere")
@@ -313,7 +328,7 @@ def test_an_answered_cancellation_survives_even_if_nothing_could_be_done_yet(tmp
     job, _ = first.submit(wish)
     until_running(first, job.id)
     with monkeypatch.context() as patch:
-        patch.setattr("gas.service.processes.cancel_process", lambda directory: True)  # it was not
+        patch.setattr("gas.service.processes.cancel_process", lambda directory, reach: True)  # it was not
         assert first.cancel(job.id, "olga").message == "being cancelled by olga"
         first.stop()
     second = LiveScheduler("test", 2, tmp_path / "state")
@@ -323,6 +338,24 @@ def test_an_answered_cancellation_survives_even_if_nothing_could_be_done_yet(tmp
         time.sleep(0.05)
     assert second.job(job.id).state == "cancelled"
     assert second.job(job.id).message.startswith("cancelled by olga")
+    second.stop()
+
+
+def test_a_job_that_was_cancelled_before_its_process_was_made_is_not_planned_again(tmp_path, monkeypatch):
+    first = LiveScheduler("test", 2, tmp_path / "state")
+    wish = Wish("job", "job", 2, 60, actuator="process", command=("touch", str(tmp_path / "ran")), user="alice")
+    with monkeypatch.context() as patch:
+        patch.setattr("gas.service.runner.Runner.begin", lambda runner, job: None)  # a cut before it
+        job, _ = first.submit(wish)
+        until_running(first, job.id)
+        patch.setattr("gas.service.processes.cancel_process", lambda directory, reach: True)
+        first.cancel(job.id, "olga")
+        first.stop()
+    second = LiveScheduler("test", 2, tmp_path / "state")
+    second.start()
+    time.sleep(1.5)
+    assert (second.job(job.id).state, second.job(job.id).message) == ("cancelled", "cancelled by olga")
+    assert not (tmp_path / "ran").exists()
     second.stop()
 
 
@@ -346,7 +379,7 @@ def test_ended_jobs_are_forgotten_with_their_output_after_their_time(tmp_path):
     while second.jobs(ended=10):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    assert not (tmp_path / "state" / "jobs" / str(job.id)).exists()
+    assert not (tmp_path / "state" / "jobs" / job.directory_name).exists()
     assert second.submit(simulated(1, 10))[0].id == job.id + 1, "numbers are not given twice"
     second.stop()
 
@@ -402,3 +435,99 @@ def test_a_process_that_ended_while_the_service_was_down_is_recorded_with_its_ow
     assert (done.state, done.exit_status) == ("failed", 4)
     assert done.finished <= done.start + 1
     second.stop()
+
+
+# --------------------------------------------------------------------------------------------------- long queues
+
+
+def waits_in_the_way(live, hand):
+    """Submit a job that holds everything, and thirty behind it that would all move if it left."""
+    big, _ = live.submit(simulated(10, 5000))
+    hand.time += 2
+    assert live.job(big.id).state == "running"
+    for n in range(30):
+        live.submit(simulated(3 + n % 5, 50 + n))
+    return big
+
+
+def test_promotion_goes_on_in_slices_each_of_which_is_durable(tmp_path, hand, monkeypatch):
+    monkeypatch.setattr("gas.service.book.PATIENCE", 3)
+    live = LiveScheduler("test", 10, tmp_path / "sliced", clock=Clock(real=hand))
+    big = waits_in_the_way(live, hand)
+    promised = {job.id: job.promise for job in live.jobs()}
+    live.cancel(big.id)
+    schedule = live._book.machine.schedule
+    assert schedule.unfinished
+    slices = 0
+    while schedule.unfinished:
+        live._go_on()
+        slices += 1
+        schedule.check()
+        stored = {job.id: (job.start, job.promise) for job in live._store.active()}
+        assert stored == {job.id: (job.start, job.promise) for job in live.jobs()}
+        assert all(promise <= promised[id] for id, (_, promise) in stored.items())
+    assert slices > 5
+
+    monkeypatch.setattr("gas.service.book.PATIENCE", 10**9)
+    other = Hand()
+    at_once = LiveScheduler("test", 10, tmp_path / "at-once", clock=Clock(real=other))
+    big = waits_in_the_way(at_once, other)
+    at_once.cancel(big.id)
+    assert [(job.id, job.promise) for job in live.jobs()] == [(job.id, job.promise) for job in at_once.jobs()]
+    for each in (live, at_once):
+        each.stop()
+
+
+def test_the_dispatcher_finishes_what_patience_left(tmp_path, monkeypatch):
+    monkeypatch.setattr("gas.service.book.PATIENCE", 2)
+    live = LiveScheduler("test", 10, tmp_path / "state")
+    live.start()
+    big, _ = live.submit(simulated(10, 5000))
+    until_running(live, big.id)
+    for n in range(30):
+        live.submit(simulated(3 + n % 5, 500 + n))
+    live.cancel(big.id)
+    deadline = time.monotonic() + 20
+    while live._book.machine.schedule.unfinished or not live.machine()["running"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    live.stop()
+
+
+def test_the_health_says_in_what_the_service_is_slow_and_waits_for_nothing(tmp_path, monkeypatch):
+    live = LiveScheduler("test", 10, tmp_path / "state")
+    live.start()
+    assert live.health()["status"] == "ok"
+    monkeypatch.setattr("gas.service.live.SLOW_SECONDS", 0.01)
+    with live._lock:
+        time.sleep(0.05)
+        health = live.health()  # asked by whoever; here by the thread that holds the lock, which changes nothing
+        assert (health["status"], health["durable"]) == ("degraded", True)
+        assert "an operation has taken" in health["problem"]
+    monkeypatch.setattr("gas.service.live.SLOW_SECONDS", 1.0)
+    live._sleeps_until = time.monotonic() - 5
+    assert "the dispatcher is 5 s late" in live.health()["problem"]
+    live._sleeps_until = time.monotonic() + 60
+    live._unfinished_since = time.monotonic() - 100
+    assert "moving to earlier starts" in live.health()["problem"]
+    live.stop()
+
+
+def test_due_starts_are_looked_for_without_looking_at_every_job(live, hand, monkeypatch):
+    first, _ = live.submit(simulated(10, 100))
+    live.submit(simulated(10, 100))
+    hand.time += 2
+    monkeypatch.setattr(live._book, "jobs", Untouchable(live._book.jobs))
+    live.machine()
+    assert live.job(first.id).state == "running"
+    hand.time += 50
+    live.machine()
+
+
+class Untouchable(dict):
+    """Jobs that may be looked up, and not gone through."""
+
+    def values(self):
+        raise AssertionError("every job is looked at")
+
+    __iter__ = items = values

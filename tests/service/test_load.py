@@ -1,4 +1,4 @@
-"""64 clients at once submit, cancel and read: no error, and never more processors in use than there are.
+"""Many clients at once submit, cancel and read: no error, and never more processors in use than there are.
 
 GAS_LOAD_SECONDS says for how long (3 s by default, two minutes in the long run). What the 99th of a hundred requests
 had to wait is shown with -s.
@@ -17,7 +17,6 @@ import pytest
 from service_process import TRACEBACK, Place, Service, check_records, marked_processes, shell, simulated
 
 PROCESSORS = 16
-CLIENTS = 64
 SECONDS = float(os.environ.get("GAS_LOAD_SECONDS", "0"))
 
 QUEUED = 300
@@ -123,13 +122,16 @@ def shown(took):
     return lines
 
 
-@pytest.mark.parametrize("seconds", [SECONDS or 3, pytest.param(SECONDS or 120, marks=pytest.mark.long)])
-def test_many_clients_at_once(tmp_path, seconds):
+LONG = [pytest.param(SECONDS or 120, clients, marks=pytest.mark.long) for clients in (64, 200)]
+
+
+@pytest.mark.parametrize(("seconds", "many"), [(SECONDS or 3, 64), *LONG])
+def test_many_clients_at_once(tmp_path, seconds, many):
     place = Place(tmp_path)
     service = Service(place, log=tmp_path / "log", processors=PROCESSORS).ready()
     try:
         until = time.monotonic() + seconds
-        clients = [Client(n, service.url, until) for n in range(CLIENTS)]
+        clients = [Client(n, service.url, until) for n in range(many)]
         for client in clients:
             client.start()
         for client in clients:
@@ -140,7 +142,7 @@ def test_many_clients_at_once(tmp_path, seconds):
         for client in clients:
             for kind, times in client.took.items():
                 took[kind] += times
-        print("", f"{CLIENTS} clients for {seconds:g} s", *shown(took), sep="\n")
+        print("", f"{many} clients for {seconds:g} s", *shown(took), sep="\n")
         assert [s for client in clients for s in client.surprises] == []
         finish(service)
         known = {job["id"]: job for job in service.jobs()}

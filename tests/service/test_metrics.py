@@ -11,6 +11,7 @@ PRESENT = {
     "accepting": 1.0,
     "store_writable": 1.0,
     "promises_broken": 0,
+    "clock_offset_seconds": 0.0,
 }
 
 

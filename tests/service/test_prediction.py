@@ -284,7 +284,7 @@ def test_the_machine_code_is_made_by_a_process_of_its_own_or_else_in_this_one(li
     waiting = submit(live, 10, 1000)
     monkeypatch.setattr(prediction, "is_ready", lambda kernel: False)
     monkeypatch.setattr(prediction, "_compiling", [])
-    monkeypatch.setattr(prediction.sys, "executable", "/nowhere/python")
+    monkeypatch.setattr("gas.service.aside.sys.executable", "/nowhere/python")
     assert not prediction._compile_elsewhere()
     assert is_null(told(live, waiting.id))
     prediction._compiling[0].join(SOON)
@@ -419,6 +419,24 @@ def test_who_runs_on_is_looked_at_again_even_if_nothing_changes(live, hand):
     soon = told(live, waiting.id)["predicted_start"]
     hand.time += 500  # it has outlived all that were before it
     assert told(live, waiting.id)["predicted_start"] > soon + 400
+
+
+def test_a_prediction_that_took_longer_than_it_lasts_is_made_again(live, hand, monkeypatch):
+    teach(live, hand)
+    queue = [submit(live, 10, 10_000, 9_000) for _ in range(3)]
+    looked_at = []
+
+    def slow(standing):
+        looked_at.append(standing.machine["now"])
+        if len(looked_at) == 1:
+            hand.time += 600
+        return predictions_for(standing)
+
+    predictions_for = prediction.predictions_for
+    monkeypatch.setattr(prediction, "predictions_for", slow)
+    answer = told(live, queue[-1].id)
+    assert looked_at == [looked_at[0], looked_at[0] + 600]
+    assert answer["predicted_start"] > live.clock.now()
 
 
 def test_a_service_stops_while_it_predicts(live, hand, monkeypatch):

@@ -26,6 +26,10 @@ def runner(tmp_path):
     return Runner(tmp_path, Clock())
 
 
+def place_of(runner, id):
+    return runner.directory_of(job(id=id))
+
+
 def until_ended(runner, one, seconds=10):
     deadline = time.monotonic() + seconds
     while not (ended := runner.ended([one])):
@@ -40,7 +44,7 @@ def test_a_job_is_told_its_size_and_runs_in_a_directory_of_its_own(runner):
     ((instant, id),) = until_ended(runner, one)
     assert (id, one.state, one.exit_status) == (1, "completed", 0)
     assert abs(instant - time.time()) < 3
-    assert runner.output(one, "stdout", 1000).decode() == f"1 2 60\n{runner.directory_of(1)}/work\n"
+    assert runner.output(one, "stdout", 1000).decode() == f"1 2 60\n{place_of(runner, 1)}/work\n"
 
 
 def test_a_job_that_clears_its_working_directory_clears_nothing_of_the_service(runner):
@@ -49,7 +53,7 @@ def test_a_job_that_clears_its_working_directory_clears_nothing_of_the_service(r
     until_ended(runner, one)
     assert (one.state, one.exit_status) == ("failed", 3)
     assert runner.output(one, "stdout", 100) == b"kept\nended.json\nstdout\n"
-    assert {each.name for each in runner.directory_of(1).iterdir()} >= {"job.json", "claim.json", "started.json"}
+    assert {each.name for each in place_of(runner, 1).iterdir()} >= {"job.json", "claim.json", "started.json"}
 
 
 def test_what_a_job_has_is_for_its_owner_only_whatever_the_umask_which_the_job_keeps(runner):
@@ -60,7 +64,7 @@ def test_what_a_job_has_is_for_its_owner_only_whatever_the_umask_which_the_job_k
         until_ended(runner, one)
     finally:
         os.umask(before)
-    directory = runner.directory_of(1)
+    directory = place_of(runner, 1)
     assert runner.output(one, "stdout", 100).strip() == b"0002"
     assert (directory / "work" / "file").stat().st_mode & 0o777 == 0o664
     assert directory.stat().st_mode & 0o777 == 0o700
@@ -97,7 +101,7 @@ def test_a_job_whose_wrapper_was_killed_is_lost_and_leaves_nothing_behind(runner
     one = job("sleep", "600")
     runner.begin(one)
     deadline = time.monotonic() + 10
-    while not isinstance(started := processes.read_state(runner.directory_of(1)), processes.Started):
+    while not isinstance(started := processes.read_state(place_of(runner, 1)), processes.Started):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     os.kill(started.wrapper_pid, signal.SIGKILL)
@@ -119,7 +123,7 @@ def until_printed(path, text):
 
 def living_started(runner, id=1):
     deadline = time.monotonic() + 10
-    while not isinstance(started := processes.read_state(runner.directory_of(id)), processes.Started):
+    while not isinstance(started := processes.read_state(place_of(runner, id)), processes.Started):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     return started
@@ -164,7 +168,7 @@ def test_a_job_whose_wrapper_died_before_it_could_take_it_is_begun_again(runner,
     with monkeypatch.context() as patch:
         patch.setattr("sys.executable", "/bin/true")  # a wrapper that ends without having done anything
         runner.begin(one)
-    assert not (runner.directory_of(1) / "claim.json").exists()
+    assert not (place_of(runner, 1) / "claim.json").exists()
     until_ended(runner, one)
     assert one.state == "completed"
     assert (tmp_path / "count").read_text() == "x\n"
@@ -184,7 +188,7 @@ def test_a_job_that_puts_something_else_in_the_place_of_a_record_keeps_nobody_wa
     runner.cancel(one)
     if (name, what) == ("ended.json", "mkdir"):  # the only one that keeps the wrapper from writing the end
         time.sleep(0.2)
-        (runner.directory_of(1) / name).rmdir()
+        (place_of(runner, 1) / name).rmdir()
     until_ended(runner, one)
     assert one.state == "cancelled"
 
@@ -200,7 +204,7 @@ def test_a_job_that_closes_its_directory_is_neither_killed_nor_kept_for_ever(run
     assert runner.end_of(one) is None
     assert processes.alive(started)
     runner.cancel(one)
-    runner.directory_of(1).chmod(0o700)
+    place_of(runner, 1).chmod(0o700)
     until_ended(runner, one)
     assert one.state == "cancelled"
 

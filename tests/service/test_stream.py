@@ -1,5 +1,6 @@
 """The event stream over HTTP: complete, in order, and made up for after a break."""
 
+import contextlib
 import json
 import threading
 import time
@@ -7,6 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 import requests
+
+from gas.errors import TooMany
+from gas.service.live import LiveScheduler
+from gas.service.server import Embedded
+from gas.service.stream import Followers
+from gas.service.token_file import add_token
+from gas.service.tokens import Tokens
 
 
 class Stream:
@@ -132,3 +140,78 @@ def test_open_streams_end_when_the_service_stops(start_s3):
         s3.embedded.__exit__(None, None, None)
         assert list(stream.events) == []
         assert time.monotonic() - began < 4, "nobody waited for the stream"
+
+
+# --------------------------------------------------------------------------------------------------- how many follow
+
+
+def places(followers, stack, user, count):
+    return [stack.enter_context(followers.place(user)) for _ in range(count)]
+
+
+def test_a_user_has_so_many_streams_and_no_more():
+    followers = Followers(most=10, each=2)
+    with contextlib.ExitStack() as stack:
+        places(followers, stack, "alice", 2)
+        with pytest.raises(TooMany, match=r"alice follows 2 times already.*--max-streams"):
+            places(followers, stack, "alice", 1)
+        places(followers, stack, "bob", 2)
+    with contextlib.ExitStack() as stack:
+        places(followers, stack, "alice", 2)
+
+
+def test_the_user_with_most_streams_gives_up_the_oldest_to_one_with_fewer():
+    followers = Followers(most=6)
+    with contextlib.ExitStack() as stack:
+        hers = places(followers, stack, "alice", 6)
+        his = places(followers, stack, "bob", 3)
+        assert [f.gave_way for f in hers] == [True] * 3 + [False] * 3
+        for user in ("alice", "bob"):
+            with pytest.raises(TooMany, match="6 clients follow already"):
+                places(followers, stack, user, 1)
+        places(followers, stack, "carol", 1)
+        assert [f.gave_way for f in hers] == [True] * 4 + [False] * 2
+        assert not any(f.gave_way for f in his)
+
+
+def test_a_user_who_takes_all_streams_ends_as_one_among_others(tmp_path, monkeypatch):
+    monkeypatch.setattr("gas.service.app.MOST_FOLLOWERS", 4)
+    file = tmp_path / "tokens"
+    tokens = {user: add_token(file, user)[0] for user in ("alice", "bob")}
+    with Embedded(LiveScheduler("x", 4, tmp_path / "state"), tokens=Tokens(file)) as service:
+
+        def follow(user):
+            headers = {"Authorization": f"Bearer {tokens[user]}"}
+            return requests.get(service.url + "/v1/events", headers=headers, stream=True, timeout=30)
+
+        hers = [follow("alice") for _ in range(4)]
+        assert [answer.status_code for answer in hers] == [200] * 4
+        refused = follow("alice")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
+        his = [follow("bob") for _ in range(2)]
+        assert [answer.status_code for answer in his] == [200] * 2
+        for answer in hers[:2]:
+            assert b"event: machine" in answer.content, "it was told of the beginning, and ended"
+        for answer in hers[2:] + his:
+            assert next(answer.iter_lines()) == b"event: machine"
+        for answer in [*hers, *his, refused]:
+            answer.close()
+
+
+def test_who_follows_by_hundreds_at_the_same_time_gets_no_more_than_the_limit(s3):
+    counted = s3.embedded.scheduler.feed
+    answers = []
+
+    def follow():
+        answers.append(requests.get(s3.url + "/v1/events", stream=True, timeout=30))
+
+    threads = [threading.Thread(target=follow) for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    statuses = sorted(answer.status_code for answer in answers)
+    assert statuses == [200] * 16 + [429] * 24
+    assert counted.readers <= 16
+    for answer in answers:
+        answer.close()

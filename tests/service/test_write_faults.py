@@ -7,7 +7,7 @@ every write of the running service; and the file system is really read-only whil
 import time
 
 import pytest
-from service_process import TRACEBACK, FullDisk, NoWrites, Place, Service, check_records, shell, simulated
+from service_process import TRACEBACK, FullDisk, NoWrites, Place, Service, check_records, directory_of, shell, simulated
 
 PROCESSORS = 4
 WEIGHT = {"actuator": {"kind": "process", "command": ["true"], "environment": {"WEIGHT": "x" * 3000}}}
@@ -54,7 +54,7 @@ def fill_schedule(service):
     start = int(time.time()) + 20_000
     reservation = service.request("POST", "/v1/reservations", {"processors": 2, "start": start, "walltime": 50}).json()
     service.until(lambda: service.job(blocker["id"])["state"] == "running")
-    service.until(lambda: (service.place.state / "jobs" / str(process["id"]) / "started.json").exists())
+    service.until(lambda: (directory_of(service.place.state, process["id"]) / "started.json").exists())
     return process["id"], waiting[-1]["id"], reservation["id"]
 
 

@@ -1,8 +1,10 @@
 """Which schedulers are meant, planning with them, and patience."""
 
+import json
+
 import pytest
 
-from gas import Application, BadInput, Infeasible, Unreachable
+from gas import Application, AvailabilityList, BadInput, Infeasible, Unreachable
 from gas.endpoints import JobDescription, Request
 from gas.errors import NotFound, TooMany
 from gas.workflows import scheduling
@@ -113,3 +115,23 @@ def test_one_key_is_one_job(start_s3):
         submit_once(job_endpoint(s3.url), Request(2, 60), JobDescription("x", run_time=30), "one-key") for _ in range(3)
     ]
     assert len({job["id"] for job in submitted}) == 1 == len(s3.get("/v1/jobs").json()["jobs"])
+
+
+def test_a_list_of_another_hour_is_not_planned_with_unless_that_is_meant(application, tmp_path, monkeypatch):
+    (tmp_path / "list.json").write_text(json.dumps(AvailabilityList.of([0], [40], scheduler="disk").to_wire()))
+    (tmp_path / "gas.toml").write_text(f'[endpoints.disk]\ntype = "file"\npath = "{tmp_path / "list.json"}"\n')
+    monkeypatch.setenv("GAS_CONFIG", str(tmp_path / "gas.toml"))
+    with pytest.raises(Unreachable, match=r"disk: as of 1970-01-01.*behind this machine's clock"):
+        plan_now(application, ["disk"])
+    assert plan_now(application, ["disk"], stale_ok=True).endpoint == "disk"
+
+
+def test_only_a_scheduler_that_is_meant_alone_gets_the_token(configured, monkeypatch):
+    configured(kth=NOBODY, ctc="http://127.0.0.1:10")
+    monkeypatch.setenv("GAS_TOKEN", "secret")
+    alone = scheduling.endpoint_named("kth")._connection._access
+    assert (alone.token, alone.withheld) == ("secret", None)
+    for name in ("kth", NOBODY):
+        among = scheduling.endpoint_named(name, among=[name, "ctc"])._connection._access
+        assert among.token is None
+        assert "does not say which scheduler it is for" in among.hint

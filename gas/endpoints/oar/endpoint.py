@@ -31,7 +31,7 @@ from gas.endpoints.oar.machine import Job
 from gas.endpoints.oar.records import record_of
 from gas.endpoints.oar.submission import Batch, batch_of, options_from
 from gas.endpoints.oar.transport import Transport
-from gas.endpoints.programs import end_of_file
+from gas.endpoints.programs import end_of_file, whole_path
 from gas.endpoints.sending import RefusedAs
 from gas.endpoints.tagging import PATIENCE_SECONDS, Spans, TaggingEndpoint
 from gas.endpoints.wording import option_list, tag_of
@@ -111,6 +111,7 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         else:
             timeout = fields.number("timeout", TIMEOUT_SECONDS, above=0, maximum=3600)
             folder = fields.text("folder", None)
+            folder = None if folder is None else whole_path(fields, "folder", folder)
             transport = CommandTransport(name, properties=properties, timeout=timeout, folder=folder)
         resource = fields.text("resource", "resource_id")
         if not (resource.isascii() and resource.isidentifier()):

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
-from gas.endpoints.programs import end_of_file
+from gas.endpoints.programs import end_of_file, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm.cluster import Cluster, Job, Partition
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
@@ -137,7 +137,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         else:
             configuration, folder = fields.text("slurm_conf", None), fields.text("folder", None)
             timeout = fields.number("timeout", TIMEOUT_SECONDS, above=0, maximum=3600)
-            configuration = None if configuration is None else str(Path(configuration).expanduser())
+            configuration = None if configuration is None else whole_path(fields, "slurm_conf", configuration)
+            folder = None if folder is None else whole_path(fields, "folder", folder)
             if configuration is not None and not Path(configuration).is_file():  # the commands would look elsewhere
                 raise fields.fail("slurm_conf", f"there is no file {configuration}")
             transport = CommandTransport(name, configuration, timeout=timeout, folder=folder)

@@ -15,9 +15,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from gas.endpoints.access import Access, is_loopback, split_address
+from gas.endpoints.access import Access, Table, is_loopback, split_address
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
+from gas.endpoints.programs import whole_path
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.slurm.cluster import Cluster, Job
 from gas.endpoints.slurm.json_accounting import accounting_lines
@@ -101,13 +102,16 @@ class RestTransport:
             raise fields.fail("token_command", 'must be a list of words, as in ["scontrol", "token"]')
         if file is not None and command:
             raise fields.fail("token_command", "stands beside token_file; leave one of them out")
+        if command and ("/" in command[0] or command[0].startswith("~")):
+            command = [whole_path(fields, "token_command", command[0]), *command[1:]]
         if user is not None and not re.fullmatch(r"[\x21-\x7e]+", user):
             raise fields.fail("user", f"{quoted(user)} is not the name of a user")
         try:
             address = vetted_address(url)
         except BadInput as error:
             raise fields.fail("url", str(error)) from None
-        tokens = Tokens(address, file=file, command=command, insecure=insecure)
+        rivals = fields.rivals if isinstance(fields, Table) else ()
+        tokens = Tokens(address, file=file, command=command, insecure=insecure, rivals=rivals)
         if not command:  # a command is run when the token is needed
             try:
                 tokens.current()

@@ -2,7 +2,8 @@
 
 Slurm's tokens are JSON Web Tokens and live for half an hour if nothing else is asked for, so they are read again for
 every request: from the file that the endpoint's table names, from a command (``scontrol token``), or from
-``$SLURM_JWT``. A token goes out in one header, to this address, and stands in no message.
+``$SLURM_JWT``. A token goes out in one header, to this address, and stands in no message. ``$SLURM_JWT`` does not say
+which slurmrestd it is for, so it goes to none where it could be meant for several.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.pipes import TooMuchSaid, conversation
+from gas.endpoints.programs import without_secrets
 from gas.errors import BadInput, Unauthorized
 from gas.times import iso_time
 from speedup_models.fields import Fields, quoted
@@ -55,6 +57,8 @@ class Tokens:
     environment
         By default the process's; ``SLURM_JWT`` counts where neither file nor command is named, and not for sockets:
         slurmrestd knows by the socket who asks, and refuses a header that it does not expect.
+    rivals
+        Other addresses for which ``SLURM_JWT`` could be meant as well.
     """
 
     def __init__(
@@ -65,7 +69,9 @@ class Tokens:
         command: Sequence[str] = (),
         insecure: bool = False,
         environment: Mapping[str, str] | None = None,
+        rivals: Sequence[str] = (),
     ) -> None:
+        self._rivals: tuple[str, ...] = ()
         self._environment = dict(os.environ if environment is None else environment)
         self._target = LOCAL if socket_path(address) else address
         self._file, self._command, self._insecure = file, tuple(command), insecure
@@ -77,6 +83,8 @@ class Tokens:
             self.source = f"the command {shlex.join(command)}"
         elif socket_path(address) or not self._environment.get("SLURM_JWT"):
             self.source = None
+        elif rivals:
+            self.source, self._rivals = None, tuple(rivals)
 
     def current(self) -> str | None:
         """Return the token as it is now, None if there is none.
@@ -121,7 +129,11 @@ class Tokens:
     def _printed(self) -> str:
         try:
             process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=without_secrets(self._environment),
             )
         except OSError as error:
             raise Unauthorized(f"{self.source} cannot be run: {error.strerror} (token_command)") from None
@@ -154,6 +166,11 @@ class Tokens:
     @property
     def hint(self) -> str:
         """What a user can do whose token was not accepted."""
+        if self._rivals:
+            return (
+                f"no token was sent: SLURM_JWT does not say which slurmrestd it is for, this one or "
+                f"{', '.join(self._rivals)}; name one with -e, or for each token_file or token_command in its table"
+            )
         if self.source is None:
             return (
                 "no token was sent: put what scontrol token prints into SLURM_JWT, or into a file of mode 0600 named "

@@ -79,6 +79,18 @@ def test_a_command_prints_the_token_and_is_run_again_when_that_expires(tmp_path)
     assert runs() == 2
 
 
+def test_a_command_sees_no_other_token(tmp_path):
+    show = 'echo "x${GAS_TOKEN-}${SLURM_JWT-}$KEPT"'
+    environment = {"GAS_TOKEN": "of-s3", "SLURM_JWT": "of-slurm", "KEPT": "y", "PATH": os.defpath}
+    assert Tokens(HERE, command=["sh", "-c", show], environment=environment).current() == "xy"
+
+
+def test_a_token_of_the_environment_that_could_be_meant_for_several_goes_to_none():
+    tokens = Tokens(HERE, environment={"SLURM_JWT": GOOD}, rivals=["http://127.0.0.1:2"])
+    assert (tokens.current(), tokens.source) == (None, None)
+    assert "SLURM_JWT does not say which slurmrestd it is for, this one or http://127.0.0.1:2" in tokens.hint
+
+
 @pytest.mark.parametrize(
     ("command", "told"),
     [

@@ -1,0 +1,288 @@
+"""Whose a configuration is: what runs programs or sends secrets is taken only from where the user alone can write.
+
+A configuration is *the user's own* if it belongs to the user or to root and no one else can write it, or the
+directories through which it is reached. One that merely lies in the current folder may have come there with somebody's
+archive, so it is followed only after the user has allowed it, as direnv does: its path and the hash of what it says
+are kept below ``$XDG_STATE_HOME``, and a file that has changed has to be allowed again.
+
+What counts is what is read: the owner and the mode are those of the open file, and the hash is of the bytes that came
+from it, so that nothing can be put in its place between the check and the use.
+"""
+
+from __future__ import annotations
+
+import grp
+import hashlib
+import json
+import os
+import pwd
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gas.endpoints.journal import state_directory
+from gas.errors import BadInput, NotFound
+
+__all__ = ["Document", "allow", "read_document", "withdraw"]
+
+MOST_BYTES = 1 << 20
+"""A configuration is some kilobytes."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A configuration file as it was read.
+
+    Attributes
+    ----------
+    path
+        As it was named.
+    location
+        Where it really lies, symbolic links resolved; None for a pipe, which lies nowhere.
+    flaw
+        Why the file may say what somebody else wants, and what helps; None if it is the user's own.
+    exposed
+        The same of the directories that it lies in: they bear on which file is found, not on what it says.
+    """
+
+    path: Path
+    location: str | None
+    data: bytes
+    flaw: str | None = None
+    exposed: str | None = None
+
+    def distrust(self, *, named: bool) -> str | None:
+        """Return why what it says is not followed, and what helps; None if it is.
+
+        Parameters
+        ----------
+        named
+            Whether the user has named the file, or it is the one below the user's home, and not just any ``gas.toml``.
+        """
+        if self.flaw is not None:
+            return self.flaw
+        if (named and self.exposed is None) or self._is_allowed():
+            return None
+        way_out = f"if it says what you want, allow it: gas endpoints --trust {self.path}"
+        if named:
+            return f"{self.exposed}; {way_out}"
+        if self._was_allowed():
+            return f"has changed since you allowed it; {way_out}"
+        return f"lies in this folder and you have not allowed it yet; {way_out}"
+
+    def _is_allowed(self) -> bool:
+        with suppress(BadInput):  # there is no place where it could have been noted
+            return self.location is not None and _entry(self).is_allowed()
+        return False
+
+    def _was_allowed(self) -> bool:
+        with suppress(BadInput):
+            return self.location is not None and any(_directory().glob(f"{_of_path(self.location)}-*"))
+        return False
+
+
+def read_document(path: Path) -> Document:
+    """Read a configuration, and find out who else could have written it; ``-`` is standard input.
+
+    Raises
+    ------
+    BadInput
+        It cannot be read.
+    """
+    if str(path) == "-":
+        return Document(path, None, sys.stdin.buffer.read())
+    try:
+        with path.open("rb") as file:
+            descriptor = file.fileno()
+            found, location = os.fstat(descriptor), _location(descriptor, path)
+            flaw = _flaw(found, path, with_list=_has_access_list(descriptor))
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError:  # a null character in it
+        raise BadInput(f"{str(path)!r}: cannot be read: no file has such a name") from None
+    if len(data) > MOST_BYTES:
+        raise BadInput(f"{path}: has more than {MOST_BYTES:,} bytes, and is no configuration")
+    return Document(path, location, data, flaw, None if location is None else _exposed(path, location))
+
+
+def allow(document: Document) -> None:
+    """Have a configuration followed from now on as it is.
+
+    Raises
+    ------
+    BadInput
+        Somebody else can write it, or this cannot be noted.
+    """
+    if document.location is None:
+        raise BadInput(f"{document.path}: is not a file, so it cannot be allowed for later")
+    if document.flaw is not None:
+        raise BadInput(f"{document.path}: {document.flaw}")
+    _entry(document).write(document.location)
+
+
+def withdraw(path: Path) -> int:
+    """Follow a configuration no longer, whatever it says, and return how many versions of it had been allowed.
+
+    Raises
+    ------
+    NotFound
+        It was not allowed.
+    """
+    found = 0
+    for entry in _directory().glob(f"{_of_path(os.path.realpath(path))}-*"):
+        with suppress(FileNotFoundError):
+            entry.unlink()
+            found += 1
+    if not found:
+        raise NotFound(f"{path}: was not allowed, so there is nothing to withdraw")
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- what is allowed
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A file that stands for a path and what is said there; a configuration is allowed if it is there."""
+
+    path: Path
+
+    def is_allowed(self) -> bool:
+        """Whether the user, and no one else, has put it there."""
+        try:
+            found = (os.lstat(self.path), os.lstat(self.path.parent))
+        except OSError:
+            return False
+        own = all(one.st_uid == os.geteuid() and not stat.S_IMODE(one.st_mode) & 0o022 for one in found)
+        return own and stat.S_ISREG(found[0].st_mode)
+
+    def write(self, location: str) -> None:
+        """Put it there, durably and in one step."""
+        directory = self.path.parent
+        try:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.NamedTemporaryFile("w", dir=directory, prefix=".", delete=False, encoding="utf-8") as file:
+                json.dump({"path": location, "allowed": int(time.time())}, file)  # its mode is 0600
+                file.flush()
+                os.fsync(file.fileno())
+            Path(file.name).replace(self.path)
+            descriptor = os.open(directory, os.O_RDONLY)
+            os.fsync(descriptor)
+            os.close(descriptor)
+        except OSError as error:
+            raise BadInput(
+                f"{directory}: cannot be written ({error.strerror}); name another place in XDG_STATE_HOME"
+            ) from None
+        if not self.is_allowed():
+            raise BadInput(
+                f"{directory}: can be written by others, so nothing is kept there; run: chmod 700 {directory}"
+            )
+
+
+def _directory() -> Path:
+    return state_directory() / "allowed"
+
+
+def _of_path(location: str) -> str:
+    return hashlib.sha256(os.fsencode(location)).hexdigest()[:32]
+
+
+def _entry(document: Document) -> _Entry:
+    assert document.location is not None
+    return _Entry(_directory() / f"{_of_path(document.location)}-{hashlib.sha256(document.data).hexdigest()}")
+
+
+# ------------------------------------------------------------------------------------------------- who else can write
+
+
+def _location(descriptor: int, path: Path) -> str | None:
+    """Return where an open file lies, whatever has become of its name meanwhile; None for a pipe."""
+    try:
+        found = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    except OSError:  # not a Linux
+        found = os.path.realpath(path)
+    return found if found.startswith("/") else None
+
+
+def _flaw(found: os.stat_result, path: Path, *, with_list: bool) -> str | None:
+    """Return why a file may say what somebody else wants, and what helps; None if it is in the user's own hands."""
+    others = _others(found, with_list=with_list)
+    if others is None:
+        return None
+    foreign = found.st_uid not in (os.geteuid(), 0)
+    return f"{others}{'; copy what you want of it into a file of your own' if foreign else f': chmod go-w {path}'}"
+
+
+def _others(found: os.stat_result, *, with_list: bool = False) -> str | None:
+    """Return who besides the user and root can write a file or a directory, None if nobody can."""
+    if found.st_uid not in (os.geteuid(), 0):
+        return f"belongs to {_user(found.st_uid)}"
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & stat.S_IWOTH:
+        return f"can be written by everybody (mode {mode:04o})"
+    if mode & stat.S_IWGRP and (with_list or not _is_private(found.st_gid)):
+        return f"can be written by the group {_group(found.st_gid)} (mode {mode:04o})"
+    return None
+
+
+def _exposed(path: Path, location: str) -> str | None:
+    """Return which directory others can put another file into; what is above the user's home is the site's."""
+    for directory in _reached_through(path, location):
+        try:
+            found = directory.stat()
+        except OSError:
+            continue
+        if found.st_mode & stat.S_ISVTX and found.st_uid in (os.geteuid(), 0):  # entries are safe there, as in /tmp
+            continue
+        if others := _others(found):
+            return f"lies in {directory}, which {others}"
+    return None
+
+
+def _reached_through(path: Path, location: str) -> Iterator[Path]:
+    """Yield the directories of a name, and of what it stands for, each up to the user's home."""
+    homes: tuple[Path, ...] = ()
+    with suppress(RuntimeError):
+        homes = (Path.home(), Path.home().resolve())
+    for name in dict.fromkeys((location, os.path.abspath(path))):  # noqa: PTH100  # resolves no symbolic links
+        for directory in Path(name).parents:
+            yield directory
+            if directory in homes:
+                break
+
+
+def _is_private(group: int) -> bool:
+    """Whether a group is the user's own and has no other members, as many systems make one for each user."""
+    try:
+        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+    except KeyError:
+        return False
+    return group == user.pw_gid and found.gr_name == user.pw_name and set(found.gr_mem) <= {user.pw_name}
+
+
+def _has_access_list(descriptor: int) -> bool:
+    """Whether the bits of the group also stand for single users (an access control list)."""
+    try:
+        return "system.posix_acl_access" in os.listxattr(descriptor)
+    except (AttributeError, OSError):
+        return False
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"the user id {uid}"
+
+
+def _group(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)

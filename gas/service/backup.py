@@ -1,0 +1,311 @@
+"""Copies of a store: made while it is in use, put back, checked, and what is sound of a damaged one saved.
+
+A backup is one SQLite file with every job and fact of the store at one instant. Outputs of jobs and tokens are files of
+their own, which any other program can copy.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
+from gas.service.jobs import Job
+from gas.service.reconciling import directories
+from gas.service.rows import DamagedRow, job_of, seal
+from gas.service.store import COMMANDED, Store, first_problem, open_database
+from gas.service.tables import SCHEMA_VERSION
+
+__all__ = ["STORE", "Restored", "back_up", "check", "restore", "save_sound"]
+
+STORE = "s3.sqlite"
+"""The name of the store in a state directory."""
+
+_MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restored backup holds, and what was lost by it.
+
+    Attributes
+    ----------
+    jobs
+        How many jobs the backup knows.
+    lost
+        Those that only the store knew that was replaced.
+    found
+        The numbers of jobs with a directory that the backup does not know; `gas serve` takes them in again.
+    aside
+        Where the files are that were replaced; None if there were none.
+    """
+
+    jobs: int
+    lost: list[Job] = field(default_factory=list)
+    found: list[int] = field(default_factory=list)
+    aside: Path | None = None
+
+
+def back_up(state: Path, target: Path) -> int:
+    """Copy the store of a state directory as it is at one instant, and return how many jobs the copy holds.
+
+    The service may be running. The copy appears whole or not at all, is on disk on return, and was checked.
+
+    Raises
+    ------
+    NotFound
+        There is no store.
+    StoreDamaged
+        It is damaged, so that no good copy can be made.
+    BadInput
+        The target cannot be written, or is a file of something else.
+    """
+    source = _store_in(state)
+    if target.is_dir():
+        target = target / f"s3-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.backup"
+    if target.exists() and _version(target) is None:
+        raise BadInput(f"{target}: is there already and is no backup; nothing was written, name another file")
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+        with closing(open_database(source)) as database, closing(open_database(part)) as copy:
+            database.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        problems, jobs = problems_of(part)
+        if problems:
+            raise StoreDamaged(f"{source}: is damaged ({problems[0]}), and no backup was made; see `gas check`")
+        _sync(part)
+        part.rename(target)
+        _sync(target.parent)
+    except (sqlite3.Error, OSError) as error:
+        raise BadInput(f"{target}: the backup cannot be written: {error}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+    return jobs
+
+
+def restore(backup: Path, state: Path) -> Restored:
+    """Put a backup in the place of a store that no service uses; what is replaced is kept beside it.
+
+    The restored store begins an epoch of its own, and gives no number again that it, the store before it, or a job's
+    directory bears. The caller holds the state directory.
+
+    Raises
+    ------
+    NotFound
+        There is no such backup.
+    StoreDamaged, Conflict
+        It is damaged, or of a later version; nothing was changed.
+    StoreFailed
+        The disk failed; the same again completes it.
+    """
+    if not backup.is_file():
+        raise NotFound(f"{backup}: there is no such file")
+    version = _version(backup)
+    if version is None or version == 0:
+        raise Conflict(f"{backup}: is no backup of a store; nothing was changed")
+    if version > SCHEMA_VERSION:
+        raise Conflict(f"{backup}: was written by a later version of Gas (schema {version}); nothing was changed")
+    problems, jobs = problems_of(backup)
+    if problems:
+        raise StoreDamaged(f"{backup}: is damaged ({problems[0]}); nothing was changed, see `gas check {backup}`")
+    before = _jobs_in(state / STORE)
+    aside = _put_aside(state)
+    fresh = state / f"{STORE}.restoring"
+    numbers = {id for id, _ in directories(state / "jobs").values()}
+    try:
+        shutil.copyfile(backup, fresh)
+        fresh.chmod(0o600)
+        _sync(fresh)
+        fresh.rename(state / STORE)
+        _sync(state)
+        with closing(Store(state / STORE)) as store:
+            known = {job.id for job in _all(store)}
+            store.go_on_from_here("a backup was restored")
+            store.give_no_number_up_to(max([store.last_id(), *before, *numbers]))
+    except (sqlite3.Error, OSError) as error:
+        raise StoreFailed(
+            f"{state}: the backup cannot be put in place ({error}); mend that and restore again"
+        ) from None
+    lost = [job for id, job in sorted(before.items()) if id not in known]
+    return Restored(jobs, lost, sorted(numbers - known), aside)
+
+
+def check(path: Path) -> tuple[list[str], int]:
+    """Return what is wrong with a store or backup, and how many sound jobs it holds; it may be in use.
+
+    Raises
+    ------
+    NotFound
+        There is no such file.
+    """
+    path = path / STORE if path.is_dir() else path
+    if not path.is_file():
+        raise NotFound(f"{path}: there is no such file")
+    return problems_of(path)
+
+
+def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
+    """Write the sound jobs and facts of a damaged store to a new one; return their number and what was left out.
+
+    Raises
+    ------
+    BadInput
+        The target is there already.
+    Conflict
+        Nothing can be read at all.
+    """
+    path = path / STORE if path.is_dir() else path
+    if target.exists():
+        raise BadInput(f"{target}: is there already; nothing was written, name another file")
+    left_out: list[str] = []
+    jobs: list[Job] = []
+    facts: dict[str, str] = {}
+    with _opened(path) as database:
+        for id in _numbers(database):
+            try:
+                row = database.execute(f"{COMMANDED} WHERE jobs.id = ?", (id,)).fetchone()
+                if row is None:
+                    raise DamagedRow(f"job {id}: its row is missing")
+                jobs.append(job_of(row))
+            except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+                left_out.append(str(error) if isinstance(error, DamagedRow) else f"job {id}: {error}")
+        with suppress(sqlite3.Error):
+            for row in database.execute("SELECT key, value, seal FROM meta"):
+                if row["seal"] == seal((row["key"], row["value"])):
+                    facts[row["key"]] = row["value"]
+    store = Store(target)
+    try:
+        kept = {key: value for key, value in facts.items() if key not in ("commits", "last_id", "jobs", "store")}
+        saved = 0
+        for job in jobs:
+            try:
+                store.write(new=[job])
+                saved += 1
+            except sqlite3.Error as error:
+                left_out.append(f"job {job.id}: {error}")
+        store.adopt_identity(facts.get("store"), kept)
+    finally:
+        store.close()
+    return saved, left_out
+
+
+def problems_of(path: Path) -> tuple[list[str], int]:
+    """Return what is wrong with a database file, the whole of it read, and how many sound jobs it holds."""
+    problems: list[str] = []
+    sound = 0
+    try:
+        with _opened(path) as database:
+            version = int(database.execute("PRAGMA user_version").fetchone()[0])
+            if problem := first_problem(database, thorough=True):
+                problems.append(problem)
+            if version != SCHEMA_VERSION:
+                return problems, _count(database)
+            for row in database.execute(COMMANDED):
+                try:
+                    job_of(row)
+                    sound += 1
+                except DamagedRow as error:
+                    problems.append(str(error))
+            facts = {}
+            for row in database.execute("SELECT key, value, seal FROM meta"):
+                facts[row["key"]] = row["value"]
+                if row["seal"] != seal((row["key"], row["value"])):
+                    problems.append(f"fact {row['key']!r} is damaged")
+            if "jobs" in facts and facts["jobs"] != str(_count(database)):
+                problems.append(f"it holds {_count(database)} jobs, and {facts['jobs']} were written")
+    except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
+        problems.append(" ".join(str(error).split()))
+    return problems[:_MOST_PROBLEMS], sound
+
+
+# ----------------------------------------------------------------------------------------------------------- inside
+
+
+def _store_in(state: Path) -> Path:
+    path = state / STORE
+    if not path.is_file():
+        raise NotFound(f"{path}: there is no store; name its directory with --state")
+    return path
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database for reading, also one that is damaged."""
+    with closing(open_database(path)) as database:
+        database.row_factory = sqlite3.Row
+        database.text_factory = lambda raw: raw.decode(errors="replace")
+        yield database
+
+
+def _version(path: Path) -> int | None:
+    """Return the schema of a database file, None if it is none."""
+    try:
+        with path.open("rb") as file:
+            if file.read(16) != b"SQLite format 3\0":
+                return None
+        with closing(open_database(path)) as database:
+            return int(database.execute("PRAGMA user_version").fetchone()[0])
+    except (OSError, sqlite3.Error):
+        return None
+
+
+def _count(database: sqlite3.Connection) -> int:
+    return int(database.execute("SELECT count(*) FROM jobs").fetchone()[0])
+
+
+def _numbers(database: sqlite3.Connection) -> list[int]:
+    """Return the numbers of all jobs that can be found, also where a part of the file is damaged."""
+    numbers: set[int] = set()
+    problem: sqlite3.Error | None = None
+    for statement in ("SELECT id FROM jobs", "SELECT id FROM jobs ORDER BY id DESC", "SELECT id FROM commands"):
+        try:
+            numbers.update(row[0] for row in database.execute(statement) if type(row[0]) is int)
+        except sqlite3.Error as error:  # those before the damage have been found
+            problem = error
+    if not numbers and problem is not None:
+        raise Conflict(f"nothing of it can be read ({problem}); bring back a backup with `gas restore`")
+    return sorted(numbers)
+
+
+def _all(store: Store) -> list[Job]:
+    return [*store.active(), *store.recent(2**31)]
+
+
+def _jobs_in(path: Path) -> dict[int, Job]:
+    """Return the sound jobs of a store, as far as it can be read."""
+    found = {}
+    with suppress(sqlite3.Error, OSError), _opened(path) as database:
+        for row in database.execute(COMMANDED) if path.exists() else ():
+            with suppress(DamagedRow):
+                job = job_of(row)
+                found[job.id] = job
+    return found
+
+
+def _put_aside(state: Path) -> Path | None:
+    """Move the files of a store into a directory of their own, and return that."""
+    files = [state / f"{STORE}{end}" for end in ("", "-wal", "-shm") if (state / f"{STORE}{end}").exists()]
+    if not files:
+        return None
+    name = f"before-restore-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+    aside = next(p for n in range(1000) if not (p := state / (f"{name}-{n}" if n else name)).exists())
+    aside.mkdir(mode=0o700)
+    for file in files:
+        file.rename(aside / file.name)
+    return aside
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,76 @@
+"""Grace for ended jobs that only a jump of the clock made old.
+
+After a jump (the wall clock was set, the machine was off for a month, a battery was flat) the clock says that jobs
+ended long ago of which their owners had no chance to read the output; and the jump may be a mistake. For a while of
+service they count as being as old as they would be without it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gas.errors import StoreDamaged
+from gas.times import duration_text
+
+__all__ = ["GRACE_SECONDS", "JUMP_SECONDS", "Grace"]
+
+JUMP_SECONDS = 86400
+"""The longest advance of the clock, by a jump or while the service was away, that gives no grace."""
+
+GRACE_SECONDS = 7 * 86400
+"""How long the service must have run, scheduler seconds, before a jump counts as time; less where `keep` is less."""
+
+
+class Grace(NamedTuple):
+    """A jump of the clock, by so many seconds, `since` when the service runs after it."""
+
+    since: int = 0
+    jumped: int = 0
+
+    @classmethod
+    def read(cls, text: str) -> Grace:
+        """Read what `text` has written."""
+        try:
+            since, jumped = map(int, text.split())
+        except ValueError:
+            raise StoreDamaged(
+                f"grace {text[:80]!r}: is not what a scheduler writes; gas restore brings back a backup"
+            ) from None
+        return cls(since, max(0, jumped))
+
+    def text(self) -> str:
+        """Return it as text, for `read`."""
+        return f"{self.since} {self.jumped}"
+
+    def after(self, advance: int, now: int) -> Grace:
+        """Return what holds after the clock has advanced to `now` without the service running.
+
+        Such time does not use up the grace. Jumps that follow each other within it add up.
+        """
+        if not self.lasts(now - advance, GRACE_SECONDS):
+            return Grace(now, advance) if advance > JUMP_SECONDS else self
+        if advance > JUMP_SECONDS:
+            return Grace(now, self.jumped + advance)
+        return self._replace(since=self.since + advance)
+
+    def until(self, keep: int) -> int:
+        """Return the instant at which it ends, where ended jobs are kept for so many seconds."""
+        return self.since + min(GRACE_SECONDS, keep)
+
+    def lasts(self, now: int, keep: int) -> bool:
+        """Return whether a jump does not count yet."""
+        return self.jumped > 0 and now < self.until(keep)
+
+    def remarks(self, now: int) -> list[str]:
+        """Return what the operator has to know of it, as sentences."""
+        if not self.lasts(now, GRACE_SECONDS):
+            return []
+        left = duration_text(self.until(GRACE_SECONDS) - now)
+        return [
+            f"the clock has jumped by {duration_text(self.jumped)}: ended jobs that only this made old are kept for "
+            f"another {left} of service, or as long as jobs are kept if that is less"
+        ]
+
+    def oldest(self, now: int, keep: int) -> int:
+        """Return the instant before which a job must have ended to be forgotten."""
+        return now - keep - (self.jumped if self.lasts(now, keep) else 0)

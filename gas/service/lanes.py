@@ -1,0 +1,160 @@
+"""So many requests of a kind at a time; those that wait are let in by user, in turn.
+
+Each kind has a lane of its own, with threads of its own, so that slow requests of one kind keep no other kind waiting,
+and one user's many requests keep no other user waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import partial, wraps
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+
+from gas.errors import TooMany
+
+__all__ = ["Lane", "Turns"]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Turns(Generic[T]):
+    """What waits, by user: the users take turns, and each one's come in the order in which they were added.
+
+    Parameters
+    ----------
+    places
+        How many may go on at the same time.
+    each
+        How many of them may be of one user.
+    """
+
+    def __init__(self, places: int, each: int) -> None:
+        self._free, self._each = places, each
+        self._going: Counter[str] = Counter()
+        self._waiting: dict[str, deque[T]] = {}  # whose turn it is next comes first
+
+    def waiting(self, user: str) -> int:
+        """Return how many of a user wait."""
+        return len(self._waiting.get(user, ()))
+
+    def add(self, user: str, item: T) -> None:
+        """Put in what waits from now on."""
+        self._waiting.setdefault(user, deque()).append(item)
+
+    def withdraw(self, user: str, item: T) -> None:
+        """Take out what is not to wait any longer, if it waits."""
+        queue = self._waiting.get(user, deque())
+        if item in queue:
+            queue.remove(item)
+            if not queue:
+                del self._waiting[user]
+
+    def next(self) -> tuple[str, T] | None:
+        """Take out what goes on now, and return it with its user; None if nothing does."""
+        if not self._free:
+            return None
+        user = next((user for user in self._waiting if self._going[user] < self._each), None)
+        if user is None:
+            return None
+        queue = self._waiting[user]
+        item = queue.popleft()
+        del self._waiting[user]
+        if queue:
+            self._waiting[user] = queue  # behind all others
+        self._going[user] += 1
+        self._free -= 1
+        return user, item
+
+    def ended(self, user: str) -> None:
+        """Give back the place of one that went on."""
+        self._free += 1
+        self._going[user] -= 1
+        if not self._going[user]:
+            del self._going[user]
+
+
+class Lane:
+    """Places for one kind of request; used from one event loop.
+
+    Parameters
+    ----------
+    places
+        How many requests go on at the same time, each in a thread.
+    each
+        How many of them may be of one user; by default half of them.
+    waiting
+        How many requests of one user may wait; None is no limit.
+    what
+        What the requests are, for the message to one too many.
+    """
+
+    def __init__(self, places: int, *, each: int | None = None, waiting: int | None = None, what: str = "requests"):
+        self._turns: Turns[asyncio.Future[None]] = Turns(places, each or max(1, places // 2))
+        self._threads = CapacityLimiter(places)
+        self._most_waiting, self._what = waiting, what
+        self._seconds = 1.0  # that a request took lately
+
+    async def run(self, user: str, call: Callable[[], T]) -> T:
+        """Return what a call returns, in a thread, when it is the user's turn.
+
+        Raises
+        ------
+        TooMany
+            As many requests of the user wait already as may.
+        """
+        async with self._place(user):
+            began = asyncio.get_running_loop().time()
+            try:
+                return await to_thread.run_sync(call, limiter=self._threads)
+            finally:
+                self._seconds += (asyncio.get_running_loop().time() - began - self._seconds) / 8
+
+    def by_caller(self, route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+        """Return a route that runs in this lane, by the user of its argument ``caller``."""
+
+        @wraps(route)
+        async def in_turn(*args: P.args, **options: P.kwargs) -> T:
+            user: str = options["caller"].user  # type: ignore[attr-defined]
+            return await self.run(user, partial(route, *args, **options))
+
+        return in_turn
+
+    @asynccontextmanager
+    async def _place(self, user: str) -> AsyncIterator[None]:
+        turns = self._turns
+        waiting = turns.waiting(user)
+        if self._most_waiting is not None and waiting >= self._most_waiting:
+            raise TooMany(
+                f"{waiting} {self._what} of {user} wait already, and that is the limit; wait for their answers",
+                waiting * self._seconds,
+            )
+        turn = asyncio.get_running_loop().create_future()
+        turns.add(user, turn)
+        self._call_next()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            turns.withdraw(user, turn)
+            if not turn.cancelled():  # it was called in the same moment
+                turns.ended(user)
+                self._call_next()
+            raise
+        try:
+            yield
+        finally:
+            turns.ended(user)
+            self._call_next()
+
+    def _call_next(self) -> None:
+        while (called := self._turns.next()) is not None:
+            user, turn = called
+            if turn.cancelled():  # who waited has left, and will find out in a moment
+                self._turns.ended(user)
+            else:
+                turn.set_result(None)

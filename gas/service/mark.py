@@ -1,0 +1,88 @@
+"""The high-water mark: beside the store, how far the store had got when it was written last.
+
+A store that was replaced by a backup, or has lost its newest changes to damage, looks like any other. What it lacks
+shows only by comparison: after every commit its state is noted here, 200 bytes, without waiting for the disk. So after
+a power cut the mark may be behind the store, or missing; ahead of it, it is only if the store has lost something.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gas.errors import Conflict
+
+__all__ = ["Mark", "MarkFile"]
+
+_SIZE = 200  # bytes: one write within one sector, so that it is replaced whole
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a store had got.
+
+    Attributes
+    ----------
+    store, epoch
+        Which store; the epoch grows when an older state of it is brought back.
+    commits
+        How many times it had been written.
+    last_id
+        The highest number that a job had got.
+    """
+
+    store: str
+    epoch: int
+    commits: int
+    last_id: int
+
+
+class MarkFile:
+    """The file that holds the mark of one store; whatever goes wrong with it, the store goes on."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = -1
+
+    def read(self) -> Mark | None:
+        """Return the mark, None if there is none that can be trusted.
+
+        Raises
+        ------
+        Conflict
+            There is one that cannot be read at this moment: without it, numbers might be given again.
+        """
+        try:
+            sealed = json.loads(self._path.read_bytes())
+            known = Mark(**sealed["mark"])
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Conflict(f"{self._path}: cannot be read at present ({error.strerror}); try again") from None
+        except (ValueError, KeyError, TypeError):
+            return None
+        numbers = (known.epoch, known.commits, known.last_id)
+        sound = sealed.get("seal") == _seal(known) and all(type(n) is int and n >= 0 for n in numbers)
+        return known if sound else None
+
+    def write(self, mark: Mark) -> None:
+        """Replace the mark."""
+        text = json.dumps({"mark": asdict(mark), "seal": _seal(mark)}).encode()
+        with suppress(OSError):  # a full disk: an older mark warns of less, and never wrongly
+            if self._file < 0:
+                self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            os.pwrite(self._file, text.ljust(_SIZE), 0)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _seal(mark: Mark) -> int:
+    return zlib.crc32(json.dumps(asdict(mark)).encode())

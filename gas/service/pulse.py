@@ -1,0 +1,84 @@
+"""Whether the service ran at all: what a stopped process, a suspended machine or a starved one takes from it.
+
+A thread that does nothing but wake up tells that apart from a service that is merely slow: one that works uses the
+processor, and lets this thread run now and then.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from gas.service import wrapper
+
+__all__ = ["Pulse"]
+
+BEAT_SECONDS = 0.25
+"""How often the thread wakes up."""
+
+PAUSE_SECONDS = 1.0
+"""How long it must not have run for that to be a pause."""
+
+_KEPT = 1000
+
+
+class Pulse:
+    """The pauses in which this process did not run.
+
+    Without `start`, every `beat` must come from elsewhere.
+
+    Parameters
+    ----------
+    elapsed
+        Where elapsed seconds come from, with those asleep.
+    used
+        Where the processor seconds come from that this process has used.
+    """
+
+    def __init__(
+        self, elapsed: Callable[[], float] = wrapper.clock, used: Callable[[], float] = time.process_time
+    ) -> None:
+        self._elapsed, self._used = elapsed, used
+        self._lock = threading.Lock()
+        self._last = elapsed(), used()
+        self._pauses: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # (elapsed seconds at its end, how long)
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Beat, from now on, in a thread."""
+        self._thread = threading.Thread(target=self._run, name="s3-pulse", daemon=True)
+        self._thread.start()
+
+    @property
+    def beats(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread is not None
+
+    def stop(self) -> None:
+        """Stop the thread."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def beat(self) -> None:
+        """Note that the process runs."""
+        with self._lock:
+            now, used = self._elapsed(), self._used()
+            # Work that keeps the thread from running (a call that holds the interpreter's lock) is no pause.
+            pause = (now - self._last[0]) - (used - self._last[1]) - BEAT_SECONDS
+            if pause > PAUSE_SECONDS:
+                self._pauses.append((now, pause))
+            self._last = now, used
+
+    def paused(self, since: float) -> float:
+        """Return for how many seconds the process has not run since an instant of `elapsed`."""
+        self.beat()  # whoever wakes up first after a pause sees it
+        with self._lock:
+            return sum(min(pause, end - since) for end, pause in self._pauses if end > since)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(BEAT_SECONDS):
+            self.beat()

@@ -1,0 +1,181 @@
+"""What a store does not know any more, found again in the directories of the jobs.
+
+A store that was restored from a backup, or has lost its newest changes to damage, is older than the directories beside
+it. Each directory says in ``job.json`` whose job it is and what it may use. So a job that has been handed to a wrapper
+is taken in again, whether it runs or has ended: its processors are not given away, and its key makes no second job.
+A job that the store takes to be waiting, and that has run meanwhile, is not run again. No number is given twice.
+What had not been started leaves no trace; only how many numbers are missing can be said.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+from gas.service import processes
+from gas.service.clock import Clock
+from gas.service.jobs import Job, Wish
+from gas.service.records import open_regular
+from gas.service.runner import Runner
+from gas.service.store import Loss, Store
+from gas.service.wrapper import JOB
+from speedup_models.fields import FieldError, Fields
+
+__all__ = ["directories", "reconcile"]
+
+log = logging.getLogger("gas.s3")
+
+_NAME = re.compile(r"(\d{1,18})(?:\.([0-9a-f]{16}))?", re.ASCII)
+_MOST_BYTES = 64 * 2**20  # of a job.json: a command with its environment has at most some megabytes
+
+
+def directories(jobs: Path) -> dict[str, tuple[int, str]]:
+    """Return number and identity of the jobs that have a directory, by its name."""
+    found = {each.name: _NAME.fullmatch(each.name) for each in jobs.iterdir()} if jobs.is_dir() else {}
+    return {name: (int(match[1]), match[2] or "") for name, match in found.items() if match}
+
+
+def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[str]:
+    """Bring a store up to what the directories of its jobs show; return what was found, as sentences.
+
+    Normally that is nothing, at the price of one listing.
+    """
+    found = directories(jobs)
+    loss = store.lost
+    known = store.last_id() if loss is None else loss.known
+    unknown = [name for name, (id, _) in found.items() if id > known]
+    if loss is None and not unknown:
+        return []
+    if loss is None:
+        store.go_on_from_here("directories of later jobs are there")
+        loss = Loss("directories of later jobs are there", known, known)
+    remarks = [
+        f"the store is older than what was written last: {loss.why}. Submissions and cancellations since may be lost; "
+        f"no number is given twice, and epoch {store.epoch} has begun"
+    ]
+    active = [job for job in store.active() if job.wish.actuator == "process"]
+    begun = [job for job in active if job.state == "queued" and job.directory_name in found and runner.was_begun(job)]
+    for job in begun:
+        _take_as_running(job, jobs / job.directory_name, clock)
+    gone = [job for job in active if job.state == "running" and job.directory_name not in found]
+    for job in gone:
+        job.state, job.finished = "lost", clock.now()
+        job.message = "it may have run, and its directory is not here; submit it again if it is still wanted"
+    if begun or gone:
+        store.write(changed=[*begun, *gone])
+    adopted = _adopt(store, jobs, sorted(unknown, key=lambda name: found[name]), found)
+    if begun:
+        remarks.append(f"{_listed(begun)} had started, which the store did not know")
+    if gone:
+        remarks.append(f"{_listed(gone)} had started, and what became of them is not known")
+    if adopted:
+        remarks.append(f"{_listed(adopted)} were lost, and found again in their directories")
+    if (missing := loss.last_id - known - len(adopted)) > 0:
+        remarks.append(f"lost: {missing} of the jobs with numbers from {known + 1} to {loss.last_id}")
+    store.make_up(max((id for id, _ in found.values()), default=0))
+    for remark in remarks:
+        log.warning("%s", remark, extra={"event": "store_older"})
+    return remarks
+
+
+def _adopt(store: Store, jobs: Path, names: list[str], found: dict[str, tuple[int, str]]) -> list[Job]:
+    """Take the jobs of some directories into a store that does not know them; return those."""
+    adopted = []
+    for name in names:
+        id, identity = found[name]
+        known = store.job(id)
+        if known is not None and known.identity == identity:
+            continue  # taken in by an earlier life, which did not come to the end of this
+        job = _job_in(jobs / name, id, identity, store.identity) if known is None else None
+        if job is None:
+            log.warning("%s: the directory of a job that the store does not know, and that cannot be read", jobs / name)
+            _stop(jobs / name)
+            continue
+        try:
+            store.write(new=[job])
+        except sqlite3.IntegrityError:  # its key has made another job since
+            store.write(new=[replace(job, wish=replace(job.wish, key=None))])
+        adopted.append(job)
+    return adopted
+
+
+def _listed(jobs: list[Job]) -> str:
+    names = ", ".join(str(job.id) for job in jobs[:10]) + (f" and {len(jobs) - 10} more" if len(jobs) > 10 else "")
+    return f"{'job' if len(jobs) == 1 else 'jobs'} {names}"
+
+
+def _take_as_running(job: Job, directory: Path, clock: Clock) -> None:
+    """Note that a waiting job has started: when it was planned to, by its directory."""
+    record = _record_of(directory)
+    try:
+        start = record.table("facts").integer("start", minimum=0) if record is not None else job.start
+    except FieldError:
+        start = job.start
+    job.state, job.start = "running", min(start, clock.now())
+    job.promise = min(job.promise, job.start)
+    job.due = job.start + job.wish.walltime
+
+
+def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
+    """Return the job that a directory belongs to, as running; None if that cannot be read, or is another's."""
+    record = _record_of(directory)
+    if record is None:
+        return None
+    try:
+        facts = record.table("facts")
+        if (facts.integer("id"), facts.text("identity"), facts.text("store")) != (id, identity, store):
+            return None
+        environment = record.value("environment")
+        command = record.value("command")
+        declared = facts.value("declared")
+        wish = Wish(
+            kind="job",
+            name=facts.text("name"),
+            processors=facts.integer("processors", minimum=1),
+            walltime=facts.integer("walltime", minimum=1),
+            actuator="process",
+            command=tuple(str(each) for each in command),
+            environment={str(name): str(environment[name]) for name in declared},
+            directory=facts.text("directory", None),
+            start=facts.integer("not_before", None),
+            start_by=facts.integer("start_by", None),
+            key=facts.text("key", None),
+            user=facts.text("user"),
+        )
+        start = facts.integer("start", minimum=0)
+        return Job(
+            id,
+            wish,
+            facts.integer("submitted", minimum=0),
+            "running",
+            start,
+            start,
+            facts.integer("first_promise", minimum=0),
+            start + wish.walltime,
+            message="its row was lost; found again in its directory",
+            identity=identity,
+        )
+    except (FieldError, TypeError, KeyError):
+        return None
+
+
+def _record_of(directory: Path) -> Fields | None:
+    try:
+        with os.fdopen(open_regular(directory / JOB), "rb") as file:
+            return Fields(json.loads(file.read(_MOST_BYTES)), JOB)
+    except (OSError, ValueError, RecursionError, FieldError):
+        return None
+
+
+def _stop(directory: Path) -> None:
+    """End what still runs in a directory that belongs to no job: its processors are given to others."""
+    try:
+        if processes.was_started(directory):
+            processes.cancel_process(directory)
+    except Exception as error:  # whatever it is, it must not keep the service from starting
+        log.warning("%s: what runs there cannot be ended: %s", directory, error)

@@ -1,0 +1,116 @@
+"""The tables of the store, made new or brought up to date from an earlier version of Gas."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from gas.service.jobs import Job, Wish
+from gas.service.rows import ASKED, LIFE, asked_row, command_row, life_row, seal
+
+__all__ = ["ADD_COMMAND", "ADD_JOB", "PUT_FACT", "SCHEMA_VERSION", "create_tables", "upgrade_tables"]
+
+SCHEMA_VERSION = 3
+
+_META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal INTEGER NOT NULL) WITHOUT ROWID"
+_JOBS = """
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY, identity TEXT NOT NULL,
+    user TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+    processors INTEGER NOT NULL, walltime INTEGER NOT NULL,
+    actuator TEXT NOT NULL, directory TEXT,
+    run_time INTEGER, wished_start INTEGER, start_by INTEGER, client_key TEXT,
+    submitted INTEGER NOT NULL, first_promise INTEGER NOT NULL, seal INTEGER NOT NULL,
+    state TEXT NOT NULL, start INTEGER NOT NULL, promise INTEGER NOT NULL, due INTEGER NOT NULL,
+    finished INTEGER, exit_status INTEGER, signal TEXT, message TEXT, broken_promise INTEGER,
+    life_seal INTEGER NOT NULL
+)"""
+_REST = (
+    # Commands may be long and never change: in a table of their own, a promise that moves does not write them anew.
+    "CREATE TABLE commands (id INTEGER PRIMARY KEY, command TEXT NOT NULL, environment TEXT NOT NULL, "
+    "command_seal INTEGER NOT NULL)",
+    "CREATE UNIQUE INDEX keys ON jobs (user, client_key) WHERE client_key IS NOT NULL",
+    "CREATE INDEX active_jobs ON jobs (id) WHERE state IN ('queued', 'reserved', 'running')",
+    # Behind 100,000 jobs that wait, or among a million that have ended, the right ones are found without a search.
+    "CREATE INDEX ended_jobs ON jobs (id) WHERE state NOT IN ('queued', 'reserved', 'running')",
+    "CREATE INDEX ended_at ON jobs (finished) WHERE state NOT IN ('queued', 'reserved', 'running')",
+)
+
+_JOB_COLUMNS = (*ASKED, "seal", *LIFE, "life_seal")
+ADD_JOB = f"INSERT INTO jobs ({', '.join(_JOB_COLUMNS)}) VALUES ({', '.join('?' * len(_JOB_COLUMNS))})"
+ADD_COMMAND = "INSERT INTO commands (id, command, environment, command_seal) VALUES (?, ?, ?, ?)"
+PUT_FACT = "INSERT OR REPLACE INTO meta (key, value, seal) VALUES (?, ?, ?)"
+
+
+def create_tables(database: sqlite3.Connection) -> None:
+    """Make the tables of a new store, wholly or not at all."""
+    with _Transaction(database):
+        for statement in (_META, _JOBS, *_REST):
+            database.execute(statement)
+
+
+def upgrade_tables(database: sqlite3.Connection, user: str) -> None:
+    """Bring the tables of schema 1 or 2 up to date, wholly or not at all.
+
+    Parameters
+    ----------
+    user
+        The user of the jobs that were submitted before a store knew of users.
+    """
+    with _Transaction(database):
+        for index in ("active_jobs", "keys"):
+            database.execute(f"DROP INDEX IF EXISTS {index}")
+        database.execute("ALTER TABLE jobs RENAME TO earlier_jobs")
+        database.execute("ALTER TABLE meta RENAME TO earlier_meta")
+        for statement in (_META, _JOBS, *_REST):
+            database.execute(statement)
+        facts = {row["key"]: row["value"] for row in database.execute("SELECT key, value FROM earlier_meta")}
+        highest = 0
+        for row in database.execute("SELECT * FROM earlier_jobs ORDER BY id"):
+            job = _earlier_job(row, user)
+            highest = max(highest, job.id)
+            database.execute(ADD_JOB, (*asked_row(job), *life_row(job)))
+            if job.wish.actuator == "process":
+                database.execute(ADD_COMMAND, command_row(job))
+        facts["last_id"] = str(max(highest, int(facts.get("last_id", "0"))))
+        database.executemany(PUT_FACT, ((key, value, seal((key, value))) for key, value in facts.items()))
+        database.execute("DROP TABLE earlier_jobs")
+        database.execute("DROP TABLE earlier_meta")
+
+
+def _earlier_job(row: sqlite3.Row, user: str) -> Job:
+    known = {name: row[name] for name in row.keys()}  # noqa: SIM118  # not a mapping
+    wish = Wish(
+        kind=known["kind"],
+        name=known["name"],
+        processors=known["processors"],
+        walltime=known["walltime"],
+        actuator=known["actuator"],
+        command=tuple(json.loads(known["command"])),
+        environment=json.loads(known["environment"]),
+        directory=known["directory"],
+        run_time=known["run_time"],
+        start=known["wished_start"],
+        start_by=known["start_by"],
+        key=known["client_key"],
+        user=known.get("user", user),
+    )
+    life = {name: known.get(name) for name in ("id", "submitted", "first_promise", *LIFE)}
+    return Job(wish=wish, **life)  # type: ignore[arg-type]  # what an earlier version wrote
+
+
+class _Transaction:
+    """Commit at the end of a ``with`` block, with the schema's version; undo everything after an error."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is None:
+            self._database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            self._database.execute("COMMIT")
+        elif self._database.in_transaction:
+            self._database.execute("ROLLBACK")

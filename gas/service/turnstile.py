@@ -1,0 +1,86 @@
+"""The lock of the service: held by one thread at a time, in the order in which they came, the dispatcher before all.
+
+The locks of Python hand themselves to any thread that waits. Under load, a thread may then wait for seconds although
+each of the others holds the lock for milliseconds only, and a start that is due would wait with it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["Turnstile"]
+
+
+class Turnstile:
+    """A reentrant lock that is handed on in order."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()  # held for moments, by whoever changes the rest
+        self._holder: int | None = None
+        self._depth = 0
+        self._since = 0.0
+        self._queue: deque[tuple[int, threading.Lock]] = deque()
+
+    def __enter__(self) -> None:
+        """Get through when it is this thread's turn."""
+        self._acquire(first=False)
+
+    def __exit__(self, *error: object) -> None:
+        """Let the next one through."""
+        self._release()
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """Get through before all who wait."""
+        self._acquire(first=True)
+        try:
+            yield
+        finally:
+            self._release()
+
+    @property
+    def held_for(self) -> float:
+        """For how many seconds the present holder has held it, 0 for none; asked without waiting."""
+        since, held = self._since, self._holder is not None
+        return max(0.0, time.monotonic() - since) if held else 0.0
+
+    def _acquire(self, *, first: bool) -> None:
+        me = threading.get_ident()
+        with self._mutex:
+            if self._holder == me:
+                self._depth += 1
+                return
+            if self._holder is None:
+                self._give(me)
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            (self._queue.appendleft if first else self._queue.append)((me, turn))
+        try:
+            turn.acquire()  # released by the holder before, who has made this thread the next one
+        except BaseException:  # a signal
+            with self._mutex:
+                if (me, turn) in self._queue:
+                    self._queue.remove((me, turn))
+                    raise
+            self._release()
+            raise
+
+    def _release(self) -> None:
+        with self._mutex:
+            assert self._holder == threading.get_ident(), "only its holder lets the next one through"
+            self._depth -= 1
+            if self._depth:
+                return
+            self._holder = None
+            if self._queue:
+                next, turn = self._queue.popleft()
+                self._give(next)
+                turn.release()
+
+    def _give(self, thread: int) -> None:
+        self._holder, self._depth, self._since = thread, 1, time.monotonic()

@@ -1,0 +1,294 @@
+"""Stores that are brought back: by `gas restore`, by a file copied into place, or older than they were by damage."""
+
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from gas.errors import BadInput, Conflict, NotFound, StoreDamaged
+from gas.service.backup import STORE, back_up, check, restore, save_sound
+from gas.service.jobs import Wish
+from gas.service.live import LiveScheduler
+from gas.service.store import Store
+
+
+def asks(user, script, *, processors=1, walltime=30, **more):
+    return Wish("job", "job", processors, walltime, actuator="process", command=("sh", "-c", script), user=user, **more)
+
+
+class Machine:
+    """A scheduler on a state directory, as often as it is started."""
+
+    def __init__(self, state):
+        self.state = state
+        self.live = None
+
+    def start(self):
+        self.stop()
+        self.live = LiveScheduler("test", 2, self.state)
+        self.live.start()
+        return self.live
+
+    def stop(self):
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
+
+    def run(self, wish):
+        """Submit a job and wait for its end."""
+        job, _ = self.live.submit(wish)
+        return self.ended(job.id)
+
+    def ended(self, id):
+        deadline = time.monotonic() + 20
+        while (job := self.live.job(id)).active:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        return job
+
+    def started(self, job):
+        """Wait until a job's command runs."""
+        deadline = time.monotonic() + 20
+        while not (self.state / "jobs" / job.directory_name / "started.json").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    def output(self, id):
+        return self.live.output(id, "stdout", 1000).decode()
+
+    def put_back(self, file):
+        """What people do by hand: stop, copy, start."""
+        self.stop()
+        for end in ("", "-wal", "-shm"):
+            (self.state / f"{STORE}{end}").unlink(missing_ok=True)
+        shutil.copyfile(file, self.state / STORE)
+        return self.start()
+
+
+@pytest.fixture
+def machine(tmp_path):
+    machine = Machine(tmp_path / "state")
+    machine.start()
+    yield machine
+    machine.stop()
+
+
+def copied_by_hand(machine, target):
+    """Return a copy by SQLite's own backup, as administrators make them."""
+    with closing(sqlite3.connect(machine.state / STORE)) as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+    return target
+
+
+@pytest.mark.parametrize("with_mark", [True, False], ids=["mark", "no mark"])
+def test_a_store_copied_back_by_hand_gives_no_number_twice_and_mixes_no_outputs(machine, tmp_path, with_mark):
+    machine.run(asks("alice", "echo one"))
+    backup = copied_by_hand(machine, tmp_path / "copy")
+    hers = machine.run(asks("alice", "echo hers; exit 3", key="k"))
+    machine.stop()
+    if not with_mark:
+        (machine.state / "s3.mark").unlink()
+    machine.put_back(backup)
+    his = machine.run(asks("bob", "echo his"))
+    assert his.id > hers.id
+    assert (his.state, his.exit_status, machine.output(his.id)) == ("completed", 0, "his\n")
+    found = machine.live.job(hers.id)
+    assert (found.wish.user, found.state, found.exit_status) == ("alice", "failed", 3), "found again by its directory"
+    assert machine.output(hers.id) == "hers\n"
+    again, new = machine.live.submit(asks("alice", "echo hers; exit 3", key="k"))
+    assert (again.id, new) == (hers.id, False), "its key is known again too"
+    remarks = " ".join(machine.live.health()["remarks"])
+    assert "older than what was written last" in remarks
+    assert f"job {hers.id} were lost, and found again" in remarks
+
+
+def test_a_job_that_ran_since_the_backup_is_not_run_again(machine, tmp_path):
+    proof = tmp_path / "proof"
+    blocker, _ = machine.live.submit(asks("alice", "sleep 60", processors=2, walltime=60))
+    waiting, _ = machine.live.submit(asks("alice", f"echo ran >> {proof}"))
+    machine.started(blocker)
+    backup = copied_by_hand(machine, tmp_path / "copy")
+    machine.live.cancel(blocker.id)
+    machine.ended(waiting.id)
+    machine.put_back(backup)
+    assert machine.ended(waiting.id).state == "completed"
+    assert machine.ended(blocker.id).state == "cancelled"
+    assert proof.read_text() == "ran\n"
+
+
+def test_a_job_that_runs_and_is_lost_keeps_its_processors(machine, tmp_path):
+    backup = copied_by_hand(machine, tmp_path / "copy")
+    runs, _ = machine.live.submit(asks("alice", "sleep 60", processors=2, walltime=60))
+    machine.started(runs)
+    machine.put_back(backup)
+    assert machine.live.machine()["in_use"] == 2
+    waits, _ = machine.live.submit(asks("bob", "true"))
+    assert machine.live.job(waits.id).state == "queued"
+    machine.live.cancel(runs.id)
+    assert machine.ended(runs.id).state == "cancelled"
+    assert machine.ended(waits.id).state == "completed"
+
+
+def test_jobs_of_which_nothing_is_left_are_counted_and_their_numbers_not_given_again(machine, tmp_path):
+    machine.live.submit(asks("alice", "sleep 60", processors=2, walltime=60))
+    backup = copied_by_hand(machine, tmp_path / "copy")
+    lost = [machine.live.submit(asks("alice", "true"))[0].id for _ in range(3)]
+    machine.put_back(backup)
+    assert machine.live.submit(asks("bob", "true"))[0].id == lost[-1] + 1
+    assert "lost: 3 of the jobs with numbers from 2 to 4" in " ".join(machine.live.health()["remarks"])
+    machine.live.cancel(1)
+    machine.start()
+    assert machine.live.health()["remarks"] == [], "once is enough"
+
+
+def test_the_version_of_a_schedule_is_not_given_again_after_a_restore(machine, tmp_path):
+    backup = copied_by_hand(machine, tmp_path / "copy")
+    versions = set()
+    for _ in range(3):
+        machine.live.cancel(machine.live.submit(asks("alice", "true", processors=2, start=2**31))[0].id)
+        versions.add(machine.live.availability().version)
+    machine.put_back(backup)
+    machine.live.submit(asks("bob", "true", start=2**31))
+    assert machine.live.availability().version not in versions
+
+
+def test_a_running_job_without_a_directory_is_lost_and_not_started_again(machine, tmp_path):
+    runs, _ = machine.live.submit(asks("alice", "sleep 60", processors=2, walltime=60))
+    machine.started(runs)
+    backup = tmp_path / "copy"
+    back_up(machine.state, backup)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    restore(backup, elsewhere)
+    other = Machine(elsewhere)
+    other.start()
+    assert other.live.job(runs.id).state == "lost"
+    other.stop()
+    machine.live.cancel(runs.id)
+    machine.ended(runs.id)
+
+
+# ------------------------------------------------------------------------------------------------ backup and restore
+
+
+def test_a_backup_of_a_running_service_is_whole_and_private(machine, tmp_path):
+    ids = [machine.live.submit(asks("alice", "true", start=2**31))[0].id for _ in range(20)]
+    assert back_up(machine.state, tmp_path / "backup") == 20
+    assert (tmp_path / "backup").stat().st_mode & 0o777 == 0o600
+    assert check(tmp_path / "backup") == ([], 20)
+    store = Store(tmp_path / "backup")
+    assert [job.id for job in store.active()] == ids
+    store.close()
+
+
+def test_restoring_names_what_is_lost_and_keeps_what_it_replaces(machine, tmp_path):
+    machine.live.submit(asks("alice", "true", start=2**31))
+    back_up(machine.state, tmp_path / "backup")
+    lost, _ = machine.live.submit(asks("bob", "true", start=2**31))
+    ran = machine.run(asks("bob", "true"))
+    before = Store(machine.state / STORE)
+    epoch, identity = before.epoch, before.identity
+    before.close()
+    machine.stop()
+    restored = restore(tmp_path / "backup", machine.state)
+    assert restored.jobs == 1
+    assert [job.id for job in restored.lost] == [lost.id, ran.id]
+    assert restored.found == [ran.id]
+    assert (restored.aside / STORE).exists()
+    store = Store(machine.state / STORE)
+    assert store.epoch > epoch
+    assert store.identity == identity
+    assert store.last_id() == ran.id
+    store.close()
+    assert machine.start().job(ran.id).state == "completed"
+    with pytest.raises(NotFound):
+        machine.live.job(lost.id)
+
+
+def test_what_is_no_sound_backup_is_not_restored(machine, tmp_path):
+    machine.stop()
+    before = (machine.state / STORE).read_bytes()
+    with pytest.raises(NotFound):
+        restore(tmp_path / "nothing", machine.state)
+    (tmp_path / "text").write_text("not a database" * 1000)
+    with pytest.raises(Conflict, match="is no backup"):
+        restore(tmp_path / "text", machine.state)
+    back_up(machine.state, tmp_path / "backup")
+    damage(tmp_path / "backup", "UPDATE meta SET value = '7' WHERE key = 'epoch'")
+    with pytest.raises(StoreDamaged, match="fact 'epoch' is damaged"):
+        restore(tmp_path / "backup", machine.state)
+    assert (machine.state / STORE).read_bytes() == before
+
+
+def test_a_backup_does_not_overwrite_what_is_no_backup(machine, tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(BadInput, match="is no backup"):
+        back_up(machine.state, tmp_path / "thesis.txt")
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+    with pytest.raises(NotFound):
+        back_up(tmp_path / "nowhere", tmp_path / "backup")
+
+
+# --------------------------------------------------------------------------------------------------------- damage
+
+
+def damage(path, statement):
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute(statement).rowcount == 1
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE jobs SET walltime = walltime + 1 WHERE id = 2", "job 2: what was asked for is damaged"),
+        ("UPDATE jobs SET promise = promise - 1 WHERE id = 2", "job 2: what became of it is damaged"),
+        ("UPDATE jobs SET user = 'mallory' WHERE id = 2", "job 2: what was asked for is damaged"),
+        ("UPDATE commands SET command = '[\"rm\"]' WHERE id = 2", "job 2: its command is damaged"),
+        ("DELETE FROM commands WHERE id = 2", "job 2: its command is missing"),
+        ("DELETE FROM jobs WHERE id = 2", "it holds 2 jobs, and 3 were written"),
+        ("UPDATE meta SET value = '3' WHERE key = 'processors'", "fact 'processors' is damaged"),
+    ],
+)
+def test_a_store_whose_values_changed_is_refused_and_what_is_sound_can_be_saved(machine, tmp_path, statement, problem):
+    for _ in range(3):
+        machine.live.submit(asks("alice", "true", start=2**31))
+    machine.stop()
+    damage(machine.state / STORE, statement)
+    with pytest.raises(StoreDamaged, match=problem):
+        machine.start()
+    problems, _ = check(machine.state)
+    assert problem in problems
+    saved, left_out = save_sound(machine.state, tmp_path / "sound")
+    assert saved + len(left_out) >= 2
+    restore(tmp_path / "sound", machine.state)
+    kept = machine.start().jobs()
+    assert {job.id for job in kept} >= {1, 3}
+    assert machine.live.submit(asks("alice", "true"))[0].id == 4
+
+
+def test_a_write_to_a_row_that_has_vanished_is_refused(tmp_path):
+    store = Store(tmp_path / "s3.sqlite")
+    job, _ = _one_job(tmp_path)
+    with pytest.raises(StoreDamaged, match="not in the store any more"):
+        store.write(changed=[replace(job, state="completed")])
+    store.close()
+
+
+def _one_job(tmp_path):
+    live = LiveScheduler("test", 2, tmp_path / "other")
+    try:
+        return live.submit(asks("alice", "true", start=2**31))
+    finally:
+        live.stop()
+
+
+def test_a_mark_that_cannot_be_read_now_is_no_missing_mark(machine, tmp_path):
+    machine.stop()
+    (machine.state / "s3.mark").unlink()
+    (machine.state / "s3.mark").mkdir()  # an error other than "there is none", for root too
+    with pytest.raises(Conflict, match="cannot be read at present"):
+        machine.start()

@@ -1,0 +1,285 @@
+"""Many jobs and one bad user: what everybody else waits for, and that starts and promises are kept.
+
+Each has a short form, and a long one of the sizes and times that the README names. GAS_LOAD_SECONDS and
+GAS_LOAD_JOBS shorten the long ones. What the 99th of a hundred requests had to wait is shown with -s; only the long
+forms judge it, on a machine that does little else.
+"""
+
+import http.client
+import json
+import os
+import random
+import threading
+import time
+from collections import defaultdict
+from urllib.parse import urlsplit
+
+import pytest
+from service_process import TRACEBACK, Place, Service, shell, simulated, standing
+
+from gas.s3 import S3
+from gas.service.jobs import Job, Wish
+from gas.service.store import Store
+from gas.service.token_file import add_token
+
+PROCESSORS = 64
+SECONDS = float(os.environ.get("GAS_LOAD_SECONDS", "0"))
+JOBS = int(os.environ.get("GAS_LOAD_JOBS", "0"))
+MOST_SECONDS = 0.5
+"""What the 99th of a hundred requests may take."""
+
+ORDINARY = [f"user{n}" for n in range(10)]
+
+
+def short_and_long(short, long):
+    return pytest.mark.parametrize("size", [short, pytest.param(long, marks=pytest.mark.long)])
+
+
+def with_waiting(state, count, now):
+    """Make a store in which so many jobs wait; some 16 of 64 processors are left to those who come."""
+    random_ = random.Random(count)
+    schedule = S3(PROCESSORS, now, machine_code=True, lead=1)
+    schedule.reserve(16, now + 1, 30 * 86400)
+    schedule.take_changed()
+    jobs = [
+        _waiting(schedule.entries[1], Wish("reservation", "hole", 16, 30 * 86400, "none", start=now + 1, user="site"))
+    ]
+    for n in range(count):
+        size, walltime = random_.choice([1, 1, 2, 4, 8, 16, 32]), random_.choice([60, 600, 3600, 86400, 15_000])
+        run_time = random_.randint(1, walltime)
+        wish = Wish("job", f"job{n}", size, walltime, "simulated", run_time=run_time, user=ORDINARY[n % 10])
+        jobs.append(_waiting(schedule.submit(size, walltime), wish))
+    store = Store(state / "s3.sqlite")
+    store.write(new=jobs, meta={"processors": str(PROCESSORS), "accepting": "1", "version": "1"})
+    store.close()
+
+
+def _waiting(entry, wish):
+    job = Job(entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
+    job.identity = os.urandom(8).hex()
+    return job
+
+
+class Client(threading.Thread):
+    """Does one thing after the other on a connection of its own, until it is over."""
+
+    def __init__(self, url, token, until, act):
+        super().__init__(daemon=True)
+        self.connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+        self.headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self.until, self.act = until, act
+        self.random = random.Random(id(self))
+        self.took = defaultdict(list)
+        self.answers = defaultdict(int)
+        self.surprises = []
+        self.mine = []
+
+    def run(self):
+        try:
+            while time.monotonic() < self.until:
+                self.act(self)
+        except Exception as error:  # a thread must not die unnoticed
+            self.surprises.append(repr(error))
+        finally:
+            self.connection.close()
+
+    def ask(self, kind, method, path, body=None, allowed=(200, 201)):
+        began = time.perf_counter()
+        data = json.dumps(body) if isinstance(body, dict) else body
+        self.connection.request(method, path, data, self.headers)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        self.took[kind].append(time.perf_counter() - began)
+        self.answers[kind, answer.status] += 1
+        assert answer.status in allowed, f"{method} {path}: {answer.status} {text[:300]}"
+        return json.loads(text)
+
+
+def run_all(clients):
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    assert [surprise for client in clients for surprise in client.surprises] == []
+    took = defaultdict(list)
+    for client in clients:
+        for kind, times in client.took.items():
+            took[kind] += times
+    return took
+
+
+def p99(times):
+    return sorted(times)[min(len(times) - 1, len(times) * 99 // 100)]
+
+
+def show(title, took):
+    print("", title, sep="\n")
+    for kind, times in sorted(took.items()):
+        half = sorted(times)[len(times) // 2]
+        print(f"{kind:14}{len(times):7} requests   p50 {half * 1e3:6.1f} ms   p99 {p99(times) * 1e3:6.1f} ms")
+
+
+def assert_started_in_time(service, place, tmp_path):
+    """Every process was begun in the second that it was promised, or in the one after it, and no promise was broken."""
+    service.kill()
+    found = standing(place.state, tmp_path / "copy")
+    assert found.broken == 0
+    started = 0
+    for job in found.jobs.values():
+        record = place.state / "jobs" / job.directory_name / "started.json"
+        if record.exists():
+            started += 1
+            late = json.loads(record.read_text())["start"] - job.first_promise
+            assert late < 2.0, f"job {job.id} was begun {late:.2f} s after it was promised to"
+        assert job.broken_promise is None
+    assert TRACEBACK not in service.said()
+    return started
+
+
+# ------------------------------------------------------------------------------------------------------ a long queue
+
+
+@short_and_long((1500, 3), (JOBS or 100_000, SECONDS or 60))
+def test_a_long_queue_keeps_nobody_waiting(tmp_path, size):
+    count, seconds = size
+    place = Place(tmp_path)
+    place.state.mkdir()
+    (place.state / "jobs").mkdir()
+    with_waiting(place.state, count, int(time.time()) + 15 + count // 4000)
+    service = Service(place, log=tmp_path / "log", processors=PROCESSORS).ready()
+    numbers = list(range(2, count + 2))
+    random.Random(1).shuffle(numbers)
+
+    def act(client):
+        dice = client.random.random()
+        if dice < 0.3:
+            client.ask("delete", "DELETE", f"/v1/jobs/{numbers.pop()}")
+        elif dice < 0.5:
+            page = client.ask("page", "GET", f"/v1/jobs?after={client.random.randrange(count)}")
+            assert len(page["jobs"]) <= 1000
+        elif dice < 0.6:
+            client.ask("fields", "GET", "/v1/jobs?state=running&fields=id,state,promise")
+        elif dice < 0.8:
+            client.ask("process", "POST", "/v1/jobs", shell(1, 5, "true"))
+        else:
+            client.ask("submit", "POST", "/v1/jobs", simulated(2, client.random.randint(60, 4000), 30))
+        time.sleep(client.random.random() * 0.5)
+
+    until = time.monotonic() + seconds
+    try:
+        took = run_all([Client(service.url, None, until, act) for _ in range(10)])
+        show(f"{count} jobs wait, 10 clients for {seconds:g} s", took)
+        assert service.get("/healthz").status_code == 200
+        assert assert_started_in_time(service, place, tmp_path) > 0
+    finally:
+        service.kill()
+    if count >= 100_000:
+        slow = {kind: p99(times) for kind, times in took.items() if p99(times) > MOST_SECONDS}
+        assert slow == {}
+
+
+# -------------------------------------------------------------------------------------------------------- one bad user
+
+
+@short_and_long(4, SECONDS or 120)
+def test_one_user_as_bad_as_the_limits_allow_keeps_nobody_waiting_and_breaks_no_promise(tmp_path, size):
+    place = Place(tmp_path)
+    file = tmp_path / "tokens"
+    tokens = {user: add_token(file, user)[0] for user in ["bad", *ORDINARY]}
+    quota = ["--max-queued-bytes", str((64 if size >= 60 else 8) * 2**20)]
+    service = Service(place, "--tokens", str(file), *quota, log=tmp_path / "log", processors=8).ready()
+    large = {"kind": "process", "command": ["true", *["x" * 120_000] * 15]}  # 1.8 MB
+    bodies = [json.dumps({"processors": n, "walltime": 3600, "actuator": large}) for n in (1, 3, 8)]
+    small = json.dumps(shell(1, 600, "true"))
+
+    def storm(client):
+        """Fill the quota with large commands, and withdraw them in a random order, which promotes all the others."""
+        for _ in range(5):
+            body = client.random.choice(bodies)
+            answer = client.ask("large", "POST", "/v1/jobs", body, allowed=(201, 403))
+            if "id" in answer:
+                client.mine.append(answer["id"])
+        client.random.shuffle(client.mine)
+        while len(client.mine) > 25:
+            client.ask("withdraw", "DELETE", f"/v1/jobs/{client.mine.pop()}")
+
+    def many(client):
+        client.mine.append(client.ask("many", "POST", "/v1/jobs", small)["id"])
+        if len(client.mine) > 60:
+            client.ask("withdraw", "DELETE", f"/v1/jobs/{client.mine.pop(0)}")
+
+    def lists(client):
+        client.ask("big list", "GET", "/v1/jobs?ended=10000")
+
+    def follow(client):
+        client.connection.request("GET", "/v1/events", headers=client.headers)
+        answer = client.connection.getresponse()
+        while time.monotonic() < client.until and answer.readline():
+            pass
+
+    def ordinary(client):
+        client.ask("submit", "POST", "/v1/jobs", shell(1, 3, "true"))
+        time.sleep(0.2 + 0.4 * client.random.random())
+
+    until = time.monotonic() + size
+    acts = [storm] * 4 + [many] * 4 + [lists] * 2 + [follow] * 4
+    try:
+        bad = [Client(service.url, tokens["bad"], until, act) for act in acts]
+        good = [Client(service.url, tokens[user], until, ordinary) for user in ORDINARY]
+        for client in bad:
+            client.start()
+        took = run_all(good)
+        for client in bad:
+            client.join()
+        for client in bad:
+            for kind, times in client.took.items():
+                took[f"bad: {kind}"] += times
+        show(f"one bad user beside ten for {size:g} s", took)
+        assert [surprise for client in bad for surprise in client.surprises] == []
+        assert any(client.answers["large", 403] for client in bad), "the quota is reached"
+        assert assert_started_in_time(service, place, tmp_path) > 0
+    finally:
+        service.kill()
+    if size >= 60:
+        assert p99(took["submit"]) < MOST_SECONDS
+
+
+# ------------------------------------------------------------------------------------------------------ a long past
+
+
+@short_and_long(20_000, JOBS or 1_000_000)
+def test_a_long_past_does_not_delay_the_start(tmp_path, size):
+    place = Place(tmp_path)
+    place.state.mkdir()
+    store, now = Store(place.state / "s3.sqlite"), int(time.time())
+    wish = Wish("job", "past", 1, 60, "process", command=("true",), user="site")
+    for first in range(1, size + 1, 50_000):
+        ended = [
+            Job(
+                id,
+                wish,
+                now - 900,
+                "completed",
+                now - 800,
+                now - 800,
+                now - 800,
+                now - 740,
+                now - 790,
+                0,
+                identity=16 * "0",
+            )
+            for id in range(first, min(first + 50_000, size + 1))
+        ]
+        store.write(new=ended, meta={"processors": "64"})
+    store.close()
+    began = time.monotonic()
+    service = Service(place, log=tmp_path / "log", processors=PROCESSORS).ready()
+    try:
+        took = time.monotonic() - began
+        print(f"\n{size} ended jobs: ready after {took:.1f} s")
+        page = service.get("/v1/jobs?ended=10000").json()
+        assert [page["jobs"][0]["id"], len(page["jobs"])] == [size - 9999, 1000]
+        assert len(service.jobs(ended=3000)) == 3000
+    finally:
+        service.kill()
+    assert size < 1_000_000 or took < 10
