@@ -22,11 +22,12 @@ import typer
 from gas.application import Application
 from gas.cli.jobs import JobReference
 from gas.cli.options import ConfigFile, Json, OneEndpoint, job_of, percentage
-from gas.cli.planning import MaxProcessorHours
+from gas.cli.planning import MaxProcessorHours, StaleOk
 from gas.cli.polling import Poll
 from gas.cli.states import ENDED, describe, report_end
 from gas.cli.tables import print_json, say
 from gas.endpoints import ReshapingEndpoint, Standing
+from gas.endpoints.freshness import why_old
 from gas.errors import BadInput, Conflict, Forbidden, GasError, Infeasible, NotFound, Unreachable
 from gas.planner import Candidate
 from gas.reshaping import Reshaping, reshaping
@@ -68,6 +69,7 @@ def reshape_command(
     processors: Annotated[
         int | None, typer.Option("--processors", "-p", min=1, help="Give it so many, whatever that gains.")
     ] = None,
+    stale_ok: StaleOk = False,
     dry_run: DryRun = False,
     config: ConfigFile = None,
     json: Json = False,
@@ -76,7 +78,7 @@ def reshape_command(
 
     The processors and the walltime change; the job keeps its number and its place in the queue.
     """
-    wishes = _Wishes.of(application, threshold, least, max_processor_hours)
+    wishes = _Wishes.of(application, threshold, least, max_processor_hours, stale_ok)
     where, number = _where(job, endpoint, config)
     standing = where.standing(number)
     if standing.availability is None:
@@ -115,6 +117,7 @@ def watch_command(
     max_processor_hours: MaxProcessorHours = None,
     every: Annotated[str, typer.Option("--every", metavar="TIME", help="How often the queue is looked at.")] = "30s",
     wait: Annotated[bool, typer.Option("--wait", help="Go on until the job has ended, as gas wait does.")] = False,
+    stale_ok: StaleOk = False,
     dry_run: DryRun = False,
     config: ConfigFile = None,
     json: Json = False,
@@ -126,7 +129,7 @@ def watch_command(
     interrupted at any time: the job stays as it is then.
     """
     pause = parse_duration(every, "--every")
-    wishes = _Wishes.of(application, threshold, least, max_processor_hours)
+    wishes = _Wishes.of(application, threshold, least, max_processor_hours, stale_ok)
     watch = _Watch(wishes, *_where(job, endpoint, config), pause, dry_run, json)
     poll = Poll(PATIENCE_SECONDS, "looking again", clock=time.monotonic)
     while True:
@@ -154,15 +157,21 @@ class _Wishes:
     threshold: float
     least: int
     max_processor_hours: float | None
+    stale_ok: bool
 
     @classmethod
-    def of(cls, application: Path, threshold: str, least: str, max_processor_hours: float | None) -> _Wishes:
+    def of(
+        cls, application: Path, threshold: str, least: str, max_processor_hours: float | None, stale_ok: bool
+    ) -> _Wishes:
         share, seconds = percentage(threshold, "--threshold"), parse_duration(least, "--least", minimum=0)
-        return cls(Application.read(application), share, seconds, max_processor_hours)
+        return cls(Application.read(application), share, seconds, max_processor_hours, stale_ok)
 
     def decide(self, where: ReshapingEndpoint, standing: Standing, **more: Any) -> Reshaping:
         """Return what could be made of the job."""
         assert standing.availability is not None
+        old = why_old(where.name, standing.availability.now, int(time.time()))
+        if old is not None and not self.stale_ok:
+            raise Unreachable(old)  # watched on, it may be of the present again
         job = standing.job
         return reshaping(
             self.application,

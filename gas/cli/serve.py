@@ -18,11 +18,15 @@ from gas.times import parse_duration
 if TYPE_CHECKING:
     from gas.service.limits import Limits
     from gas.service.live import LiveScheduler
+    from gas.service.runner import Host
     from gas.service.server import Encryption
 
-__all__ = ["PORT", "serve_command", "state_directory"]
+__all__ = ["PORT", "host_of", "serve_command", "state_directory"]
 
 PORT = 8642
+
+SYSTEM_STATE = Path("/var/lib/gas")
+"""Where services keep their jobs that run them as the users they are of."""
 
 KEEP = "90d"
 """How long ended jobs are kept unless told otherwise."""
@@ -44,7 +48,25 @@ def serve_command(
     name: Annotated[str, typer.Option("--name", help="What the scheduler calls itself.")] = "s3",
     state: Annotated[
         Path | None,
-        typer.Option("--state", metavar="DIR", help="Where jobs are kept (default: ~/.local/state/gas/NAME)."),
+        typer.Option(
+            "--state",
+            metavar="DIR",
+            help="Where jobs are kept (default: ~/.local/state/gas/NAME, with --user /var/lib/gas/NAME).",
+        ),
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            metavar="ACCOUNT",
+            help="As root: serve as this account, and run each job as the Unix user that its token names.",
+        ),
+    ] = None,
+    cgroup: Annotated[
+        Path | None,
+        typer.Option(
+            "--cgroup", metavar="DIR", help="Where jobs have cgroups (default: what systemd has delegated, if it has)."
+        ),
     ] = None,
     keep: Annotated[
         str, typer.Option("--keep", metavar="TIME", help="Forget ended jobs and their output after so long, or never.")
@@ -122,6 +144,9 @@ def serve_command(
     and survive a restart. Without tokens it listens on loopback only (`gas token add` makes tokens). SIGTERM stops
     the service and leaves jobs running; the next one on the same state finds them.
 
+    With --user, which root needs, no job runs as the user of the service, and none as root; each has its user's groups
+    and begins in its user's home. Without it all jobs run as whoever started the service.
+
     "crowded" is when most jobs wait although a tenth of the machine is free. Times are those of the scheduler's clock,
     which --clock-speed makes run ahead.
     """
@@ -136,11 +161,11 @@ def serve_command(
         from gas.service.live import LiveScheduler
         from gas.service.logs import begin_logging
         from gas.service.server import ask_to_drain, hold_state, listen, serve
-        from gas.service.tokens import Tokens
+        from gas.service.tokens import Tokens, the_service_user
     except ImportError as error:
         raise Missing(f'gas serve needs {error.name}: pip install "apples-gas[server]"') from None
 
-    directory = state_directory(state, name)
+    directory = state_directory(state or (None if user is None else SYSTEM_STATE / name), name)
     limits = Limits(
         max_queued=max_queued,
         max_processor_seconds=None if max_processor_hours is None else int(max_processor_hours * 3600),
@@ -156,6 +181,7 @@ def serve_command(
         return
     begin_logging(log_format, log_level)
     file = tokens or directory / "tokens"
+    runs_in = host_of(user, directory, cgroup, file, insecure=insecure)
     known_users = Tokens(file) if tokens is not None or file.exists() else None
     anywhere = insecure or known_users is not None
     asked_to_drain: list[int] = []  # before the service is there to be told
@@ -163,10 +189,17 @@ def serve_command(
     with listen(host, port, anywhere=anywhere) as listener, hold_state(directory):
         if trace is None:
             scheduler = LiveScheduler(
-                name, processors, directory, clock_speed=clock_speed, reset_clock=reset_clock, keep=kept, limits=limits
+                name,
+                processors,
+                directory,
+                clock_speed=clock_speed,
+                reset_clock=reset_clock,
+                keep=kept,
+                limits=limits,
+                host=runs_in,
             )
         else:
-            scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits)
+            scheduler = _with_log(trace, at, name, processors, directory, clock_speed, limits, runs_in)
         if known_users is None and scheduler.knows_users and not insecure:
             scheduler.stop()
             raise BadInput(
@@ -174,16 +207,21 @@ def serve_command(
                 "gas token add, or say --insecure to let everybody in"
             )
         scheduler.knows_users = known_users is not None
+        account = the_service_user().user
         known = scheduler.known
         note(f"state: {directory} ({known} jobs from before)" if known and trace is None else f"state: {directory}")
         if known_users is not None:
             note(f"tokens: {file}")
+            if runs_in.launcher is None:
+                note(f"jobs run as {account}; tokens do not keep files apart (as root, gas serve --user does)")
+            else:
+                note(f"jobs run as the Unix users that their tokens name; the service runs as {account}")
             if encryption is None and anywhere and host not in ("127.0.0.1", "::1", "localhost"):
                 note("tokens cross the network in clear: use --ssl-certfile, or a proxy that does TLS")
         elif insecure:
-            note("anybody who reaches this address can submit commands, and they run as you")
+            note(f"anybody who reaches this address can submit commands, and they run as {account}")
         else:
-            note("anybody on this machine can submit commands, and they run as you")
+            note(f"anybody on this machine can submit commands, and they run as {account}")
         if drain or asked_to_drain:
             scheduler.drain()
             note("draining: nothing new is accepted")
@@ -202,8 +240,42 @@ def serve_command(
             note("stopped; jobs that run go on, and the next service on this state finds them")
 
 
+def host_of(user: str | None, state: Path, cgroup: Path | None, tokens: Path, *, insecure: bool) -> Host:
+    """Return what jobs run in; with a user, this process is that user's when it returns."""
+    from gas.service.accounts import FILE, Accounts
+    from gas.service.cgroup import Cgroups
+    from gas.service.launcher import privileged
+    from gas.service.runner import Host
+
+    if user is None:
+        if (kept := Accounts.read(state)) is not None:
+            raise BadInput(
+                f"--state {state}: is of a service that runs each job as the user of its token, and these would all "
+                f"run as one; start it as root with --user {kept.service}, or remove {state / FILE} if that is meant"
+            )
+        return Host(cgroups=Cgroups.found() if cgroup is None else Cgroups.at(cgroup))
+    if insecure:
+        raise BadInput(
+            "--user, --insecure: without tokens it is not known as which user a job is to run; leave one out"
+        )
+    if not tokens.exists():
+        raise BadInput(
+            f"--user {user}: needs tokens, which say as which user a job runs, and {tokens} does not exist; make them "
+            f"with gas token add USER --state {state}"
+        )
+    launcher, cgroups = privileged(user, state, cgroup)
+    return Host(launcher, cgroups)
+
+
 def _with_log(
-    trace: str, at: str | None, name: str, processors: int | None, directory: Path, clock_speed: float, limits: Limits
+    trace: str,
+    at: str | None,
+    name: str,
+    processors: int | None,
+    directory: Path,
+    clock_speed: float,
+    limits: Limits,
+    host: Host,
 ) -> LiveScheduler:
     """Return a scheduler that begins with the jobs of a log as they stood."""
     from gas.cli.progress import progress
@@ -214,7 +286,7 @@ def _with_log(
     log = read_log(trace)
     instant = log_instant(log, at or "50%", processors)
     size = rigid_jobs(log, processors).machine
-    scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed, limits=limits)
+    scheduler = LiveScheduler(name, size, directory, clock_speed=clock_speed, limits=limits, host=host)
     with progress("replaying the log") as report:
         machine, jobs, rigid = stood(log, processors=size, at=instant, now=scheduler.clock.now(), progress=report)
     scheduler.preload(jobs, machine)

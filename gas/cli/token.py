@@ -66,9 +66,12 @@ def token_add_command(
     Only its hash is kept. Hand it over on a safe way; its user puts it into a file of mode 0600 that token_file of the
     configuration names, or into GAS_TOKEN. A user may have several tokens.
     """
+    from gas.service.accounts import Accounts
     from gas.service.token_file import add_token
 
     file = _file(name, state, tokens)
+    if (accounts := Accounts.read(file.parent)) is not None:
+        accounts.of(user)  # jobs run as this user: refuse now whom none may run as
     first = not file.exists()
     lasts = None if expires is None else parse_duration(expires, "--expires")
     token, record = add_token(file, user, role, label=label, expires_in=lasts)

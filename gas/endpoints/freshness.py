@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from gas.endpoints.asking import Answer
 from gas.endpoints.endpoint import JobEndpoint
-from gas.errors import BadInput
+from gas.errors import BadInput, Unreachable
 from gas.times import duration_text, iso_time
 
-__all__ = ["MOST_APART_IN_A_FILE", "MOST_APART_LIVE", "without_stale"]
+__all__ = ["MOST_APART_IN_A_FILE", "MOST_APART_LIVE", "why_old", "without_stale"]
 
 MOST_APART_IN_A_FILE = 3600
 MOST_APART_LIVE = 60
@@ -53,14 +53,11 @@ def _checked(answer: Answer, answered: int, of_live: int | None, *, stale_ok: bo
     now = answer.availability.now
     what = f"{answer.name}: as of {iso_time(now)}, "
     if isinstance(answer.endpoint, JobEndpoint):
-        nearest = min(max(now, answered - math.ceil(answer.seconds)), answered)
-        if stale_ok or abs(now - nearest) <= MOST_APART_LIVE:
+        old = why_old(answer.name, now, answered, answer.seconds)
+        if stale_ok or old is None:
             return answer
-        problem = (
-            f"{what}{_apart(now, nearest)} this machine's clock, so its plans are old or the clocks differ; to plan "
-            "with them all the same, add --stale-ok"
-        )
-    elif of_live is not None:
+        return replace(answer, availability=None, error=Unreachable(old))
+    if of_live is not None:
         if abs(now - of_live) <= MOST_APART_IN_A_FILE:
             return answer
         problem = f"{what}{_apart(now, of_live)} the live schedulers; left out"
@@ -72,6 +69,27 @@ def _checked(answer: Answer, answered: int, of_live: int | None, *, stale_ok: bo
             f"{duration_text(MOST_APART_IN_A_FILE)}: fetch a new one (gas availability --json), or add --stale-ok"
         )
     return replace(answer, availability=None, error=BadInput(problem))
+
+
+def why_old(name: str, now: int, answered: int, seconds: float = 0.0) -> str | None:
+    """Return why the list of a live scheduler is not of the present, and what helps; None if it is.
+
+    Parameters
+    ----------
+    now
+        Of the list.
+    answered
+        The epoch second at which it arrived.
+    seconds
+        For how long it had been asked for.
+    """
+    nearest = min(max(now, answered - math.ceil(seconds)), answered)
+    if abs(now - nearest) <= MOST_APART_LIVE:
+        return None
+    return (
+        f"{name}: as of {iso_time(now)}, {_apart(now, nearest)} this machine's clock, so its plans are old or the "
+        "clocks differ; to plan with them all the same, add --stale-ok"
+    )
 
 
 def _apart(now: int, present: int) -> str:

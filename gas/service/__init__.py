@@ -14,6 +14,10 @@ Its modules, from the bottom:
     pulse        whether the service ran at all
     grace        for ended jobs that only a jump of the clock made old
     records      what wrappers wrote of their jobs
+    accounts     which Unix users jobs may run as
+    cgroup       a cgroup for each job
+    remains      the processes of a job, found and ended without its wrapper
+    launcher     jobs as their own Unix users, by a small helper that stays root
     processes    starting, cancelling and settling wrappers
     runner       the processes of the jobs that run
     reconciling  what a restored or damaged store does not know, found in the directories of jobs

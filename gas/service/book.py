@@ -27,7 +27,7 @@ from gas.service.metrics import Metrics
 from gas.service.prediction import MOST, Experience
 from gas.service.pulse import PAUSE_SECONDS, Pulse
 from gas.service.reconciling import reconcile
-from gas.service.runner import POLL_SECONDS, Runner
+from gas.service.runner import POLL_SECONDS, Host, Runner
 from gas.service.store import CommitInDoubt, Store
 from gas.times import iso_time
 
@@ -85,13 +85,22 @@ class Book:
     usage: dict[str, tuple[int, int, int]]
     processes: dict[int, Job]
 
-    def __init__(self, name: str, processors: int, store: Store, clock: Clock, grace: Grace, directory: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        processors: int,
+        store: Store,
+        clock: Clock,
+        grace: Grace,
+        directory: Path,
+        host: Host | None = None,
+    ) -> None:
         self.name = name
         self.processors = processors
         self.store = store
         self.clock = clock
         self.grace = grace
-        self.runner = Runner(directory, clock, store.identity)
+        self.runner = Runner(directory, clock, store.identity, host)
         self.pulse = Pulse(clock.real_now)
         self.feed = Feed()
         self.metrics = Metrics()
@@ -114,7 +123,15 @@ class Book:
 
     @classmethod
     def open(
-        cls, name: str, processors: int | None, store: Store, clock: Clock, state: Path, *, reset_clock: bool = False
+        cls,
+        name: str,
+        processors: int | None,
+        store: Store,
+        clock: Clock,
+        state: Path,
+        *,
+        reset_clock: bool = False,
+        host: Host | None = None,
     ) -> Book:
         """Return the book that a store holds; `gas.service.live` says what the parameters mean."""
         meta = store.meta()
@@ -144,7 +161,7 @@ class Book:
             grace = grace.after(away, clock.now()) if away >= 0 else Grace()
         if remark := clock.remark():
             log.warning("%s", remark, extra={"event": "clock_offset", "offset_seconds": clock.offset()})
-        return cls(name, processors, store, clock, grace, state / "jobs")
+        return cls(name, processors, store, clock, grace, state / "jobs", host)
 
     # ---------------------------------------------------------------------------------------------------- ask
 
@@ -425,7 +442,12 @@ class Book:
             lasts = wish.walltime if wish.kind == "reservation" else wish.run_time
             if job.state == "running" and lasts is None and not self.runner.was_begun(job):
                 # An earlier life died between noting the start and making it. Begun now, the job would lose what has
-                # passed of its walltime; as a start that was missed, it is planned again.
+                # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
+                if job.message is not None and job.message.startswith(BEING):
+                    told = job.message.removeprefix(BEING)
+                    job.message = None if told == "cancelled" else told
+                    self._ended_before.append(self.leave(job, "cancelled", now))
+                    continue
                 job.state = "queued"
             if job.state == "running" and (end := self._ended_while_away(job, lasts, now)) is not None:
                 self._ended_before.append(self.leave(job, job.state, end))

@@ -33,7 +33,7 @@ from gas.service.listing import Page, Wanted, page_of, waiting_in_line
 from gas.service.metrics import Metrics
 from gas.service.prediction import Predictor, Standing
 from gas.service.retention import Retention
-from gas.service.runner import POLL_SECONDS, command_of
+from gas.service.runner import POLL_SECONDS, Host
 from gas.service.store import Store
 from gas.service.tokens import the_service_user
 from gas.service.turnstile import Turnstile
@@ -84,6 +84,8 @@ class LiveScheduler:
         How many seconds after its end a job is forgotten, with what it wrote; None keeps all.
     limits
         What one user may have in the schedule.
+    host
+        What jobs run in.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class LiveScheduler:
         reset_clock: bool = False,
         keep: int | None = None,
         limits: Limits | None = None,
+        host: Host | None = None,
     ) -> None:
         self.name = name
         if available():
@@ -105,9 +108,8 @@ class LiveScheduler:
         (state / "jobs").mkdir(parents=True, exist_ok=True)
         self._store = Store(state / "s3.sqlite", the_service_user().user)
         try:
-            self._book = Book.open(
-                name, processors, self._store, clock or Clock(clock_speed), state, reset_clock=reset_clock
-            )
+            clock = clock or Clock(clock_speed)
+            self._book = Book.open(name, processors, self._store, clock, state, reset_clock=reset_clock, host=host)
         except BaseException as error:
             self._store.close()
             if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
@@ -543,7 +545,7 @@ class LiveScheduler:
     def _examine(self, wish: Wish) -> None:
         """Refuse what can never start, and find out how long it is: of a long command, while nobody waits for that."""
         if wish.actuator == "process":
-            command_of(Job(0, wish, 0, "queued", 0, 0, 0, 0), self._directory)
+            self._book.runner.check(Job(0, wish, 0, "queued", 0, 0, 0, 0))
         _ = wish.size  # remembered
 
     def _accept(self, wish: Wish) -> Job:

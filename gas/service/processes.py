@@ -4,8 +4,9 @@
     was_started      whether that was ever done
     settle           how a job stands; brings a job whose wrapper was killed to an end
     cancel_process   have it terminated, also before the wrapper has come up
-    wake_wrapper     have a wrapper that was stopped go on
+    overpower        end a job that its wrapper does not end in time
     output           the end of what it printed
+    Reach            how the processes of a job are started and ended
     read_state, alive, job_environment, reap_wrappers
 
 Where the system cannot say how a job stands (no descriptors left), these raise `Unknown` and change nothing.
@@ -21,15 +22,16 @@ import errno
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gas.errors import BadInput, GasError, Missing
-from gas.service import wrapper
+from gas.service import cgroup, remains, wrapper
 from gas.service.command import Command, job_environment
+from gas.service.launcher import Launcher
 from gas.service.records import (
     CANCELLED,
     Ended,
@@ -44,11 +46,13 @@ from gas.service.records import (
     process_at,
     read_state,
 )
+from gas.service.remains import signal_process, wrapper_of
 
 __all__ = [
     "OUTPUT_LIMIT",
     "Command",
     "Ended",
+    "Reach",
     "Started",
     "Unknown",
     "Unreadable",
@@ -56,12 +60,12 @@ __all__ = [
     "cancel_process",
     "job_environment",
     "output",
+    "overpower",
     "passes",
     "read_state",
     "reap_wrappers",
     "settle",
     "start_process",
-    "wake_wrapper",
     "was_started",
 ]
 
@@ -70,6 +74,28 @@ OUTPUT_LIMIT = 64 * 1024
 
 _TRACES = (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED, "stdout")
 """What only a job that was taken by a wrapper (or a cancellation) has in its directory."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How the processes of a job are started and ended.
+
+    Parameters
+    ----------
+    launcher
+        The helper that starts each job as its own Unix user; without one this process starts them, as its own.
+    user
+        The Unix user of the job; only a launcher asks for it.
+    cgroup
+        The job's cgroup, if it has one.
+    """
+
+    launcher: Launcher | None = None
+    user: str = ""
+    cgroup: Path | None = None
+
+
+_ALONE = Reach()
 
 
 # --------------------------------------------------------------------------------------------------------- starting
@@ -94,6 +120,7 @@ def start_process(
     kill_at: float,
     now: float | None = None,
     facts: dict[str, Any] | None = None,
+    reach: Reach = _ALONE,
 ) -> None:
     """Hand a command to a wrapper, which starts it within some 30 ms; do nothing if that has been done before.
 
@@ -133,24 +160,30 @@ def start_process(
             "terminate_at": terminate_at,
             "kill_at": kill_at,
             "facts": facts or {},
+            "cgroup": None if reach.cgroup is None else str(reach.cgroup),
         }
         # the wrapper has it on disk, like the directory's own name, before it starts the command: nothing waits here
         wrapper.write_record(str(job_directory / wrapper.JOB), record, durable=False)
-        # isolated (no PYTHON* variable or user site reaches it) and without site; UTF-8 whatever the locale
-        program = [sys.executable, "-I", "-S", "-X", "utf8", wrapper.__file__, str(job_directory)]
-        create = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with os.fdopen(os.open(job_directory / "wrapper.log", create, 0o600), "ab") as log:
-            process = _Wrapper(
-                program,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd="/",
-                start_new_session=True,
-                close_fds=True,  # also the service's listening socket, which uvicorn makes inheritable
-            )
+        if reach.launcher is not None:
+            reach.launcher.start(job_directory.name, reach.user)
+        else:
+            _start_wrapper(job_directory)
     except OSError as error:
         raise GasError(f"job directory {job_directory}: the job cannot be started there: {error}") from error
+
+
+def _start_wrapper(job_directory: Path) -> None:
+    create = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(job_directory / "wrapper.log", create, 0o600), "ab") as log:
+        process = _Wrapper(
+            [*wrapper.program(), str(job_directory)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            start_new_session=True,
+            close_fds=True,  # also the service's listening socket, which uvicorn makes inheritable
+        )
     with _wrappers_lock:
         _wrappers.append(process)
 
@@ -163,7 +196,7 @@ def reap_wrappers() -> None:
 
 def was_started(job_directory: Path) -> bool:
     """Return whether `start_process` ever made a wrapper for a job: it left a record, or it is about to."""
-    if any(_is_there(job_directory / name) for name in _TRACES) or _wrapper_of(job_directory) is not None:
+    if any(_is_there(job_directory / name) for name in _TRACES) or wrapper_of(_place(job_directory)) is not None:
         return True
     # it may have made its record between being looked for there and here
     return _is_there(job_directory / wrapper.CLAIM)
@@ -183,13 +216,20 @@ def passes(error: BaseException) -> bool:
 # --------------------------------------------------------------------------------------------------------- watching
 
 
-def settle(job_directory: Path, *, begun: bool = False) -> Started | Ended | Unreadable | None:
+def settle(
+    job_directory: Path,
+    *,
+    begun: bool = False,
+    reach: Reach = _ALONE,
+    reason: Literal["lost", "walltime", "cancelled"] = "lost",
+) -> Started | Ended | Unreadable | None:
     """Return how a job stands, after having brought it to an end if its wrapper cannot.
 
     A wrapper that was killed (by hand, for want of memory, with the machine) leaves a job without an end record and
     without a walltime. What is left of such a job is killed here; once nothing is, the end record is written in the
-    wrapper's stead, with the reason ``lost``. Called again and again it therefore leads to an `Ended` for every job
-    that a wrapper ever took. None means that none did: `start_process` may be called (again).
+    wrapper's stead, with the reason ``lost``, or another if it was `overpower` that killed the wrapper. Called again
+    and again it therefore leads to an `Ended` for every job that a wrapper ever took. None means that none did:
+    `start_process` may be called (again).
 
     A job may remove its own directory. `begun` says that `start_process` was called for this job: without wrapper and
     records it is lost then, unless its ``job.json`` shows that its wrapper died before it could take the job.
@@ -201,7 +241,8 @@ def settle(job_directory: Path, *, begun: bool = False) -> Started | Ended | Unr
     claim = claim_of(job_directory)
     if (claim is not None and is_running(*claim)) or (isinstance(state, Started) and alive(state)):
         return state
-    if _wrapper_of(job_directory) is not None:  # it has not made its claim yet, or the job has removed or spoilt that
+    place = _place(job_directory)
+    if wrapper_of(place) is not None:  # it has not made its claim yet, or the job has removed or spoilt that
         # never None: by the time the caller acts on that, the wrapper may be gone, having run the job
         return state or Unreadable(job_directory, "has a wrapper and no records, or no longer")
     taken = claim is not None or state is not None or _is_there(job_directory / wrapper.CLAIM)
@@ -211,10 +252,7 @@ def settle(job_directory: Path, *, begun: bool = False) -> Started | Ended | Unr
     state = read_state(job_directory)
     if isinstance(state, Ended):
         return state
-    left = _left_behind(_place(job_directory), state if isinstance(state, Started) else None)
-    for each in left:
-        _signal_process(each.pid, each.ticks, signal.SIGKILL)
-    if left:
+    if _end(place, state, None, reach):
         return state or Unreadable(job_directory, "the records were removed; what is left of the job is being killed")
     now = time.time()
     if claim is not None and claim[0] == CANCELLED:
@@ -229,7 +267,9 @@ def settle(job_directory: Path, *, begun: bool = False) -> Started | Ended | Unr
             )
         if isinstance(state, Unreadable):
             message += f"; {state.path}: {state.problem}"
-        record = wrapper.end_record("lost", began, max(began, now), message=message)
+        if reason != "lost":
+            message = f"it kept its wrapper from ending it, so the service killed it; {_last_words(job_directory)}"
+        record = wrapper.end_record(reason, began, max(began, now), message=message)
     with contextlib.suppress(OSError):  # a full disk must not keep the processors; the next call tries again
         wrapper.write_record(str(job_directory / wrapper.ENDED), record)
     return Ended(**record)  # type: ignore[arg-type]  # the keys of an end record are these fields
@@ -265,7 +305,7 @@ def _end_of_file(path: Path, limit: int) -> bytes:
 # ------------------------------------------------------------------------------------------------------- cancelling
 
 
-def cancel_process(job_directory: Path) -> bool:
+def cancel_process(job_directory: Path, reach: Reach = _ALONE) -> bool:
     """Have a job terminated (TERM, KILL 2 s later); return whether there was anything left to cancel.
 
     A job whose wrapper has not come up yet never runs. The end is on record later, see `settle`.
@@ -287,20 +327,35 @@ def cancel_process(job_directory: Path) -> bool:
             problem = error
     # With the claim made just now there may be a wrapper all the same: it comes too late, or its claim was removed.
     owner = _owner(job_directory)
-    if owner is not None and _signal_process(owner.pid, owner.ticks, signal.SIGTERM):
-        _signal_process(owner.pid, owner.ticks, signal.SIGCONT)  # the job may have stopped it
+    if owner is not None and signal_process(owner.pid, owner.ticks, signal.SIGTERM):
+        signal_process(owner.pid, owner.ticks, signal.SIGCONT)  # the job may have stopped it
         return True
     if problem is not None:
         message = f"job directory {job_directory}: the job cannot be cancelled there: {problem}"
         raise GasError(message) from problem
-    return not isinstance(settle(job_directory), Ended | None) or claimed
+    return not isinstance(settle(job_directory, reach=reach), Ended | None) or claimed
 
 
-def wake_wrapper(job_directory: Path) -> None:
-    """Have a wrapper go on that was stopped (SIGSTOP): a job whose wrapper stands still has no walltime."""
+def overpower(job_directory: Path, reach: Reach = _ALONE, *, patient: bool = True) -> None:
+    """End a job that its wrapper has not ended in time, because the job stops it again and again (SIGSTOP).
+
+    First the job's processes are killed and the wrapper is woken: it writes the record of the end, with the signal.
+    A wrapper that stands still all the same is killed when no other process of the job is left, then `settle` writes
+    the record.
+
+    Parameters
+    ----------
+    patient
+        Leave a wrapper alone that is not stopped: it may be waiting for a full disk to take the record.
+    """
     owner = _owner(job_directory)
-    if owner is not None:
-        _signal_process(owner.pid, owner.ticks, signal.SIGCONT)
+    if owner is None:
+        return
+    if not _end(_place(job_directory), read_state(job_directory), owner, reach):
+        found = process_at(owner.pid)
+        if not patient or (found is not None and found.state in "Tt"):
+            signal_process(owner.pid, owner.ticks, signal.SIGKILL)
+    signal_process(owner.pid, owner.ticks, signal.SIGCONT)
 
 
 # -------------------------------------------------------------------------------------------- records and processes
@@ -332,87 +387,38 @@ def _has_run(job_directory: Path) -> bool:
     return not _is_there(job_directory / wrapper.JOB) or _is_there(job_directory / "stdout")
 
 
-def _table() -> list[wrapper.Process]:
-    try:
-        return wrapper.processes()
-    except OSError as error:
-        raise Unknown(f"the process table cannot be read at present: {error.strerror}") from error
-
-
-def _facts(pid: int, name: str) -> bytes:
-    """Return a file of a process, nothing if it is gone or another user's."""
-    try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
-    except OSError as error:
-        if error.errno in wrapper.GONE or isinstance(error, PermissionError):
-            return b""
-        raise Unknown(f"process {pid} cannot be looked at at present: {error.strerror}") from error
-
-
-def _wrapper_of(job_directory: Path) -> wrapper.Process | None:
-    """Return the wrapper at work on a directory, known by its command line."""
-    program, last = os.fsencode(wrapper.__file__), os.fsencode(_place(job_directory))
-    for each in _table():
-        if each.lives:
-            command = _facts(each.pid, "cmdline").split(b"\0")
-            if command[-2:] == [last, b""] and program in command:
-                return each
-    return None
-
-
 def _owner(job_directory: Path) -> wrapper.Process | None:
     """Return the wrapper that has a job: by its claim, or by its name if that is missing or spoilt."""
     claim = claim_of(job_directory)
     if claim is not None and is_running(*claim):
         return process_at(claim[0])
-    return _wrapper_of(job_directory)
+    return wrapper_of(_place(job_directory))
 
 
-def _signal_process(pid: int, ticks: int, number: signal.Signals) -> bool:
-    """Send a signal to the process with this pid and start; return whether there was one.
-
-    The descriptor is taken first and the start compared after it: from then on the signal cannot reach another process
-    that gets the pid.
-    """
+def _end(place: Path, state: Started | Ended | Unreadable | None, owner: wrapper.Process | None, reach: Reach) -> int:
+    """Kill the processes of a job, its wrapper apart; return how many there were."""
+    group = _group(state)
+    if reach.launcher is None:
+        return remains.end(remains.Traces(place, owner, group, reach.cgroup))
     try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return False
-    except OSError:  # a kernel or sandbox without it; the gap left is that between the next two lines
-        descriptor = -1
-    try:
-        found = process_at(pid)
-        if found is None or found.ticks != ticks:
-            return False
-        if descriptor >= 0:
-            signal.pidfd_send_signal(descriptor, number)
-        else:
-            os.kill(pid, number)
-        return True
-    except (ProcessLookupError, PermissionError):
-        return False
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
-
-
-def _left_behind(job_directory: Path, started: Started | None) -> list[wrapper.Process]:
-    """Return the living processes of a job whose wrapper is gone: those in its group, and all that bear its mark."""
-    mark = f"{wrapper.MARK}={job_directory}".encode(errors="surrogateescape")
-    group = None
-    if started is not None and started.boot == boot_now():
-        # the kernel gives out no pid that is still the number of a session, so one in use again means an empty session
-        group = (started.wrapper_pid, started.process_group)
-        reused = process_at(started.wrapper_pid)
-        if reused is not None and reused.ticks != started.wrapper_ticks:
-            group = None
-    found = []
-    for each in _table():
-        if not each.lives or each.pid == os.getpid():
-            continue
-        if (each.session, each.group) == group or mark in _facts(each.pid, "environ").split(b"\0"):
-            found.append(each)
+        found = reach.launcher.end(place.name, reach.user, owner, group)
+    except GasError as error:  # the user is gone, say: whether anything is left cannot be told
+        raise Unknown(f"{place}: what is left of the job cannot be ended: {error}") from error
+    if reach.cgroup is not None and (left := cgroup.pids(reach.cgroup)):
+        cgroup.kill(reach.cgroup)
+        found += len(left)
     return found
+
+
+def _group(started: object) -> tuple[int, int] | None:
+    """Return session and process group of a job's command, None if they may be another's by now."""
+    if not isinstance(started, Started) or started.boot != boot_now():
+        return None
+    # the kernel gives out no pid that is still the number of a session, so one in use again means an empty session
+    reused = process_at(started.wrapper_pid)
+    if reused is not None and reused.ticks != started.wrapper_ticks:
+        return None
+    return started.wrapper_pid, started.process_group
 
 
 def _last_words(job_directory: Path) -> str:

@@ -10,13 +10,17 @@ import logging
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from gas.errors import Conflict, GasError
-from gas.service import processes
+from gas.service import cgroup, processes, wrapper
+from gas.service.accounts import Account
+from gas.service.cgroup import Cgroups
 from gas.service.clock import Clock
 from gas.service.jobs import BEING, Job, JobState
-from gas.service.wrapper import sync
+from gas.service.launcher import Launcher
 
 __all__ = ["POLL_SECONDS", "Runner", "command_of"]
 
@@ -29,7 +33,13 @@ SETTLE_SECONDS = 1.0
 """How often it is verified that a process without a record of its end still has its wrapper."""
 
 STOPPED_SECONDS = 2
-"""How long past the end of its walltime a wrapper that is still there is taken to have been stopped by its job."""
+"""How long past the end of its walltime a job that is still there is taken to have stopped its wrapper."""
+
+CANCEL_SECONDS = wrapper.CANCEL_GRACE + STOPPED_SECONDS
+"""The same after its cancellation."""
+
+RECORD_SECONDS = 40
+"""How long past that a wrapper which is not stopped may take to put the end on record."""
 
 WORK = "work"
 """The working directory of a job that names none, in its directory: whatever it does there leaves the records alone."""
@@ -42,6 +52,22 @@ _STATES: dict[str, JobState] = {
 }
 
 
+@dataclass(frozen=True)
+class Host:
+    """What jobs run in.
+
+    Parameters
+    ----------
+    launcher
+        Starts each job as the Unix user of its name; without one all run as the user of this process.
+    cgroups
+        Where jobs have their cgroups; None if they have none.
+    """
+
+    launcher: Launcher | None = None
+    cgroups: Cgroups | None = None
+
+
 class Runner:
     """Runs the jobs whose actuator is a process, each in a directory of its own below `directory`.
 
@@ -49,18 +75,22 @@ class Runner:
     ----------
     store
         The identity of the store that knows these jobs.
+    host
+        What jobs run in.
     """
 
-    def __init__(self, directory: Path, clock: Clock, store: str = "") -> None:
+    def __init__(self, directory: Path, clock: Clock, store: str = "", host: Host | None = None) -> None:
         self._directory = directory
         _make_durable(directory)
         self._clock = clock
         self._store = store
+        self._host = host or Host()
         self._unstarted: dict[int, str] = {}  # why a process could not even be handed to a wrapper
         self._delayed: dict[int, str] = {}  # why it could not be yet: the disk is full, say
         self._unknown: set[int] = set()  # those of which the system cannot say at present how they stand
         self._uncancelled: set[int] = set()  # those that could not be told to stop yet
-        self._to_cancel: set[int] = set()
+        self._to_cancel: dict[int, float] = {}  # since when
+        self._overpowered: set[int] = set()
         self._begun: set[int] = set()
         self._settled = 0.0
 
@@ -82,16 +112,18 @@ class Runner:
         notice = min(5.0, job.wish.walltime / self._clock.speed / 100)
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not job.wish.directory:
+            if not job.wish.directory and self._host.launcher is None:
                 (directory / WORK).mkdir(mode=0o700, exist_ok=True)
-            command = command_of(job, directory)
+            if self._host.cgroups is not None:
+                self._host.cgroups.make(directory.name, job.wish.processors)
             processes.start_process(
                 directory,
-                command,
+                command_of(job, directory, self._account_of(job)),
                 terminate_at=kill_at - notice,
                 kill_at=kill_at,
                 now=self._clock.real_now(),
                 facts=job.facts(self._store),
+                reach=self._reach(job),
             )
         except (GasError, OSError) as error:
             if processes.passes(error):
@@ -118,9 +150,10 @@ class Runner:
         return job.id in self._begun
 
     def _forget(self, id: int) -> None:
-        for each in (self._to_cancel, self._begun, self._unknown, self._uncancelled):
+        for each in (self._begun, self._unknown, self._uncancelled, self._overpowered):
             each.discard(id)
-        self._delayed.pop(id, None)
+        for table in (self._delayed, self._to_cancel):
+            table.pop(id, None)
 
     def ended(self, running: Iterable[Job]) -> list[tuple[int, int]]:
         """Return (instant, id) of the jobs whose processors are free again, and note in each how it ended."""
@@ -145,8 +178,8 @@ class Runner:
     def end_of(self, job: Job, *, thorough: bool = True) -> int | None:
         """Return when a process ended, noting in the job how; None while it runs.
 
-        `thorough` also ends what is left of a job whose wrapper was killed, starts one that nobody has started, and
-        wakes a wrapper that its job has stopped.
+        `thorough` also ends what is left of a job whose wrapper was killed, starts one that was not started, and ends
+        one whose wrapper does not end it in time.
         """
         try:
             record = self._delayed_end(job) if job.id in self._delayed else self._look(job, thorough)
@@ -161,6 +194,8 @@ class Runner:
                 self.begin(job)
             return None
         self._forget(job.id)
+        if (left := self._reach(job).cgroup) is not None:
+            cgroup.remove(left)
         job.state = _STATES.get(record.reason, "completed" if record.exit_status == 0 else "failed")
         job.exit_status, job.signal = record.exit_status, record.signal
         told = job.message.removeprefix(BEING) if job.message and job.state == "cancelled" else "cancelled"
@@ -172,16 +207,37 @@ class Runner:
         directory = self.directory_of(job)
         if not thorough:
             return processes.read_state(directory)
-        record = processes.settle(directory, begun=job.id in self._begun)
+        reach = self._reach(job)
+        cancelled = self._to_cancel.get(job.id)
+        by_us: Literal["walltime", "cancelled"] = "walltime" if cancelled is None else "cancelled"
+        reason = by_us if job.id in self._overpowered else "lost"
+        record = processes.settle(directory, begun=job.id in self._begun, reach=reach, reason=reason)
         if record is None and not processes.was_started(directory):
             # its wrapper died before it could take the job: the disk was full, say
             if self._clock.now() >= job.start + job.wish.walltime:
                 return self._not_started("no wrapper could take it")
             self._begun.discard(job.id)
             self.begin(job)
-        elif self._clock.now() > job.start + job.wish.walltime + STOPPED_SECONDS * self._clock.speed:
-            processes.wake_wrapper(directory)
+        elif not isinstance(record, processes.Ended):
+            over = (self._clock.now() - job.start - job.wish.walltime) / self._clock.speed - STOPPED_SECONDS
+            if cancelled is not None:
+                over = max(over, time.monotonic() - cancelled - CANCEL_SECONDS)
+            if over > 0:
+                self._overpowered.add(job.id)
+                processes.overpower(directory, reach, patient=over < RECORD_SECONDS)
         return record
+
+    def _reach(self, job: Job) -> processes.Reach:
+        """Return how the processes of a job are started and ended."""
+        found = None if self._host.cgroups is None else self._host.cgroups.of(self.directory_of(job).name)
+        return processes.Reach(self._host.launcher, job.wish.user, found)
+
+    def _account_of(self, job: Job) -> Account | None:
+        return None if self._host.launcher is None else self._host.launcher.accounts.of(job.wish.user)
+
+    def check(self, job: Job) -> None:
+        """Refuse what can never be started, with `BadInput`: its command, or its user where each job has its own."""
+        command_of(job, self._directory, self._account_of(job))
 
     def _delayed_end(self, job: Job) -> processes.Ended | None:
         """Return the end of a job that was never handed over, if it was cancelled or its walltime is over."""
@@ -201,11 +257,11 @@ class Runner:
 
     def cancel(self, job: Job) -> None:
         """Tell a process to stop; `ended` reports it when it is gone."""
-        self._to_cancel.add(job.id)
+        self._to_cancel.setdefault(job.id, time.monotonic())
         if job.id in self._delayed:
             return
         try:
-            processes.cancel_process(self.directory_of(job))
+            processes.cancel_process(self.directory_of(job), self._reach(job))
         except GasError as error:
             if job.id not in self._uncancelled:
                 log.error("job %d cannot be cancelled yet: %s", job.id, error)
@@ -223,19 +279,21 @@ def _make_durable(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for each in (directory.parent, directory.parent.parent):
         with suppress(OSError):  # a closed or odd parent; the claims themselves do without no sync
-            sync(str(each.resolve()))
+            wrapper.sync(str(each.resolve()))
 
 
-def command_of(job: Job, directory: Path) -> processes.Command:
+def command_of(job: Job, directory: Path, account: Account | None = None) -> processes.Command:
     """Return the command of a job, told its size; `BadInput` if it can never be started.
 
-    `directory` is that of its records; it works in one below, unless it names another.
+    `directory` is that of its records; it works in one below, or in the home of its account, unless it names another.
     """
     wish = job.wish
     environment = {
+        **({} if account is None else account.environment),
         "GAS_JOB_ID": str(job.id),
         "GAS_PROCESSORS": str(wish.processors),
         "GAS_WALLTIME": str(wish.walltime),
         **wish.environment,
     }
-    return processes.Command(wish.command, environment, wish.directory or str(directory / WORK))
+    usual = str(directory / WORK) if account is None else account.home
+    return processes.Command(wish.command, environment, wish.directory or usual)

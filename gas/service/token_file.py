@@ -292,7 +292,10 @@ def _check_safe(path: Path, found: os.stat_result) -> None:
             f"{path}: can be written by others than its owner (mode {stat.S_IMODE(found.st_mode):04o}), who could "
             f"add a token for themselves; after `chmod 600 {path}` look through it with `gas token list`"
         )
-    if found.st_uid not in (0, os.geteuid()):
+    owners = {0, os.geteuid()}
+    if os.geteuid() == 0:  # for a service of another account, in whose folder it is
+        owners.add(path.parent.stat().st_uid)
+    if found.st_uid not in owners:
         raise BadInput(
             f"{path}: belongs to another user (uid {found.st_uid}), who could add a token; it must belong to the "
             f"user of the service (uid {os.geteuid()}) or to root"

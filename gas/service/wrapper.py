@@ -1,10 +1,10 @@
 """Run one command to its very end, whatever becomes of the service that started it.
 
-A program of its own, one process per job: ``python -I -S -X utf8 wrapper.py DIRECTORY``. It uses the standard library
-alone and as little of that as will do (no pathlib, contextlib, dataclasses, typing), because every job waits for it to
-start. What it reads and writes in DIRECTORY:
+A program of its own, one process per job: ``python -I -S -X utf8 wrapper.py [ACCOUNT] DIRECTORY``. It uses the
+standard library alone and as little of that as will do (no pathlib, contextlib, dataclasses, typing), because every job
+waits for it to start. What it reads and writes in DIRECTORY:
 
-    job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds), clock_offset
+    job.json       read: command, environment, directory, terminate_at, kill_at (epoch seconds), clock_offset, cgroup
     claim.json     whose job this is: made only once, so that a command runs at most once however often it is started;
                    on disk, with the directories that lead to it, before the command is started (`take`)
     started.json   wrapper and command by pid, and when the command started
@@ -23,6 +23,9 @@ Signals go to all that descends from the command. As a *child subreaper* the wra
 that a process which leaves the group by setsid or double fork is still found, and "no child left" means "nothing left".
 Without that (an old kernel, a sandbox) the wrapper's session is the limit of what it finds. A process that it may not
 kill, or that does not die, keeps it waiting: its processors are not free.
+
+ACCOUNT (``UID:GID:GROUP,...``) is the Unix user that the command becomes; `gas.service.launcher` has given the wrapper
+the capabilities for that. It never comes from DIRECTORY.
 """
 
 from __future__ import annotations
@@ -59,7 +62,10 @@ _EXEC_PATIENCE = 5.0  # seconds to wait for the command to get going, before it 
 _LOOK = 5.0  # seconds between two looks at the clock at least
 _RECORD_PATIENCE = 30.0  # seconds to go on trying to write the end record: a job may have filled the disk
 _NEVER = float("inf")
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_CAP_AMBIENT = 1, 36, 47
+_AMBIENT_RAISE, _AMBIENT_CLEAR_ALL = 2, 4
+_CAPABILITY_VERSION = 0x20080522
+CAP_CHOWN, CAP_KILL, CAP_SETGID, CAP_SETUID = 0, 5, 6, 7
 
 
 # ---------------------------------------------------------------------------------------------------------- deciding
@@ -89,8 +95,13 @@ class Deadlines:
         self.terminate_at = min(self.terminate_at, now)
         self.kill_at = min(self.kill_at, now + CANCEL_GRACE)
 
-    def command_ended(self, now: float) -> None:
-        """Note that the command itself has ended; the deadlines are for its leftovers from now on."""
+    def command_ended(self, now: float, killed: bool = False) -> None:
+        """Note that the command itself has ended; the deadlines are for its leftovers from now on.
+
+        One that was `killed` after its time was ended by the service, because it had stopped its wrapper.
+        """
+        if killed and self.reason == "exited" and now >= min(self.terminate_at, self.kill_at):
+            self.reason = "walltime"
         self.exited = True
         self.terminate_at = min(self.terminate_at, now + LINGER)
         self.kill_at = min(self.kill_at, now + LINGER + LEFTOVER_GRACE)
@@ -372,17 +383,57 @@ def clock() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+def program() -> list[str]:
+    """Return the command of a wrapper but for its last argument, the directory."""
+    # isolated (no PYTHON* variable or user site reaches it) and without site; UTF-8 whatever the locale
+    return [sys.executable, "-I", "-S", "-X", "utf8", __file__]
+
+
 def load_libc() -> ctypes.CDLL | None:
     """Return the C library if it has prctl, else None."""
     try:
-        libc = ctypes.CDLL(None)
+        libc = ctypes.CDLL(None, use_errno=True)
         return libc if hasattr(libc, "prctl") else None
     except OSError:
         return None
 
 
-def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None) -> tuple[int, int]:
+def keep_capabilities(libc: ctypes.CDLL, *kept: int, over_exec: bool = False) -> None:
+    """Give up all capabilities of this process but some; these go on to a program that it becomes only `over_exec`."""
+    mask = sum(1 << each for each in kept)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    data = (ctypes.c_uint32 * 6)(mask, mask, mask if over_exec else 0, 0, 0, 0)  # effective, permitted, inheritable
+    done = libc.prctl(_PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 and libc.capset(header, data) == 0
+    for each in kept if over_exec else ():
+        done = done and libc.prctl(_PR_CAP_AMBIENT, _AMBIENT_RAISE, each, 0, 0) == 0
+    if not done:
+        raise OSError(ctypes.get_errno(), "capabilities cannot be set")
+
+
+def become_user(libc: ctypes.CDLL, account: str) -> None:
+    """Turn this process into one of a Unix user, without any capability and with the limits of a login."""
+    import resource  # only where jobs have users of their own
+
+    uid, gid, groups = account.split(":")
+    os.setgroups([int(each) for each in groups.split(",") if each])
+    os.setresgid(int(gid), int(gid), int(gid))
+    os.setresuid(int(uid), int(uid), int(uid))
+    keep_capabilities(libc)
+    for what, usual in ((resource.RLIMIT_NOFILE, 1024), (resource.RLIMIT_CORE, 0)):
+        most = resource.getrlimit(what)[1]
+        resource.setrlimit(what, (usual if most == resource.RLIM_INFINITY else min(usual, most), most))
+    os.umask(0o022)
+    if 0 in (*os.getresuid(), *os.getresgid(), *os.getgroups()):
+        raise PermissionError(errno.EPERM, "no job runs as root")
+
+
+def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None, account: str = "") -> tuple[int, int]:
     """Start the command of a job in a process group of its own.
+
+    Parameters
+    ----------
+    account
+        The Unix user that it runs as; this process's own if empty.
 
     Returns
     -------
@@ -390,18 +441,22 @@ def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None) -> tupl
         `report` is a file descriptor: a sentence can be read from it if the command could not be started, nothing if
         it could.
     """
-    create = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    create = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
     files = [
         os.open(os.devnull, os.O_RDONLY),
         os.open(os.path.join(directory, "stdout"), create, 0o600),
         os.open(os.path.join(directory, "stderr"), create, 0o600),
     ]
+    if account:  # the user's, whose quota pays, and for the service's group to read
+        for file in files[1:]:
+            os.fchmod(file, 0o640)
+            os.fchown(file, int(account.split(":")[0]), -1)
     report, writer = os.pipe()
     wrapper = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
-            _become(job, files, libc, wrapper)
+            _become(job, files, libc, wrapper, account)
         except BaseException as error:
             os.write(writer, str(error).encode("utf-8", "backslashreplace")[:4000])
         finally:
@@ -416,11 +471,17 @@ def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None) -> tupl
     return pid, report
 
 
-def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wrapper: int) -> None:
+def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wrapper: int, account: str) -> None:
     """Turn this process, just forked, into the command of a job; if it returns at all, it raises."""
     arguments, environment, directory = job["command"], job["environment"], job["directory"]
     try:
         os.setpgid(0, 0)
+        if job.get("cgroup"):
+            write_to(os.path.join(job["cgroup"], "cgroup.procs"), b"0")
+        if account and libc is None:
+            raise OSError(errno.ENOSYS, "the C library cannot set capabilities")
+        if account and libc is not None:
+            become_user(libc, account)  # before what follows, which a change of user would undo
         if libc is not None:
             # without the wrapper nobody enforces the walltime, so the command goes with it
             libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
@@ -440,7 +501,21 @@ def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wra
         raise RuntimeError(why_not(error, arguments, directory, environment.get("PATH"))) from error
 
 
-def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None:
+def write_to(path: str, data: bytes) -> None:
+    """Write to a file of a cgroup, if it is there and takes it: a job runs and ends without one too."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        os.write(file, data)
+    except OSError:
+        pass
+    finally:
+        os.close(file)
+
+
+def supervise(command: int, deadlines: Deadlines, subreaper: bool, cgroup: str | None = None) -> int | None:
     """Wait until nothing of a job is left, sending what falls due meanwhile.
 
     Returns
@@ -456,7 +531,10 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == command:
                     status = os.waitstatus_to_exitcode(ended[1])
-                    deadlines.command_ended(clock())
+                    killed = status == -signal.SIGKILL
+                    if killed and wanted is not None and wanted.si_signo in _CANCELLING:
+                        deadlines.cancel(clock())
+                    deadlines.command_ended(clock(), killed)
         except ChildProcessError:
             childless = True
         if childless and (subreaper or not family(os.getpid(), patient_processes())):
@@ -466,6 +544,8 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool) -> int | None
             deadlines.cancel(clock())
         due = deadlines.step(clock())
         if due:
+            if due == signal.SIGKILL and cgroup:
+                write_to(os.path.join(cgroup, "cgroup.kill"), b"1")  # at one stroke, also who forks
             send(due)
             if due == signal.SIGTERM:
                 send(signal.SIGCONT)  # a stopped process would not see the TERM
@@ -478,7 +558,7 @@ _CANCELLING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _AWAITED = (signal.SIGCHLD, *_CANCELLING)
 
 
-def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
+def run(directory: str, claim: dict[str, object], account: str = "") -> dict[str, object]:
     """Run the job described in a directory, as who has claimed it, and return the record of its end."""
     arrived = time.time()
     try:
@@ -502,7 +582,10 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
     libc = load_libc()
     subreaper = libc is not None and libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     job["environment"][MARK] = directory
-    command, report = start(job, directory, libc)
+    command, report = start(job, directory, libc, account)
+    if account and libc is not None:
+        keep_capabilities(libc, CAP_KILL)
+    cgroup = job.get("cgroup")
 
     started = arrived
     try:
@@ -522,20 +605,20 @@ def run(directory: str, claim: dict[str, object]) -> dict[str, object]:
             }
             # it serves this boot alone, and a slow disk must not keep the walltime waiting
             write_record(os.path.join(directory, STARTED), record, durable=False)
-        status = supervise(command, deadlines, subreaper)
+        status = supervise(command, deadlines, subreaper, cgroup)
         if not answered:
             message = os.read(report, 4096).decode()
         if message:
             return end_record("not started", started, clock() - offset, message=message)
     except Exception as error:
         deadlines.kill_at = clock()
-        status = supervise(command, deadlines, subreaper)
+        status = supervise(command, deadlines, subreaper, cgroup)
         message = f"the wrapper failed and killed the command: {type(error).__name__}: {error}"
         return end_record("exited", started, clock() - offset, status=status, message=message)
     return end_record(deadlines.reason, started, clock() - offset, status=status)
 
 
-def main(directory: str) -> int:
+def main(directory: str, account: str = "") -> int:
     """Run the job of a directory unless somebody has done so before; return 0 once its end is on record.
 
     1 says that the job has removed its directory, so that there is no place for a record.
@@ -558,7 +641,7 @@ def main(directory: str) -> int:
         message = f"the claim to the job cannot be put on disk: {error.strerror}; nothing was started"
         return write_end(directory, end_record("not started", now, now, message=message), patience=0)
     try:
-        record = run(directory, claim)
+        record = run(directory, claim, account)
     except Exception as error:
         now = time.time()
         record = end_record("not started", now, now, message=f"the wrapper failed: {type(error).__name__}: {error}")
@@ -589,4 +672,4 @@ def write_end(directory: str, record: dict[str, object], patience: float = _RECO
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[-1], *sys.argv[1:-1]))

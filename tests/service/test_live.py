@@ -328,7 +328,7 @@ def test_an_answered_cancellation_survives_even_if_nothing_could_be_done_yet(tmp
     job, _ = first.submit(wish)
     until_running(first, job.id)
     with monkeypatch.context() as patch:
-        patch.setattr("gas.service.processes.cancel_process", lambda directory: True)  # it was not
+        patch.setattr("gas.service.processes.cancel_process", lambda directory, reach: True)  # it was not
         assert first.cancel(job.id, "olga").message == "being cancelled by olga"
         first.stop()
     second = LiveScheduler("test", 2, tmp_path / "state")
@@ -338,6 +338,24 @@ def test_an_answered_cancellation_survives_even_if_nothing_could_be_done_yet(tmp
         time.sleep(0.05)
     assert second.job(job.id).state == "cancelled"
     assert second.job(job.id).message.startswith("cancelled by olga")
+    second.stop()
+
+
+def test_a_job_that_was_cancelled_before_its_process_was_made_is_not_planned_again(tmp_path, monkeypatch):
+    first = LiveScheduler("test", 2, tmp_path / "state")
+    wish = Wish("job", "job", 2, 60, actuator="process", command=("touch", str(tmp_path / "ran")), user="alice")
+    with monkeypatch.context() as patch:
+        patch.setattr("gas.service.runner.Runner.begin", lambda runner, job: None)  # a cut before it
+        job, _ = first.submit(wish)
+        until_running(first, job.id)
+        patch.setattr("gas.service.processes.cancel_process", lambda directory, reach: True)
+        first.cancel(job.id, "olga")
+        first.stop()
+    second = LiveScheduler("test", 2, tmp_path / "state")
+    second.start()
+    time.sleep(1.5)
+    assert (second.job(job.id).state, second.job(job.id).message) == ("cancelled", "cancelled by olga")
+    assert not (tmp_path / "ran").exists()
     second.stop()
 
 

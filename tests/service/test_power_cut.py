@@ -6,15 +6,19 @@ import errno
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from fsync_shim import Call, Shim
+from service_process import Place, Service, marked_processes, running_wrappers, shell
 
 from gas.service import processes, wrapper
 from gas.service.clock import Clock
@@ -232,3 +236,53 @@ def test_a_job_that_no_wrapper_could_take_ends_with_its_walltime(
     until(lambda: runner.end_of(one), "given up")
     assert one.state == "failed"
     assert "walltime was over before it could be started: no wrapper could take it" in str(one.message)
+
+
+# --------------------------------------------------------------------------------------------- the service in a cut
+
+
+def forget(calls: list[Call], state: Path) -> int:
+    """Take away the claims that a cut would have taken, and what hangs on them; return how many there were."""
+    lost = 0
+    for directory in (state / "jobs").iterdir():
+        if not on_disk(calls, directory):
+            lost += (directory / "claim.json").exists()
+            shutil.rmtree(directory)
+    return lost
+
+
+def cut(service: Service, state: Path) -> None:
+    """End the service, its wrappers and their jobs in one moment, as far as that can be had."""
+    service.process.send_signal(signal.SIGSTOP)
+    pids = [*running_wrappers(state).values(), *(pid for job in marked_processes(state).values() for pid in job)]
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    service.kill()
+    until(lambda: not running_wrappers(state) and not marked_processes(state), "all gone")
+
+
+@pytest.mark.parametrize("cuts", [1, pytest.param(60, marks=pytest.mark.long)])
+def test_in_cuts_on_a_slow_disk_no_command_runs_twice(tmp_path: Path, disk: Shim, cuts: int) -> None:
+    disk.rules("delay 300 fsync */claim.json", "delay 50 fsync */jobs*")
+    place, ran = Place(tmp_path), tmp_path / "ran"
+    ran.touch()
+    random = Random(cuts)
+    submitted = lost = 0
+    for _ in range(cuts):
+        service = Service(place, log=tmp_path / "log", processors=4).ready()
+        for _ in range(6):
+            submitted += service.submit(shell(1, 30, f"echo $GAS_JOB_ID >> {ran}; sleep 0.3")).status_code == 201
+        time.sleep(random.uniform(0.8, 2.0))
+        cut(service, place.state)
+        lost += forget(disk.calls(), place.state)
+    disk.rules()
+    service = Service(place, log=tmp_path / "log", processors=4).ready()
+    try:
+        service.until(lambda: service.health()["queued"] == service.health()["running"] == 0, 120)
+    finally:
+        service.kill()
+    runs = ran.read_text().split()
+    assert len(runs) == len(set(runs)), f"of {submitted} jobs some ran twice: {sorted(runs)}"
+    assert runs
+    print(f"{cuts} cuts, {submitted} jobs, {len(runs)} ran once, {lost} claims lost in a cut")

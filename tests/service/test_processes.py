@@ -378,11 +378,11 @@ def test_a_process_that_got_the_pid_of_a_wrapper_is_not_taken_for_it(
 
 def test_a_signal_is_for_one_process_and_not_for_a_later_one_with_its_pid(innocent: subprocess.Popen[bytes]) -> None:
     ticks = int(Path(f"/proc/{innocent.pid}/stat").read_text().split()[21])
-    assert not processes._signal_process(innocent.pid, ticks + 1, signal.SIGKILL)
+    assert not processes.signal_process(innocent.pid, ticks + 1, signal.SIGKILL)
     assert innocent.poll() is None
-    assert processes._signal_process(innocent.pid, ticks, signal.SIGKILL)
+    assert processes.signal_process(innocent.pid, ticks, signal.SIGKILL)
     assert innocent.wait(15) == -signal.SIGKILL
-    assert not processes._signal_process(innocent.pid, ticks, signal.SIGKILL)
+    assert not processes.signal_process(innocent.pid, ticks, signal.SIGKILL)
 
 
 def test_an_end_recorded_while_the_wrapper_is_looked_for_counts(

@@ -187,7 +187,7 @@ def test_a_key_is_searched_for_once_and_one_of_gas_s_own_not_at_all(slurm, endpo
     config, app = tmp_path / "gas.toml", tmp_path / "app.toml"
     config.write_text(f'[endpoints.fake]\ntype = "slurm"\nfolder = "{slurm.folder}"\n')
     app.write_text('name = "ocean"\n[speedup]\nmodel = "table"\ntimes = { 2 = 600 }\n')
-    words = ("submit", str(app), "--config", str(config), "--json")
+    words = ("submit", str(app), "--config", str(config), "--stale-ok", "--json")
     for key, expected in (("--key=mine", 1), (None, 0)):
         (slurm.folder / "calls").write_text("")
         found = gas(*words, *([] if key is None else [key]), "--", "./ocean")

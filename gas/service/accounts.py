@@ -1,0 +1,124 @@
+"""Which Unix users jobs may run as, where each job runs as the user that its token names.
+
+Account         a Unix user: what its processes need to be its
+Accounts.of     the account of a user, or why no job runs as that one
+Accounts.write, Accounts.read    the rule, kept in the state directory for `gas token add`
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gas.errors import BadInput
+
+__all__ = ["FILE", "LOWEST", "Account", "Accounts", "lowest_uid"]
+
+LOWEST = 1000
+"""The first uid of an ordinary user where /etc/login.defs does not say."""
+
+FILE = "accounts.json"
+
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_OVERFLOW = (65534, 2**32 - 1)  # nobody, and what setresuid takes for "leave it"
+
+
+@dataclass(frozen=True)
+class Account:
+    """A Unix user, with the groups that a login would give."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+    shell: str
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a job of this user has in its environment unless it declares otherwise."""
+        names = {"USER": self.name, "LOGNAME": self.name}
+        return {"PATH": _PATH, "HOME": self.home, "SHELL": self.shell or "/bin/sh", **names}
+
+    def to_text(self) -> str:
+        """Return the numbers as a wrapper takes them: ``UID:GID:GROUP,GROUP``."""
+        return f"{self.uid}:{self.gid}:{','.join(map(str, self.groups))}"
+
+
+class Accounts:
+    """The users that jobs may run as: ordinary ones.
+
+    Parameters
+    ----------
+    service
+        The account of the service itself, as which no job runs: it could read every other job.
+    lowest
+        The first uid of an ordinary user.
+    """
+
+    def __init__(self, service: str, lowest: int, lookup: Callable[[str], pwd.struct_passwd] = pwd.getpwnam) -> None:
+        self.service = service
+        self.lowest = lowest
+        self._lookup = lookup
+
+    def of(self, user: str) -> Account:
+        """Return the account of a user.
+
+        Raises
+        ------
+        BadInput
+            There is none, or no job may run as this one.
+        """
+        try:
+            found = self._lookup(user)
+        except (KeyError, ValueError, UnicodeError):
+            raise BadInput(
+                f"user {user}: is no Unix user of this machine, and this service runs each job as the user that its "
+                "token names; make that account, or a token for a user that exists"
+            ) from None
+        uid, way_out = found.pw_uid, "use a token of an ordinary user"
+        if uid == 0 or user == "root":
+            raise BadInput(f"user {user}: has uid {uid}, and no job runs as root; {way_out}")
+        if user == self.service or uid == self._uid_of_service():
+            raise BadInput(f"user {user}: is the account of this service, which reads the jobs of all; {way_out}")
+        if uid < self.lowest or uid in _OVERFLOW:
+            raise BadInput(
+                f"user {user}: has uid {uid}, that of a system user (ordinary ones begin at {self.lowest}, UID_MIN of "
+                f"/etc/login.defs); {way_out}"
+            )
+        if found.pw_gid == 0:
+            raise BadInput(f"user {user}: has the group of root as its own, and no job runs in that; {way_out}")
+        groups = tuple(sorted({*os.getgrouplist(found.pw_name, found.pw_gid)} - {0}))
+        return Account(found.pw_name, uid, found.pw_gid, groups, found.pw_dir or "/", found.pw_shell)
+
+    def _uid_of_service(self) -> int:
+        try:
+            return self._lookup(self.service).pw_uid
+        except KeyError:
+            return -1
+
+    def write(self, directory: Path) -> None:
+        """Keep the rule in a state directory."""
+        (directory / FILE).write_text(json.dumps({"service": self.service, "lowest_uid": self.lowest}))
+
+    @classmethod
+    def read(cls, directory: Path) -> Accounts | None:
+        """Return the rule that a state directory holds; None where all jobs run as the service's user."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            kept = json.loads((directory / FILE).read_text())
+            return cls(str(kept["service"]), int(kept["lowest_uid"]))
+        return None
+
+
+def lowest_uid(definitions: Path = Path("/etc/login.defs")) -> int:
+    """Return the first uid of an ordinary user of this machine."""
+    with suppress(OSError, UnicodeDecodeError):
+        if found := re.search(r"^\s*UID_MIN\s+(\d+)", definitions.read_text(), re.MULTILINE):
+            return max(1, int(found[1]))
+    return LOWEST

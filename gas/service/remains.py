@@ -1,0 +1,165 @@
+"""The processes of a job in the process table: found and ended without its wrapper's help.
+
+    wrapper_of       the wrapper at work on a job's directory
+    signal_process   a signal for one process, never for a later one with its pid
+    Traces           by what the processes of a job are known
+    members, end     who they are; KILL for all of them
+
+A job's processes descend from its wrapper or are in its session, are in its cgroup, or bear its mark
+(``GAS_JOB_DIRECTORY``) in their environment. A process that left the session, cleared its environment and lost its
+wrapper is found by the cgroup alone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from gas.service import cgroup, wrapper
+from gas.service.records import Unknown, process_at
+
+__all__ = ["Traces", "end", "members", "signal_process", "wrapper_of"]
+
+_ROUNDS = 50
+"""How often `end` looks for what was forked since its latest look; who forks faster is left to the next call."""
+
+
+@dataclass(frozen=True)
+class Traces:
+    """By what the processes of a job are known.
+
+    Parameters
+    ----------
+    directory
+        The job's directory, which its processes bear as a mark.
+    wrapper
+        Its wrapper, if that lives: all that descends from it is the job's.
+    group
+        Session and process group of its command; None if unknown, or of a session that is no longer the job's.
+    cgroup
+        Its cgroup, if it has one.
+    uid
+        The user that it runs as: none but this user's processes count, because a mark can be forged, and he who asks
+        root for this may lie. None where all jobs run as the user of the service.
+    """
+
+    directory: Path
+    wrapper: wrapper.Process | None = None
+    group: tuple[int, int] | None = None
+    cgroup: Path | None = None
+    uid: int | None = None
+
+
+def wrapper_of(directory: Path, uid: int | None = None) -> wrapper.Process | None:
+    """Return the wrapper at work on a directory, known by its command line; `Unknown` if that cannot be told.
+
+    Parameters
+    ----------
+    uid
+        The user of wrappers, by default this process's: a command line can be forged.
+    """
+    program, last = os.fsencode(wrapper.__file__), os.fsencode(directory)
+    user = [str(os.geteuid() if uid is None else uid).encode()] * 4
+    for each in _table():
+        if each.lives:
+            command = _facts(each.pid, "cmdline").split(b"\0")
+            if command[-2:] == [last, b""] and program in command and _uids(each.pid) == user:
+                return each
+    return None
+
+
+def members(traces: Traces) -> list[wrapper.Process]:
+    """Return the living processes of a job, its wrapper left out; `Unknown` if that cannot be told."""
+    table = [each for each in _table() if each.lives and each.pid != os.getpid()]
+    known: set[int] = set()
+    if traces.wrapper is not None:
+        known = {each.pid for each in wrapper.family(traces.wrapper.pid, table)}
+    if traces.cgroup is not None:
+        known |= cgroup.pids(traces.cgroup)
+    mark = f"{wrapper.MARK}={traces.directory}".encode(errors="surrogateescape")
+    found = []
+    for each in table:
+        if traces.wrapper is not None and each.pid == traces.wrapper.pid:
+            continue
+        is_known = each.pid in known or (each.session, each.group) == traces.group
+        if (is_known or mark in _facts(each.pid, "environ").split(b"\0")) and _is_of(each, traces.uid):
+            found.append(each)
+    return found
+
+
+def end(traces: Traces) -> int:
+    """Kill the processes of a job, those too that are forked meanwhile; return how many there were.
+
+    The wrapper is left alone. Who was killed may take a moment to go; once this returns 0, nothing of the job is left.
+    """
+    if traces.cgroup is not None:
+        cgroup.kill(traces.cgroup)  # all at one stroke, where the kernel can
+    ended: set[tuple[int, int]] = set()
+    for _ in range(_ROUNDS):
+        new = [each for each in members(traces) if (each.pid, each.ticks) not in ended]
+        if not new:
+            break
+        for each in new:
+            ended.add((each.pid, each.ticks))
+            signal_process(each.pid, each.ticks, signal.SIGKILL)
+    return len(ended)
+
+
+def signal_process(pid: int, ticks: int, number: signal.Signals) -> bool:
+    """Send a signal to the process with this pid and start; return whether there was one.
+
+    The descriptor is taken first and the start compared after it: from then on the signal cannot reach another process
+    that gets the pid.
+    """
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a kernel or sandbox without it; the gap left is that between the next two lines
+        descriptor = -1
+    try:
+        found = process_at(pid)
+        if found is None or found.ticks != ticks:
+            return False
+        if descriptor >= 0:
+            signal.pidfd_send_signal(descriptor, number)
+        else:
+            os.kill(pid, number)
+        return True
+    except (ProcessLookupError, PermissionError):
+        return False
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _table() -> list[wrapper.Process]:
+    try:
+        return wrapper.processes()
+    except OSError as error:
+        raise Unknown(f"the process table cannot be read at present: {error.strerror}") from error
+
+
+def _facts(pid: int, name: str) -> bytes:
+    """Return a file of a process, nothing if it is gone or another user's."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError as error:
+        if error.errno in wrapper.GONE or isinstance(error, PermissionError):
+            return b""
+        raise Unknown(f"process {pid} cannot be looked at at present: {error.strerror}") from error
+
+
+def _is_of(each: wrapper.Process, uid: int | None) -> bool:
+    # by its status: the owner of its files in /proc is root as soon as it forbids core dumps
+    return uid is None or str(uid).encode() in _uids(each.pid)
+
+
+def _uids(pid: int) -> list[bytes]:
+    """Return the real, effective, saved and file system user of a process."""
+    for line in _facts(pid, "status").splitlines():
+        if line.startswith(b"Uid:"):
+            return line.split()[1:]
+    return []

@@ -1,0 +1,548 @@
+"""Each job as its own Unix user: real users, a real service that root has started, and jobs that try what they can."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from service_process import TRACEBACK, Service, shell
+from unix_users import PrivilegedPlace, UnixUsers
+
+from gas.cli.main import run
+from gas.cli.serve import host_of
+from gas.errors import BadInput
+from gas.service import launcher, remains, wrapper
+from gas.service.accounts import Accounts
+from gas.service.launcher import Helper
+from gas.service.processes import Ended, Started, read_state
+from gas.service.token_file import add_token
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = 30) -> Any:
+    """Return the first true answer."""
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"in {seconds} s never: {what}"
+        time.sleep(0.02)
+    return answer
+
+
+def status(pid: int) -> dict[str, str]:
+    """Return what the system says of a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def uids(pid: int) -> set[int]:
+    return {int(each) for each in status(pid)["Uid"].split()}
+
+
+class Site:
+    """A service that root has started for the users of a test."""
+
+    def __init__(self, users: UnixUsers, place: PrivilegedPlace, log: Path, *options: str) -> None:
+        self.users, self.place, self.log, self.options = users, place, log, options
+        self.state = place.state
+        self.tokens: dict[str, str] = {}
+        self.state.mkdir(mode=0o700)
+        shutil.chown(self.state, users.service, users.service)
+        for user in (users.ada, users.bob):
+            self.token(user)
+        self.service = self.begin()
+
+    def token(self, user: str, role: Any = "user") -> None:
+        self.tokens[user] = add_token(self.state / "tokens", user, role)[0]
+
+    def begin(self) -> Service:
+        return Service(self.place, "--user", self.users.service, *self.options, log=self.log).ready()
+
+    def ask(self, user: str, method: str, path: str, body: Any = None) -> requests.Response:
+        header = {"Authorization": f"Bearer {self.tokens[user]}"}
+        return requests.request(method, self.service.url + path, json=body, headers=header, timeout=30)
+
+    def submit(self, user: str, script: str, walltime: int = 60, **more: Any) -> int:
+        body = shell(1, walltime, script)
+        body["actuator"] |= more
+        answer = self.ask(user, "POST", "/v1/jobs", body)
+        assert answer.status_code in (200, 201), answer.text
+        return int(answer.json()["id"])
+
+    def job(self, user: str, id: int) -> dict[str, Any]:
+        return dict(self.ask(user, "GET", f"/v1/jobs/{id}").json())
+
+    def ended(self, user: str, id: int) -> dict[str, Any]:
+        def look() -> Any:
+            job = self.job(user, id)
+            return job["state"] not in ("queued", "running") and job
+
+        return dict(until(look, f"job {id} ended; {self.service.said()[-2000:]}"))
+
+    def output(self, user: str, id: int, stream: str = "stdout") -> str:
+        return self.ask(user, "GET", f"/v1/jobs/{id}/output?stream={stream}").text
+
+    def run(self, user: str, script: str) -> str:
+        """Run a script as a user and return what it printed, errors too."""
+        id = self.submit(user, f"exec 2>&1; {script}")
+        self.ended(user, id)
+        return self.output(user, id)
+
+    def directory(self, id: int) -> Path:
+        return next(each for each in (self.state / "jobs").iterdir() if each.name.split(".")[0] == str(id))
+
+    def started(self, id: int) -> Started:
+        def look() -> Any:
+            with suppress(StopIteration):
+                return isinstance(state := read_state(self.directory(id)), Started) and state
+
+        state = until(look, f"job {id} started")
+        assert isinstance(state, Started)
+        return state
+
+    def helper(self) -> int:
+        """Return the process that stays root."""
+        children = [each.pid for each in wrapper.processes() if each.parent == self.service.pid and each.lives]
+        return next(pid for pid in children if uids(pid) == {0})
+
+
+@pytest.fixture(scope="module")
+def site(unix_users: UnixUsers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    place = PrivilegedPlace()
+    one = Site(unix_users, place, tmp_path_factory.mktemp("log") / "log")
+    yield one
+    one.service.kill()
+    for directory in (one.state / "jobs").iterdir():
+        owner = remains.wrapper_of(directory, unix_users.uid(unix_users.service))
+        remains.end(remains.Traces(directory, owner))
+    assert TRACEBACK not in one.service.said()
+    place.close()
+
+
+# ----------------------------------------------------------------------------------------------------- who is who
+
+
+def test_the_service_runs_without_privileges_and_only_a_helper_stays_root(site: Site) -> None:
+    account = site.users.uid(site.users.service)
+    assert uids(site.service.pid) == {account}
+    assert int(status(site.service.pid)["CapPrm"], 16) == int(status(site.service.pid)["CapEff"], 16) == 0
+    assert 0 not in map(int, status(site.service.pid)["Groups"].split())
+    assert uids(site.helper()) == {0}
+    assert site.state.stat().st_mode & 0o777 == 0o700
+    for each in (*site.state.iterdir(), *(site.state / "jobs").iterdir()):
+        assert each.stat().st_uid in (account, 0), each
+    assert f"the service runs as {site.users.service}" in site.service.said()
+
+
+def test_a_job_is_its_user_s_with_groups_home_and_limits_of_a_login_and_no_capability(site: Site) -> None:
+    user, home = site.users.ada, Path("~" + site.users.ada).expanduser()
+    printed = site.run(
+        user,
+        "id -un; id -gn; pwd; echo $HOME $USER $LOGNAME $SHELL; umask; ulimit -n; ulimit -c; "
+        "grep -E '^(Cap|Uid|Groups|NoNewPrivs)' /proc/self/status; touch made; stat -c %U made",
+    ).splitlines()
+    group = str(site.users.uid(user))
+    assert printed[:4] == [user, user, str(home), f"{home} {user} {user} /bin/sh"]
+    assert printed[4:7] == ["0022", "1024", "0"]
+    told = dict(line.split(":", 1) for line in printed[7:-1])
+    assert set(told["Uid"].split()) == {group}
+    assert told["Groups"].split() == [group]
+    assert {name: int(value, 16) for name, value in told.items() if name.startswith("Cap") and name != "CapBnd"} == {
+        "CapInh": 0, "CapPrm": 0, "CapEff": 0, "CapAmb": 0,
+    }  # fmt: skip
+    assert printed[-1] == user
+
+
+def test_a_wrapper_is_the_service_s_and_keeps_of_its_capabilities_what_ends_a_job(site: Site) -> None:
+    id = site.submit(site.users.ada, "exec sleep 60")
+    state = site.started(id)
+    assert uids(state.wrapper_pid) == {site.users.uid(site.users.service)}
+    assert int(status(state.wrapper_pid)["CapPrm"], 16) == 1 << wrapper.CAP_KILL
+    assert int(status(state.wrapper_pid)["CapEff"], 16) == 1 << wrapper.CAP_KILL
+    assert int(status(state.wrapper_pid)["CapAmb"], 16) == 0
+    assert uids(state.command_pid) == {site.users.uid(site.users.ada)}
+    site.ask(site.users.ada, "DELETE", f"/v1/jobs/{id}")
+    assert site.ended(site.users.ada, id)["state"] == "cancelled"
+
+
+def test_outputs_belong_to_the_user_and_records_to_the_service(site: Site) -> None:
+    id = site.submit(site.users.ada, "echo hello; echo oh >&2")
+    assert site.ended(site.users.ada, id)["state"] == "completed"
+    assert site.output(site.users.ada, id) == "hello\n"
+    assert site.output(site.users.ada, id, "stderr") == "oh\n"
+    directory, account = site.directory(id), site.users.uid(site.users.service)
+    assert (directory.stat().st_uid, directory.stat().st_mode & 0o777) == (account, 0o700)
+    for name in ("stdout", "stderr"):
+        assert (directory / name).stat().st_uid == site.users.uid(site.users.ada)
+        assert (directory / name).stat().st_mode & 0o777 == 0o640
+    for name in ("job.json", "claim.json", "started.json", "ended.json", "wrapper.log"):
+        assert (directory / name).stat().st_uid == account
+        assert (directory / name).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_directory_that_the_user_may_not_enter_is_an_end_that_says_so(site: Site) -> None:
+    home = Path(f"~{site.users.bob}").expanduser()
+    id = site.submit(site.users.ada, "true", directory=str(home))
+    end = site.ended(site.users.ada, id)
+    assert end["state"] == "failed"
+    assert f"working directory {home} may not be entered" in end["message"]
+
+
+# --------------------------------------------------------------------------------------- users apart from each other
+
+
+def test_a_job_can_neither_read_nor_change_what_is_another_s_or_the_service_s(site: Site) -> None:
+    ada, bob = site.users.ada, site.users.bob
+    id = site.submit(ada, "echo secret | tee ~/mine; exec sleep 60")
+    site.started(id)
+    directory, home = site.directory(id), Path(f"~{ada}").expanduser()
+    until(lambda: (home / "mine").exists(), "the file of the first")
+    tries = [
+        f"cat {home}/mine", f"ls {home}", f"cat {directory}/stdout", f"cat {directory}/job.json", f"ls {directory}",
+        f"ls {site.state}", f"cat {site.state}/tokens", f"cat {site.state}/s3.sqlite", f"echo x >> {directory}/stdout",
+        f"touch {directory}/ended.json", f"echo x > {home}/theirs", "ls $GAS_JOB_DIRECTORY",
+        "touch $GAS_JOB_DIRECTORY/ended.json", "mv $GAS_JOB_DIRECTORY $GAS_JOB_DIRECTORY.old", "cat /etc/shadow",
+    ]  # fmt: skip
+    printed = site.run(bob, "; ".join(f"({each}) && echo DONE" for each in tries)).splitlines()
+    assert len(printed) == len(tries), printed
+    assert all("ermission denied" in line for line in printed), printed
+    assert site.ask(bob, "GET", f"/v1/jobs/{id}/output").status_code in (403, 404)
+    site.ask(ada, "DELETE", f"/v1/jobs/{id}")
+    site.ended(ada, id)
+    assert site.output(ada, id) == "secret\n"
+
+
+def test_a_job_can_signal_and_trace_neither_another_s_processes_nor_its_own_wrapper_nor_the_service(site: Site) -> None:
+    id = site.submit(site.users.ada, "exec sleep 60")
+    state = site.started(id)
+    targets = ["$PPID", state.wrapper_pid, state.command_pid, site.service.pid, site.helper()]
+    tries = [f"kill -{name} {pid}" for pid in targets for name in ("STOP", "KILL", "TERM")]
+    tries += [f"cat /proc/{pid}/environ" for pid in targets]
+    tries += [f"head -c 1 /proc/{pid}/mem" for pid in targets]
+    printed = site.run(site.users.bob, "; ".join(f"(/bin/{each}) && echo DONE" for each in tries)).splitlines()
+    assert len(printed) == len(tries), printed
+    assert all("not permitted" in line or "ermission denied" in line for line in printed), printed
+    assert site.job(site.users.ada, id)["state"] == "running"
+    site.ask(site.users.ada, "DELETE", f"/v1/jobs/{id}")
+    site.ended(site.users.ada, id)
+
+
+def test_a_process_with_the_command_line_of_a_wrapper_is_none(site: Site) -> None:
+    id = site.submit(site.users.ada, "exec sleep 60")
+    state, directory = site.started(id), site.directory(id)
+    forged = subprocess.Popen(["python3", "-c", "import time; time.sleep(60)", wrapper.__file__, str(directory)])
+    try:
+        account = site.users.uid(site.users.service)
+        until(lambda: remains.wrapper_of(directory, os.geteuid()), "the forged one")
+        assert getattr(remains.wrapper_of(directory, account), "pid", None) == state.wrapper_pid
+        os.kill(state.wrapper_pid, signal.SIGKILL)
+        assert site.ended(site.users.ada, id)["state"] == "lost"
+    finally:
+        forged.kill()
+        forged.wait()
+
+
+def test_a_job_cannot_reach_its_wrapper_s_files_by_what_it_was_given(site: Site) -> None:
+    """Its output files are all that is open in it; through them it finds nothing but them."""
+    printed = site.run(
+        site.users.ada,
+        "ls /proc/$$/fd | tr '\\n' ' '; readlink /proc/$$/fd/0; cat /proc/$$/fd/1 > copy; ln -L /proc/$$/fd/1 ~/link; "
+        "cd /proc/$$/fd/1/.. ; ls /proc/$PPID/fd; chmod 6777 /proc/$$/fd/1; echo end",
+    )
+    assert printed.splitlines()[0].startswith("0 1 2")
+    assert "/dev/null" in printed
+    assert "end" in printed
+    id = max(int(each.name.split(".")[0]) for each in (site.state / "jobs").iterdir())
+    assert not (site.directory(id) / "stdout").stat().st_mode & stat.S_ISGID  # no program of the service's group
+    assert site.output(site.users.ada, id) == printed
+
+
+# ------------------------------------------------------------------------------------------------- life of a job
+
+
+def test_the_walltime_holds_against_a_job_that_ignores_term_and_leaves_its_session(site: Site) -> None:
+    away = "(setsid sleep 300 &); (setsid env -i sleep 301 &)"
+    script = f"trap '' TERM; {away}; while :; do kill -STOP $PPID; sleep 1; done"
+    id = site.submit(site.users.ada, script, walltime=3)
+    state = site.started(id)
+    assert site.ended(site.users.ada, id)["state"] == "timeout"
+    ada = site.users.uid(site.users.ada)
+
+    def left() -> list[int]:
+        found = []
+        for each in wrapper.processes():
+            with suppress(OSError):  # it went meanwhile
+                found += [each.pid] if each.lives and ada in uids(each.pid) else []
+        return found
+
+    until(lambda: not left(), "nothing of the user left")
+    until(lambda: wrapper.process(state.wrapper_pid) is None, "the wrapper gone")
+
+
+def test_what_is_left_of_a_job_whose_wrapper_was_killed_is_ended_by_the_helper(site: Site) -> None:
+    id = site.submit(site.users.ada, "setsid sleep 300 & echo $! ; exec sleep 302")
+    state = site.started(id)
+    daemon = int(until(lambda: site.output(site.users.ada, id), "printed"))
+    os.kill(state.wrapper_pid, signal.SIGKILL)
+    assert site.ended(site.users.ada, id)["state"] == "lost"
+    for pid in (daemon, state.command_pid):
+        found = wrapper.process(pid)
+        assert found is None or not found.lives
+
+
+def test_a_restarted_service_finds_the_jobs_and_the_helper_of_the_dead_one_is_gone(site: Site) -> None:
+    id = site.submit(site.users.bob, "until [ -e ~/go ]; do sleep 0.05; done; echo went on; exit 4")
+    site.started(id)
+    helper = site.helper()
+    site.service.kill()
+    until(lambda: wrapper.process(helper) is None, "the helper gone")
+    site.service = site.begin()
+    assert site.job(site.users.bob, id)["state"] == "running"
+    Path(f"~{site.users.bob}/go").expanduser().touch()
+    assert site.ended(site.users.bob, id)["exit_status"] == 4
+    assert site.output(site.users.bob, id) == "went on\n"
+    assert uids(site.service.pid) == {site.users.uid(site.users.service)}
+
+
+def test_without_its_helper_a_service_starts_nothing_and_says_so(unix_users: UnixUsers, tmp_path: Path) -> None:
+    place = PrivilegedPlace()
+    site = Site(unix_users, place, tmp_path / "log")
+    try:
+        os.kill(site.helper(), signal.SIGKILL)
+        id = site.submit(unix_users.ada, "true", walltime=600)
+        until(lambda: "helper that starts jobs" in site.service.said(), "said")
+        assert site.ask(unix_users.ada, "GET", "/healthz").status_code == 200
+        assert not list((site.state / "jobs").glob(f"{id}*/claim.json"))
+        site.service.kill()
+        site.service = site.begin()
+        assert site.ended(unix_users.ada, id)["state"] == "completed"
+    finally:
+        site.service.kill()
+        place.close()
+
+
+def test_a_job_is_in_a_cgroup_that_is_the_service_s_and_that_it_cannot_leave(
+    unix_users: UnixUsers, tmp_path: Path, real_cgroup: Path
+) -> None:
+    place = PrivilegedPlace()
+    site = Site(unix_users, place, tmp_path / "log", "--cgroup", str(real_cgroup))
+    try:
+        places = f"{real_cgroup} {real_cgroup}/service $own"
+        find = f"own=$(grep ^0: /proc/self/cgroup); own={real_cgroup}/${{own##*/}}"
+        tries = f"for each in {places}; do (echo 0 > $each/cgroup.procs) 2>&1; done"
+        id = site.submit(unix_users.ada, f"{find}; {tries}; echo $own; sleep 60")
+        state = site.started(id)
+        own = real_cgroup / f"job-{site.directory(id).name}"
+        until(lambda: str(own) in site.output(unix_users.ada, id), "printed")
+        assert site.output(unix_users.ada, id).count("ermission denied") == 3
+        assert str(state.command_pid) in (own / "cgroup.procs").read_text().split()
+        assert str(state.wrapper_pid) in (real_cgroup / "service" / "cgroup.procs").read_text().split()
+        assert own.stat().st_uid == unix_users.uid(unix_users.service)
+        site.ask(unix_users.ada, "DELETE", f"/v1/jobs/{id}")
+        assert site.ended(unix_users.ada, id)["state"] == "cancelled"
+        until(lambda: not own.exists(), "the cgroup removed")
+    finally:
+        site.service.kill()
+        place.close()
+
+
+# --------------------------------------------------------------------------------------------------- who is refused
+
+
+def test_no_token_and_no_job_is_root_s_a_system_user_s_or_the_service_s(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = {"root": "no job runs as root", "daemon": "system user", site.users.service: "account of this service",
+               "no-such-user": "is no Unix user"}  # fmt: skip
+    for user, why in refused.items():
+        assert run(["token", "add", user, "--state", str(site.state)]) == 2
+        assert why in " ".join(capsys.readouterr().err.split())
+        site.token(user, "operator")  # as if made before the service was one with users of their own
+        answer = site.ask(user, "POST", "/v1/jobs", shell(1, 60, "id > /tmp/ran"))
+        assert answer.status_code == 422
+        assert why in answer.text
+    assert run(["token", "add", site.users.ada, "--state", str(site.state)]) == 0
+    assert (site.state / "tokens").stat().st_uid == site.users.uid(site.users.service)
+
+
+@pytest.mark.parametrize(
+    ("user", "tokens", "insecure", "message"),
+    [
+        ("no-such-user", "tokens", False, "is no Unix user of this machine; make a system user"),
+        ("root", "tokens", False, "has uid 0"),
+        ("SERVICE", "tokens", True, "without tokens it is not known as which user"),
+        ("SERVICE", "none", False, "needs tokens"),
+        ("ADA", "tokens", False, "belongs to uid"),
+        (None, "tokens", False, "runs each job as the user of its token, and these would all run as one"),
+    ],
+)
+def test_a_start_that_could_not_keep_users_apart_is_refused(
+    site: Site, user: str | None, tokens: str, insecure: bool, message: str
+) -> None:
+    user = {"SERVICE": site.users.service, "ADA": site.users.ada}.get(user or "", user)
+    with pytest.raises(BadInput, match=message):
+        host_of(user, site.state, None, site.state / tokens, insecure=insecure)
+
+
+def test_without_root_each_job_as_its_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(BadInput, match="--user gas: needs root"):
+        launcher.privileged("gas", tmp_path / "state")
+    assert not (tmp_path / "state").exists()
+
+
+# ------------------------------------------------------------------------------ directories that mislead
+
+
+class Planted:
+    """A helper over directories into which a service that was taken over has put things."""
+
+    def __init__(self, users: UnixUsers, top: Path) -> None:
+        account = users.uid(users.service)
+        self.users, self.account, self.top = users, account, top
+        self.jobs = top / "jobs"
+        self.jobs.mkdir(mode=0o700)
+        os.chown(self.jobs, account, account)
+        python = "/usr/bin/python3"  # one that all users may run
+        if not Path(python).exists():
+            pytest.skip("needs a python3 that all users may run")
+        accounts = Accounts(users.service, 1000)
+        self.helper = Helper(
+            self.jobs, account, account, accounts, lambda: [python, "-I", "-S", "-X", "utf8", wrapper.__file__]
+        )
+        self.victim = top / "victim"
+        self.victim.write_text("root's own")
+        self.victim.chmod(0o666)
+        self.before = self.victim.stat()
+
+    def job(self, id: int, script: str = "echo ran; id -un") -> Path:
+        directory = self.jobs / str(id)
+        directory.mkdir(mode=0o700)
+        now = time.time()
+        job = {"command": ["/bin/sh", "-c", script], "environment": {}, "directory": "/",
+               "terminate_at": now + 60, "kill_at": now + 60}  # fmt: skip
+        (directory / "job.json").write_text(json.dumps(job))
+        for each in (directory, directory / "job.json"):
+            os.chown(each, self.account, self.account)
+        return directory
+
+    def start(self, job: object, *user: object) -> dict[str, object]:
+        request = {"do": "start", "job": str(job), "user": (*user, self.users.ada)[0]}
+        return self.helper.answer(json.dumps(request).encode())
+
+    def end(self, directory: Path) -> Ended:
+        def look() -> Any:
+            return isinstance(state := read_state(directory), Ended) and state
+
+        state = until(look, f"ended: {(directory / 'wrapper.log').read_text()}")
+        assert isinstance(state, Ended)
+        return state
+
+    def check(self) -> None:
+        """Verify that nothing happened to a file of root's that lies in the way."""
+        after = self.victim.stat()
+        assert self.victim.read_text() == "root's own"
+        assert (after.st_uid, after.st_mode, after.st_mtime_ns) == (0, self.before.st_mode, self.before.st_mtime_ns)
+
+
+@pytest.fixture
+def planted(unix_users: UnixUsers) -> Iterator[Planted]:
+    place = PrivilegedPlace()
+    one = Planted(unix_users, place.top)
+    yield one
+    one.check()
+    place.close()
+
+
+def test_a_helper_starts_a_job_as_its_user(planted: Planted) -> None:
+    directory = planted.job(1)
+    assert planted.start(1) == {}
+    assert planted.end(directory).exit_status == 0
+    assert (directory / "stdout").read_text() == f"ran\n{planted.users.ada}\n"
+
+
+OUTPUTS: dict[str, Callable[[Path, Path], object]] = {
+    "a symbolic link": lambda place, victim: place.symlink_to(victim),
+    "a hard link": lambda place, victim: os.link(victim, place),
+    "a pipe": lambda place, victim: os.mkfifo(place),
+    "a device": lambda place, victim: os.mknod(place, 0o666 | stat.S_IFCHR, os.makedev(1, 5)),
+    "a directory": lambda place, victim: place.mkdir(),
+    "a dangling link": lambda place, victim: place.symlink_to(victim.with_name("new")),
+}
+
+
+@pytest.mark.parametrize("plant", OUTPUTS.values(), ids=list(OUTPUTS))
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_an_output_that_leads_elsewhere_is_never_opened_nor_given_away(
+    planted: Planted, plant: Callable[[Path, Path], object], name: str
+) -> None:
+    directory = planted.job(1)
+    plant(directory / name, planted.victim)
+    assert planted.start(1) == {}
+    assert planted.end(directory).reason == "not started"
+    assert not planted.victim.with_name("new").exists()
+    assert (directory / name).lstat().st_uid == 0
+
+
+@pytest.mark.parametrize("name", ["claim.json", "started.json", "ended.json", "wrapper.log", "job.json"])
+def test_a_record_that_is_a_link_leads_nothing_to_what_it_names(planted: Planted, name: str) -> None:
+    directory = planted.job(1)
+    (directory / name).unlink(missing_ok=True)
+    (directory / name).symlink_to(planted.victim)
+    planted.start(1)
+    time.sleep(0.5)
+    planted.check()
+
+
+def test_a_directory_of_jobs_that_is_a_link_or_another_s_or_open_to_others_is_refused(planted: Planted) -> None:
+    elsewhere = planted.job(1).rename(planted.top / "elsewhere")
+    (planted.jobs / "1").symlink_to(elsewhere)
+    assert "the directory of job 1 cannot be used" in str(planted.start(1)["error"])
+    (planted.jobs / "2").mkdir()
+    assert "is not the service's own (uid 0" in str(planted.start(2)["error"])
+    planted.job(3).chmod(0o777)
+    assert "is not the service's own" in str(planted.start(3)["error"])
+    assert "cannot be used: No such file" in str(planted.start(4)["error"])
+    (planted.jobs / "5").write_text("")
+    assert "cannot be used: Not a directory" in str(planted.start(5)["error"])
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "1/../2", "/etc", "1\n", "1.x", "-1", "1.0123456789abcdeg", "١"])
+def test_a_name_that_no_directory_of_a_job_has_is_refused(planted: Planted, name: str) -> None:
+    assert "is not the directory of a job" in str(planted.start(name)["error"])
+
+
+def test_a_user_that_no_job_may_run_as_is_refused_by_the_helper_itself(planted: Planted) -> None:
+    planted.job(1)
+    for user in ("root", "daemon", planted.users.service, "no-such-user", "0", "../root", 0, ["root"]):
+        assert "user" in str(planted.start(1, user)["error"])
+    assert not (planted.jobs / "1" / "claim.json").exists()
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[]", b"{}", b'{"do": "start"}', b'{"do": 1, "job": 1, "user": "x"}', b"\xff"]
+)
+def test_no_request_ends_the_helper(planted: Planted, text: bytes) -> None:
+    assert "error" in planted.helper.answer(text)
+
+
+def test_a_helper_kills_processes_of_the_user_alone(planted: Planted) -> None:
+    directory = planted.job(1)
+    other = subprocess.Popen(["sleep", "60"], env={"GAS_JOB_DIRECTORY": str(directory)}, start_new_session=True)
+    try:
+        for wanted in ({"wrapper": other.pid}, {"wrapper": os.getpid()}, {"group": [other.pid, other.pid]}):
+            request = {"do": "end", "job": "1", "user": planted.users.ada, "wrapper": None, "group": None, **wanted}
+            assert planted.helper.answer(json.dumps(request).encode()) == {"ended": 0}
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()

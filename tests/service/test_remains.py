@@ -1,0 +1,188 @@
+"""Jobs that fight those who end them: their wrapper, and the service behind it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gas.service import processes, remains, wrapper
+from gas.service.cgroup import Cgroups
+from gas.service.clock import Clock
+from gas.service.jobs import Job, Wish
+from gas.service.processes import Started, read_state
+from gas.service.runner import Host, Runner
+
+UP = "while ! [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done"
+DAEMON = """
+import os, sys, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+open(sys.argv[1], "w").write(str(os.getpid()))
+time.sleep(600)
+"""
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = 30) -> Any:
+    """Return the first true answer."""
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"in {seconds} s never: {what}"
+        time.sleep(0.01)
+    return answer
+
+
+def shell(script: str, walltime: int = 60) -> Job:
+    now = int(time.time())
+    wish = Wish("job", "job", 1, walltime, actuator="process", command=("sh", "-c", script))
+    return Job(1, wish, now, "running", now, now, now, now + walltime)
+
+
+def gone(pid: int) -> bool:
+    found = wrapper.process(pid)
+    return found is None or not found.lives
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[Runner]:
+    one = Runner(tmp_path / "jobs", Clock())
+    yield one
+    for directory in (tmp_path / "jobs").iterdir():
+        owner = remains.wrapper_of(directory)
+        remains.end(remains.Traces(directory, owner))
+        if owner is not None:
+            with suppress(ProcessLookupError):
+                os.kill(owner.pid, signal.SIGKILL)
+
+
+def started(runner: Runner, job: Job) -> Started:
+    state = until(lambda: isinstance(s := read_state(runner.directory_of(job)), Started) and s, "started")
+    assert isinstance(state, Started)
+    return state
+
+
+# ------------------------------------------------------------------------------------------------ stopped wrappers
+
+STOPPING = "while :; do kill -STOP $PPID 2>/dev/null; done"
+
+
+@pytest.mark.parametrize("helpers", [0, 3])
+def test_a_job_that_stops_its_wrapper_in_a_loop_gives_its_processors_back_soon_after_its_walltime(
+    runner: Runner, helpers: int
+) -> None:
+    away = 'setsid sh -c "while :; do kill -STOP $PPID 2>/dev/null; done" & ' * helpers
+    one = shell(f"trap '' TERM; {away}{STOPPING}", walltime=3)
+    runner.begin(one)
+    until(lambda: runner.ended([one]), "ended", 60)
+    assert (one.state, one.signal) == ("timeout", "SIGKILL")
+    assert one.due + 2 <= time.time() < one.due + 30  # 3 to 4 s on a machine that has nothing else to do
+    mark = f"GAS_JOB_DIRECTORY={runner.directory_of(one)}".encode()
+    assert not [each for each in wrapper.processes() if each.lives and mark in remains._facts(each.pid, "environ")]
+
+
+def test_a_cancelled_job_that_stops_its_wrapper_in_a_loop_ends_long_before_its_walltime(runner: Runner) -> None:
+    one = shell(f"trap '' TERM; {UP}; {STOPPING}", walltime=600)
+    runner.begin(one)
+    started(runner, one)
+    runner.cancel(one)
+    until(lambda: runner.ended([one]), "ended", 60)
+    assert one.state == "cancelled"
+
+
+def test_a_wrapper_that_others_stop_is_killed_when_its_job_is_gone_and_the_end_is_still_the_walltime(
+    runner: Runner,
+) -> None:
+    one = shell("exec sleep 600", walltime=600)
+    runner.begin(one)
+    state = started(runner, one)
+    os.kill(state.wrapper_pid, signal.SIGSTOP)
+    os.kill(state.command_pid, signal.SIGKILL)
+    until(lambda: gone(state.command_pid), "the command gone")
+    processes.overpower(runner.directory_of(one))
+    until(lambda: gone(state.wrapper_pid), "the wrapper gone")
+    end = processes.settle(runner.directory_of(one), reason="walltime")
+    assert isinstance(end, processes.Ended)
+    assert (end.reason, end.start) == ("walltime", state.start)
+    assert "the service killed it" in str(end.message)
+
+
+def test_a_wrapper_that_waits_for_its_record_to_be_taken_is_left_alone_for_a_while(runner: Runner) -> None:
+    one = shell("while ! [ -e $GAS_JOB_DIRECTORY/ended.json ]; do sleep 0.01; done; exit 7")
+    runner.begin(one)
+    state = started(runner, one)
+    (runner.directory_of(one) / "ended.json").mkdir()
+    until(lambda: gone(state.command_pid), "the command gone")
+    processes.overpower(runner.directory_of(one))
+    assert not gone(state.wrapper_pid)
+    (runner.directory_of(one) / "ended.json").rmdir()
+    until(lambda: runner.ended([one]), "ended")
+    assert one.exit_status == 7
+
+
+# ------------------------------------------------------------------------------------------------------ daemons
+
+
+def test_a_daemon_that_was_made_after_the_wrapper_was_killed_is_found_by_its_mark(
+    runner: Runner, tmp_path: Path
+) -> None:
+    (tmp_path / "daemon.py").write_text(DAEMON)
+    # what the wrapper's death kills with it is the command; a child of that in a session of its own goes on
+    late = f"setsid sh -c 'sleep 0.3; exec {sys.executable} {tmp_path}/daemon.py {tmp_path}/pid' & "
+    one = shell(f"{UP}; {late} kill -KILL $PPID; sleep 600")
+    runner.begin(one)
+    pid = int(until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), "the daemon"))
+    until(lambda: runner.ended([one]), "ended")
+    assert one.state == "lost"
+    until(lambda: gone(pid), "the daemon gone")
+
+
+def test_no_mark_of_another_user_makes_a_process_a_jobs(tmp_path: Path) -> None:
+    mark = {"GAS_JOB_DIRECTORY": str(tmp_path / "1")}
+    forged = os.posix_spawn("/bin/sleep", ["sleep", "60"], mark)
+    try:
+        until(lambda: mark["GAS_JOB_DIRECTORY"].encode() in remains._facts(forged, "environ"), "the mark")
+        found = [each.pid for each in remains.members(remains.Traces(tmp_path / "1"))]
+        assert found == [forged]
+        assert not remains.members(remains.Traces(tmp_path / "1", uid=os.getuid() + 1))
+    finally:
+        os.kill(forged, signal.SIGKILL)
+        os.waitpid(forged, 0)
+
+
+# ------------------------------------------------------------------------------------------------ with a real cgroup
+
+
+def test_in_its_cgroup_a_daemon_without_session_parent_and_mark_is_found(tmp_path: Path, real_cgroup: Path) -> None:
+    runner = Runner(tmp_path / "jobs", Clock(), host=Host(cgroups=Cgroups(real_cgroup)))
+    (tmp_path / "daemon.py").write_text(DAEMON)
+    daemon = f"env -i {sys.executable} {tmp_path}/daemon.py {tmp_path}/pid"
+    one = shell(f"{UP}; {daemon}; while ! [ -s {tmp_path}/pid ]; do sleep 0.01; done; kill -KILL $PPID; sleep 600")
+    runner.begin(one)
+    pid = int(until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), "the daemon"))
+    until(lambda: runner.ended([one]), "ended")
+    assert one.state == "lost"
+    assert gone(pid)
+    assert not list(real_cgroup.glob("job-*"))
+
+
+def test_in_its_cgroup_a_job_that_forks_without_end_is_killed_at_its_walltime(
+    tmp_path: Path, real_cgroup: Path
+) -> None:
+    runner = Runner(tmp_path / "jobs", Clock(), host=Host(cgroups=Cgroups(real_cgroup)))
+    chain = "import os\nwhile True:\n    if os.fork():\n        os._exit(0)\n    os.setsid()\n"
+    (tmp_path / "chain.py").write_text(chain)
+    one = shell(f"trap '' TERM; env -i {sys.executable} {tmp_path}/chain.py & while :; do sleep 1; done", walltime=3)
+    runner.begin(one)
+    until(lambda: runner.ended([one]), "ended", 60)
+    assert one.state == "timeout"
+    assert not list(real_cgroup.glob("job-*"))
