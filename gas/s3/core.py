@@ -65,8 +65,8 @@ class S3:
         Use the compiled kernels (worth it from some hundred waiting jobs on).
     patience
         The most work that one operation puts into promotion: looks for a new start, with each move counted as a few
-        (`gas.s3.placing.promote`). What is left is `unfinished`, and `go_on` and later operations go on with it. None
-        promotes until nothing moves.
+        (`gas.s3.placing.promote`). What is left is `unfinished`, and `go_on` goes on with it; until its end, no other
+        operation promotes. None promotes until nothing moves.
     lead
         How many seconds ahead of now the soonest start is planned. Live, a second has begun when something happens
         in it: a job that were started in what is left of it would lose that part of its walltime. So live starts are
@@ -343,7 +343,7 @@ class S3:
     def go_on(self) -> bool:
         """Go on with promotion where patience ended; return whether it is `unfinished` still."""
         if self.unfinished:
-            self.version += self._promote_queue()
+            self.version += self._move_earlier()
         return self.unfinished
 
     def take_changed(self) -> list[Entry]:
@@ -430,7 +430,12 @@ class S3:
         self._profile = self._indexed(profile_left_by(self.entries.values(), self.processors, self.now))
         self.version += 1
 
-    def _promote_queue(self) -> bool:
+    def _promote_queue(self) -> None:
+        """Promote, unless `go_on` has to finish what was begun before: it comes to whoever may move by now as well."""
+        if not self.unfinished:
+            self._move_earlier()
+
+    def _move_earlier(self) -> bool:
         """Move waiting jobs to earlier starts as far as patience goes; return whether any has moved."""
         waiting = self._waiting
         patience = NO_LIMIT if self.patience is None else self.patience

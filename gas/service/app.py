@@ -69,7 +69,7 @@ class _Lanes:
     """Where requests wait for each other, and where not: see `gas.service.lanes`."""
 
     def __init__(self) -> None:
-        self.changes = Lane(8)
+        self.changes = Lane(8, each=2)  # one is made ready while the other is written
         self.reads = Lane(8)
         self.lists = Lane(2)  # long ones keep a processor busy
         self.output = Lane(4)  # files may be long, and on a disk that hangs

@@ -46,6 +46,9 @@ log = logging.getLogger("gas.s3")
 SLOW_SECONDS = 1.0
 """How late the dispatcher may be, and how long one operation may take, in good health."""
 
+REST = 4.0
+"""So many times as long as it has taken the dispatcher to go on with promotion, it rests while requests come in."""
+
 UNFINISHED_SECONDS = 60.0
 """How long promotion may be unfinished in good health."""
 
@@ -120,6 +123,7 @@ class LiveScheduler:
         self._woken = threading.Event()
         self._sleeps_until = 0.0
         self._unfinished_since: float | None = None
+        self._passed = 0  # by the lock, when promotion was last gone on with
         self._stopping = False
         self._draining = False
         self._thread: threading.Thread | None = None
@@ -180,13 +184,15 @@ class LiveScheduler:
         try:
             with self._present():
                 began = time.monotonic()
+                others = self._lock.passed - self._passed - 2  # the dispatcher has passed twice itself
+                self._passed = self._lock.passed
                 self._book.go_on()
         except StoreFailed:
             return 1.0
         except Exception:
             log.exception("unforeseen error; trying again")
             return 1.0
-        return time.monotonic() - began
+        return (time.monotonic() - began) * (REST if others > 0 else 0.5)
 
     def _seconds_to_wait(self) -> float:
         following = self._book.next_instant()
@@ -287,7 +293,11 @@ class LiveScheduler:
         """Return the jobs that come on one page of a list."""
         book = self._book
         with self._present():
-            jobs, numbers = book.jobs, list(book.jobs)
+            jobs, schedule = book.jobs, book.machine.schedule
+            if wanted.states and "queued" not in wanted.states:
+                numbers = sorted(entry.id for entry in (*schedule.running, *schedule.reserved))
+            else:
+                numbers = list(jobs)
         waiting = waiting_in_line(jobs, numbers, wanted)  # however many it has to pass over: nobody waits for this
         with self._present():
             found = [job.snapshot() for id in waiting if (job := book.jobs.get(id)) is not None and job in wanted]

@@ -23,6 +23,7 @@ class Turnstile:
         self._holder: int | None = None
         self._depth = 0
         self._since = 0.0
+        self.passed = 0  # how many have got through so far
         self._queue: deque[tuple[int, threading.Lock]] = deque()
 
     def __enter__(self) -> None:
@@ -84,3 +85,4 @@ class Turnstile:
 
     def _give(self, thread: int) -> None:
         self._holder, self._depth, self._since = thread, 1, time.monotonic()
+        self.passed += 1

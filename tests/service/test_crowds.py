@@ -5,16 +5,16 @@ GAS_LOAD_JOBS shorten the long ones. What the 99th of a hundred requests had to 
 forms judge it, on a machine that does little else.
 """
 
-import http.client
 import json
 import os
 import random
-import threading
+import subprocess
+import sys
 import time
-from collections import defaultdict
-from urllib.parse import urlsplit
 
+import crowds
 import pytest
+from crowds import Client, run_all
 from service_process import TRACEBACK, Place, Service, shell, simulated, standing
 
 from gas.s3 import S3
@@ -58,54 +58,6 @@ def _waiting(entry, wish):
     job = Job(entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
     job.identity = os.urandom(8).hex()
     return job
-
-
-class Client(threading.Thread):
-    """Does one thing after the other on a connection of its own, until it is over."""
-
-    def __init__(self, url, token, until, act):
-        super().__init__(daemon=True)
-        self.connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
-        self.headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
-        self.until, self.act = until, act
-        self.random = random.Random(id(self))
-        self.took = defaultdict(list)
-        self.answers = defaultdict(int)
-        self.surprises = []
-        self.mine = []
-
-    def run(self):
-        try:
-            while time.monotonic() < self.until:
-                self.act(self)
-        except Exception as error:  # a thread must not die unnoticed
-            self.surprises.append(repr(error))
-        finally:
-            self.connection.close()
-
-    def ask(self, kind, method, path, body=None, allowed=(200, 201)):
-        began = time.perf_counter()
-        data = json.dumps(body) if isinstance(body, dict) else body
-        self.connection.request(method, path, data, self.headers)
-        answer = self.connection.getresponse()
-        text = answer.read()
-        self.took[kind].append(time.perf_counter() - began)
-        self.answers[kind, answer.status] += 1
-        assert answer.status in allowed, f"{method} {path}: {answer.status} {text[:300]}"
-        return json.loads(text)
-
-
-def run_all(clients):
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join()
-    assert [surprise for client in clients for surprise in client.surprises] == []
-    took = defaultdict(list)
-    for client in clients:
-        for kind, times in client.took.items():
-            took[kind] += times
-    return took
 
 
 def p99(times):
@@ -188,55 +140,19 @@ def test_one_user_as_bad_as_the_limits_allow_keeps_nobody_waiting_and_breaks_no_
     tokens = {user: add_token(file, user)[0] for user in ["bad", *ORDINARY]}
     quota = ["--max-queued-bytes", str((64 if size >= 60 else 8) * 2**20)]
     service = Service(place, "--tokens", str(file), *quota, log=tmp_path / "log", processors=8).ready()
-    large = {"kind": "process", "command": ["true", *["x" * 120_000] * 15]}  # 1.8 MB
-    bodies = [json.dumps({"processors": n, "walltime": 3600, "actuator": large}) for n in (1, 3, 8)]
-    small = json.dumps(shell(1, 600, "true"))
-
-    def storm(client):
-        """Fill the quota with large commands, and withdraw them in a random order, which promotes all the others."""
-        for _ in range(5):
-            body = client.random.choice(bodies)
-            answer = client.ask("large", "POST", "/v1/jobs", body, allowed=(201, 403))
-            if "id" in answer:
-                client.mine.append(answer["id"])
-        client.random.shuffle(client.mine)
-        while len(client.mine) > 25:
-            client.ask("withdraw", "DELETE", f"/v1/jobs/{client.mine.pop()}")
-
-    def many(client):
-        client.mine.append(client.ask("many", "POST", "/v1/jobs", small)["id"])
-        if len(client.mine) > 60:
-            client.ask("withdraw", "DELETE", f"/v1/jobs/{client.mine.pop(0)}")
-
-    def lists(client):
-        client.ask("big list", "GET", "/v1/jobs?ended=10000")
-
-    def follow(client):
-        client.connection.request("GET", "/v1/events", headers=client.headers)
-        answer = client.connection.getresponse()
-        while time.monotonic() < client.until and answer.readline():
-            pass
 
     def ordinary(client):
         client.ask("submit", "POST", "/v1/jobs", shell(1, 3, "true"))
         time.sleep(0.2 + 0.4 * client.random.random())
 
-    until = time.monotonic() + size
-    acts = [storm] * 4 + [many] * 4 + [lists] * 2 + [follow] * 4
+    command = [sys.executable, crowds.__file__, service.url, tokens["bad"], str(size)]
     try:
-        bad = [Client(service.url, tokens["bad"], until, act) for act in acts]
-        good = [Client(service.url, tokens[user], until, ordinary) for user in ORDINARY]
-        for client in bad:
-            client.start()
-        took = run_all(good)
-        for client in bad:
-            client.join()
-        for client in bad:
-            for kind, times in client.took.items():
-                took[f"bad: {kind}"] += times
-        show(f"one bad user beside ten for {size:g} s", took)
-        assert [surprise for client in bad for surprise in client.surprises] == []
-        assert any(client.answers["large", 403] for client in bad), "the quota is reached"
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as bad:
+            until = time.monotonic() + size
+            took = run_all([Client(service.url, tokens[user], until, ordinary) for user in ORDINARY])
+            found = json.loads(bad.communicate()[0])
+        show(f"one bad user beside ten for {size:g} s", took | {f"bad: {k}": t for k, t in found["took"].items()})
+        assert found["refused"], "the quota is reached"
         assert assert_started_in_time(service, place, tmp_path) > 0
     finally:
         service.kill()
