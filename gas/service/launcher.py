@@ -169,8 +169,11 @@ def _prepared(state: Path, uid: int, gid: int) -> Path:
         except OSError as error:
             raise BadInput(f"--state {state}: {each} cannot be used: {error.strerror}") from None
         try:
-            if made:
+            if made or _is_fresh(handle):
                 os.fchown(handle, uid, gid)
+                for name in ("tokens", "tokens.lock"):  # root has made them before the first start
+                    with suppress(FileNotFoundError):
+                        os.chown(name, uid, gid, dir_fd=handle, follow_symlinks=False)
             found = os.fstat(handle)
             if found.st_uid != uid:
                 raise BadInput(
@@ -181,6 +184,13 @@ def _prepared(state: Path, uid: int, gid: int) -> Path:
         finally:
             os.close(handle)
     return jobs
+
+
+def _is_fresh(directory: int) -> bool:
+    """Return whether a directory is one that root has made for tokens, and no service has used."""
+    found = os.fstat(directory)
+    used = set(os.listdir(directory)) - {"tokens", "tokens.lock"}
+    return found.st_uid == 0 and not found.st_mode & 0o022 and not used
 
 
 # ------------------------------------------------------------------------------------------------------------ helper
