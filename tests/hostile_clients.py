@@ -13,6 +13,7 @@ plans           plan, sixty at a time
 lists           read the list of jobs, as fast as possible
 outputs         read what a job has written, as fast as possible
 strangers       ask without a token, as fast as possible, and for things that are not there
+junk            send four megabytes of JSON that nothing can be made of, as fast as possible
 bodies          send long bodies without a token
 
 Whatever is closed is opened again. It prints a line when all have begun, and goes on until it is killed.
@@ -109,6 +110,9 @@ class Attack:
 
     async def strangers(self, reader, writer):
         await self.again_and_again(reader, writer, self.head("GET", "/v1/nothing", token=False))
+
+    async def junk(self, reader, writer):
+        await self.again_and_again(reader, writer, self.post("/v1/jobs", {str(n): [n] * 8 for n in range(50_000)}))
 
     async def bodies(self, reader, writer):
         writer.write(self.head("POST", "/v1/jobs", "Content-Length: 1000000000", token=False))

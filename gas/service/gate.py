@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gas.endpoints.access import is_loopback
 from gas.errors import Forbidden, GasError, TooLarge, TooMany, Unauthorized
-from gas.service.limits import Limits, RateLimiter
+from gas.service.limits import Limits, Pace, RateLimiter
 from gas.service.metrics import Metrics
 from gas.service.refusals import refusal, refuse
 from gas.service.rights import Action, Principal, admit, allowed, requested_action
@@ -42,6 +42,9 @@ LEAST_RATE = 2**16
 
 MOST_ARRIVING = 2**26
 """Bytes of requests of one user that are kept at the same time, while they arrive and until they are answered."""
+
+MOST_RATE = 8 * 2**20
+"""Bytes a second at which the requests of one user are read: reading JSON keeps all others waiting for as long."""
 
 MOST_PLAN_BYTES = 2**20
 """The largest request to plan: reading the JSON of more would keep others waiting."""
@@ -108,6 +111,7 @@ class Gate:
         self._strangers = RateLimiter(STRANGERS_RATE)
         self._metrics = metrics
         self._arriving: Counter[str] = Counter()
+        self._pace = Pace(MOST_RATE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or let it through with its body read."""
@@ -198,7 +202,8 @@ class Gate:
             if name == b"content-length" and value.isdigit():
                 self._check_size(scope, int(value[:20]))
         parts: list[bytes] = []
-        began, more = asyncio.get_running_loop().time(), True
+        loop = asyncio.get_running_loop()
+        began, more = loop.time(), True
         kept.user = scope[_PRINCIPAL].user if scope[_PRINCIPAL] is not None else ""
         async with asyncio.timeout(None) as patience:
             while more:
@@ -210,6 +215,10 @@ class Gate:
                 self._keep(kept, len(part))
                 self._check_size(scope, kept.size)
                 parts.append(part)
+                if pause := self._pace.pause(kept.user, len(part), loop.time()):
+                    began += pause  # it is not the client who is slow
+                    patience.reschedule(None)
+                    await asyncio.sleep(pause)
                 more = message.get("more_body", False)
         given = False
 

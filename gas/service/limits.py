@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gas.errors import BadInput, OverLimit, TooLarge, TooMany
 
-__all__ = ["DEFAULT_QUEUED_BYTES", "DEFAULT_REQUEST_BYTES", "DEFAULT_STREAMS", "Limits", "RateLimiter"]
+__all__ = ["DEFAULT_QUEUED_BYTES", "DEFAULT_REQUEST_BYTES", "DEFAULT_STREAMS", "Limits", "Pace", "RateLimiter"]
 
 DEFAULT_REQUEST_BYTES = 4 * 2**20
 """The largest request unless told otherwise: Linux starts no command whose arguments and environment have more than
@@ -193,6 +193,30 @@ class RateLimiter:
         """Forget full buckets, which are as if they had never been; the next time at twice what is left."""
         self._full_at = {user: full_at for user, full_at in self._full_at.items() if full_at > now}
         self._sweep_above = max(64, 2 * len(self._full_at))
+
+
+class Pace:
+    """Bytes per second and user, with those of a second at once: who sends more is to wait.
+
+    Parameters
+    ----------
+    rate
+        Bytes per second.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._due: dict[str, float] = {}  # when what a user has sent would have come at the rate
+        self._sweep_above = 64
+
+    def pause(self, user: str, size: int, now: float) -> float:
+        """Return for how many seconds to wait after `size` bytes more; `now` is of a clock that never goes back."""
+        due = max(self._due.get(user, now), now) + size / self._rate
+        self._due[user] = due
+        if len(self._due) > self._sweep_above:
+            self._due = {user: due for user, due in self._due.items() if due > now}
+            self._sweep_above = max(64, 2 * len(self._due))
+        return max(0.0, due - now - 1)
 
 
 def _check_rate(rate: float | None) -> None:

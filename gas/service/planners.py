@@ -33,7 +33,7 @@ __all__ = ["MOST_WAITING", "PLAN_SECONDS", "PROCESSES", "Planners"]
 PROCESSES = 2
 """How many plans are made at the same time, of different users."""
 
-PLAN_SECONDS = 20.0
+PLAN_SECONDS = 30.0
 """How long one plan may take. The largest that `gas.service.planning` admits takes 2 s on a processor of its own."""
 
 START_SECONDS = 60.0
@@ -42,7 +42,7 @@ START_SECONDS = 60.0
 MOST_WAITING = 16
 """How many plans of one user may wait."""
 
-NICE = 5
+NICE = 10
 """By how much planning is less favoured than the service: jobs may leave it little, and it must come to an end."""
 
 log = logging.getLogger("gas.s3")

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gas.application import Application
 from gas.availability import AvailabilityList
 from gas.errors import BadInput
 from gas.planner import plan
+from gas.service.schemas import few_keys
 from gas.times import LATEST
 from speedup_models.fields import shown
 from speedup_models.registry import BUILT_IN
@@ -56,6 +57,8 @@ class PlanBody(BaseModel):
             ]
         },
     )
+
+    _few_keys = model_validator(mode="before")(few_keys)
 
     application: Annotated[
         dict[str, Any],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, StringConstraints, model_validator
 
 from gas.availability import MOST_PROCESSORS
 from gas.service.jobs import Wish
@@ -23,6 +23,7 @@ __all__ = [
     "OneJobAnswer",
     "ReserveBody",
     "SubmitBody",
+    "few_keys",
 ]
 
 Processors = Annotated[int, Field(strict=True, ge=1, le=MOST_PROCESSORS, description="Processors")]
@@ -32,19 +33,42 @@ Instant = Annotated[int, Field(strict=True, ge=0, le=LATEST, description="Epoch 
 Text = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00]*$", max_length=131_072)]
 Name = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00-\x1f\x7f]*$", min_length=1, max_length=200)]
 Key = Annotated[str, StringConstraints(strict=True, pattern=r"^[\x21-\x7e]+$", max_length=200)]
+MOST_VARIABLES = 1000
 Variable = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00=]+$", max_length=1000)]
+
+
+MOST_KEYS = 64
+"""How many keys an object of a request may have. Each that is not known would be an error of its own, and a hundred
+thousand errors keep the service busy for seconds."""
+
+
+def few_keys(given: Any) -> Any:
+    """Return what a request holds in some place, or raise `ValueError` if that is an object of far too many keys."""
+    if isinstance(given, dict) and len(given) > MOST_KEYS:
+        raise ValueError(f"an object with at most {MOST_KEYS} keys, and this one has {len(given)}")
+    return given
+
+
+def _few_variables(given: Any) -> Any:
+    if isinstance(given, dict) and len(given) > MOST_VARIABLES:
+        raise ValueError(f"an object with at most {MOST_VARIABLES} variables, and this one has {len(given)}")
+    return given
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    _few_keys = model_validator(mode="before")(few_keys)
 
 
 class ProcessActuator(_Body):
     """Start a command on the machine of the service, without a shell."""
 
     kind: Literal["process"]
-    command: Annotated[list[Text], Field(min_length=1, max_length=10_000)]
-    environment: Annotated[dict[Variable, Text], Field(max_length=1000)] = Field(default_factory=dict)
+    command: Annotated[list[Text], FailFast(), Field(min_length=1, max_length=10_000)]
+    environment: Annotated[dict[Variable, Text], BeforeValidator(_few_variables), Field(max_length=MOST_VARIABLES)] = (
+        Field(default_factory=dict)
+    )
     directory: Annotated[
         str | None, Field(pattern=r"^/[^\x00]*$", description="Working directory; by default one of the job's own")
     ] = None

@@ -273,3 +273,32 @@ def test_only_a_process_has_output(s3):
     answer = s3.get(f"/v1/jobs/{job['id']}/output")
     assert answer.status_code == 409
     assert "no output" in answer.json()["error"]["message"]
+
+
+MANY = {str(n): n for n in range(50_000)}
+
+
+def submission(**actuator):
+    return {"processors": 1, "walltime": 1, "actuator": {"kind": "process", "command": ["x"], **actuator}}
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "body"),
+    [
+        ("/v1/jobs", "body", MANY),
+        ("/v1/plan", "body", MANY),
+        ("/v1/jobs", "actuator", submission(**MANY)),
+        ("/v1/jobs", "environment", submission(environment=MANY)),
+        ("/v1/jobs", "command", submission(command=[1] * 10_000)),
+    ],
+    ids=["submission", "plan", "actuator", "environment", "command"],
+)
+def test_many_thousand_mistakes_are_one_error(s3, monkeypatch, path, place, body):
+    counted = []
+    monkeypatch.setattr("gas.service.app.first_problem", lambda errors: counted.append(len(errors)) or "")
+    assert s3.post(path, body).status_code == 422
+    assert counted[0] <= 2
+    monkeypatch.undo()
+    message = s3.post(path, body).json()["error"]["message"]
+    assert place in message
+    assert len(message) < 400

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gas.errors import BadInput, OverLimit, TooLarge, TooMany
-from gas.service.limits import Limits, RateLimiter
+from gas.service.limits import Limits, Pace, RateLimiter
 
 # -------------------------------------------------------------------------------------------------------------- queue
 
@@ -189,3 +189,30 @@ def test_threads_do_not_admit_more_together():
     for thread in threads:
         thread.join()
     assert len(admitted_ones) == 200
+
+
+# ---------------------------------------------------------------------------------------------------------------- pace
+
+
+def test_who_sends_more_than_the_rate_waits_until_it_is_the_rate():
+    pace = Pace(100)
+    assert pace.pause("alice", 100, now=0) == 0, "those of a second"
+    assert pace.pause("alice", 50, now=0) == 0.5
+    assert pace.pause("bob", 100, now=0) == 0
+    assert pace.pause("alice", 10, now=10) == 0, "what is long past counts no more"
+
+
+@given(st.lists(st.tuples(st.integers(0, 500), st.floats(0, 3)), min_size=1, max_size=50))
+def test_no_more_than_the_rate_comes_through_if_who_waits_does_wait(parts):
+    pace, now, sent = Pace(100), 0.0, 0
+    for size, later in parts:
+        now += later + pace.pause("alice", size, now + later)
+        sent += size
+        assert sent <= 100 * (now + 1) + 1e-6
+
+
+def test_users_who_send_no_more_are_forgotten():
+    pace = Pace(100)
+    for n in range(1000):
+        pace.pause(str(n), 100, now=10 * n)
+    assert len(pace._due) <= 65
