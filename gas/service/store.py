@@ -125,6 +125,7 @@ class Store:
                 f"remove {self._path.with_suffix('.mark')} as well to begin anew"
             )
         try:
+            write_again(self._path.with_name(f"{self._path.name}-wal"))
             self._database = connect(path)
             try:
                 self._open(user)
@@ -407,6 +408,26 @@ class Store:
 
     def _highest(self) -> int:
         return int(self._database.execute("SELECT coalesce(max(id), 0) FROM jobs").fetchone()[0])
+
+
+def write_again(wal: Path) -> None:
+    """Write a WAL over itself and sync it, before SQLite reads it.
+
+    Where an earlier life's fsync failed, Linux keeps pages in memory that are not on disk, takes them for clean and
+    reports that only once. SQLite would read them, find them whole and append to them, and after a power cut nothing
+    behind them could be read. The same bytes in the same place dirty the pages, so that the sync means something.
+    """
+    try:
+        file = os.open(wal, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        place = 0
+        while piece := os.pread(file, 2**20, place):
+            place += os.pwrite(file, piece, place)
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def damaged(path: str | Path, problem: str) -> StoreDamaged:

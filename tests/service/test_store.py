@@ -1,5 +1,8 @@
+import os
+import shutil
 import sqlite3
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -157,3 +160,22 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(path):
     assert database.execute("PRAGMA user_version").fetchone()[0] == 1
     assert database.execute("SELECT count(*) FROM jobs").fetchone()[0] == 2
     database.close()
+
+
+def test_a_wal_is_written_over_itself_and_synced_before_it_is_read(path, monkeypatch):
+    store = Store(path)
+    store.write(new=[JOB])
+    shutil.copytree(path.parent, path.parent.with_name("killed"))
+    store.close()
+    killed = path.parent.with_name("killed") / path.name
+    before = killed.with_name(f"{path.name}-wal").read_bytes()
+    synced = []
+
+    def fsync(file):
+        synced.append((Path(f"/proc/self/fd/{file}").readlink().name, os.fstat(file).st_size))
+
+    monkeypatch.setattr("gas.service.store.os.fsync", fsync)
+    again = Store(killed)
+    assert synced == [(f"{path.name}-wal", len(before))]
+    assert again.active() == [JOB]
+    again.close()
