@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gas.compiled import fastest
 from gas.errors import BadInput
+from gas.json_text import parsed
+from gas.printable import first_steering
 from gas.profile import Profile, earliest_fits, profile_of
 from gas.times import LATEST
 from speedup_models.fields import FieldError, Fields, shown
@@ -146,6 +148,8 @@ class AvailabilityList:
         fields = Fields(document, place)
         fields.text("schema", choices=[SCHEMA])
         scheduler = fields.text("scheduler")
+        if (steering := first_steering(scheduler)) is not None:
+            raise fields.fail("scheduler", f"{shown(scheduler)} holds {steering}; a name is one line of plain text")
         kind = fields.text("kind", choices=["promise", "estimate"])
         now = fields.integer("now", minimum=0, maximum=LATEST)
         processors = fields.integer("processors", minimum=1, maximum=MOST_PROCESSORS)
@@ -211,14 +215,12 @@ def _frames(frames: list[Any], now: int, processors: int, place: str) -> tuple[N
 def parse_json(text: str | bytes, place: str) -> Any:
     """Return a JSON document, or raise `BadInput` that says where it breaks."""
     try:
-        return json.loads(text)
+        return parsed(text)
     except json.JSONDecodeError as error:
         raise BadInput(f"{place}: not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{place}: not JSON: not UTF-8 text at byte {error.start}") from None
-    except RecursionError:
-        raise BadInput(f"{place}: not JSON that can be used: nested too deeply") from None
-    except ValueError as error:  # an integer of thousands of digits
+    except ValueError as error:
         raise BadInput(f"{place}: not JSON that can be used: {str(error).split(';')[0]}") from None
 
 

@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 
 from speedup_models.downey import speedup
 
-__all__ = ["FAMILIES", "LARGEST_SIGMA", "RESOLUTION", "RIDGE", "Family", "Groups", "ModelName", "ladder", "solve"]
+__all__ = [
+    "FAMILIES",
+    "LARGEST_SIGMA",
+    "MANY_COUNTS",
+    "RESOLUTION",
+    "RIDGE",
+    "Family",
+    "Groups",
+    "ModelName",
+    "ladder",
+    "solve",
+]
 
 Array = NDArray[np.float64]
 ModelName = Literal["amdahl", "downey"]
@@ -32,8 +43,25 @@ RIDGE: Final = 1.01
 FEW_COUNTS: Final = 30
 """With more distinct counts none of them bends the sum of squares by much."""
 
+MANY_COUNTS: Final = 100
+"""With more, samples of the bootstrap lie next to the fit, and are searched from there only: they take long enough."""
+
 HORIZON: Final = 100
 """The search for A ends at so many times the largest measured count."""
+
+
+class Search(NamedTuple):
+    """How near a local search comes to its end, and after how many steps it is left where it is."""
+
+    tolerance: float
+    steps: int
+
+
+FINE: Final = Search(1e-10, 60)
+"""Where a model fits, it ends after some ten steps; where nothing does, it creeps through long flat valleys."""
+
+ROUGH: Final = Search(1e-6, 20)
+"""For one of hundreds of bootstrap samples, of which only percentiles are read."""
 
 
 class Groups(NamedTuple):
@@ -149,9 +177,11 @@ def solve(family: Family, groups: Groups, start: Array | None = None) -> Array:
     points that fit equally well it is, for Downey's model, the one with the largest A: that claims no levelling-off
     which the timings do not show.
     """
+    if start is not None and len(groups.n) > MANY_COUNTS:
+        return _best(family, groups, [start], ROUGH)
     rungs, squares = ladder(family, groups, 120 if start is None else 40)
     if start is not None:
-        return _best(family, groups, [start, rungs[squares.argmin()]])
+        return _best(family, groups, [start, rungs[squares.argmin()]], ROUGH)
     ridge = rungs[squares <= squares.min() * RIDGE + groups.resolved]
     best = _best(family, groups, [*rungs[_valleys(squares)[:4]], ridge[0], ridge[-1]])
     if family.name == "amdahl":
@@ -170,7 +200,7 @@ def _valleys(squares: Array) -> NDArray[np.int64]:
     return found[np.argsort(squares[found], kind="stable")]
 
 
-def _best(family: Family, groups: Groups, starts: list[Array]) -> Array:
+def _best(family: Family, groups: Groups, starts: list[Array], search: Search = FINE) -> Array:
     """Return the best of some points and of what local searches from them find."""
     from scipy.optimize import least_squares
 
@@ -181,9 +211,10 @@ def _best(family: Family, groups: Groups, starts: list[Array]) -> Array:
             lambda x: family.residuals(groups, x),
             np.clip(point, 1e-9, upper - 1e-9),
             bounds=(np.zeros_like(upper), upper),
-            xtol=1e-10,
-            ftol=1e-10,
-            gtol=1e-12,
+            xtol=search.tolerance,
+            ftol=search.tolerance,
+            gtol=search.tolerance / 100,
+            max_nfev=search.steps,
         )
         # A local search stays inside of its bounds, while the best may lie on one of them.
         found += [result.x, point]

@@ -40,6 +40,7 @@ REQUIRED: Final[Any] = _Required()
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a hint like `; did you mean "sigma"?` for a mistyped word, or the list of known words."""
     known = sorted(known)
+    word = word[:100]
     match = difflib.get_close_matches(word.lower(), [k.lower() for k in known], n=1, cutoff=0.6)
     if match:
         right = next(k for k in known if k.lower() == match[0])

@@ -23,6 +23,7 @@ from speedup_models.downey import Downey
 from speedup_models.families import (
     FAMILIES,
     LARGEST_SIGMA,
+    MANY_COUNTS,
     RESOLUTION,
     RIDGE,
     Array,
@@ -61,6 +62,12 @@ WIDE: Final = 4
 
 MOST_FOLDS: Final = 20
 """Up to here each distinct count is left out by itself in cross-validation; beyond, every 20th together."""
+
+FEW_FOLDS: Final = 5
+"""For more than `MANY_COUNTS`, of which each takes its time."""
+
+MOST_COUNTS: Final = 1_000
+"""Distinct ones; some ten have a shape."""
 
 MOST_SAMPLES: Final = 100_000
 
@@ -197,6 +204,10 @@ def fit(processors: ArrayLike, seconds: ArrayLike, *, seed: int = 0, bootstrap: 
         raise ModelError(
             f"timings on {len(groups.n)} distinct processor counts: a fit needs {FEWEST_COUNTS}; time it on more"
         )
+    if len(groups.n) > MOST_COUNTS:
+        raise ModelError(
+            f"timings on {len(groups.n):,} distinct processor counts: a fit takes {MOST_COUNTS:,}; leave some out"
+        )
     rng = np.random.default_rng(seed)
     amdahl = _fitted(FAMILIES["amdahl"], timings, groups, rng, bootstrap)
     downey = _fitted(FAMILIES["downey"], timings, groups, rng, bootstrap)
@@ -293,7 +304,7 @@ def _cross_validated(family: Family, timings: Timings, groups: Groups) -> float 
     if len(groups.n) - 1 < 1 + len(family.parameters):
         return None
     errors = np.empty(len(groups.n))
-    folds = min(len(groups.n), MOST_FOLDS)
+    folds = min(len(groups.n), MOST_FOLDS if len(groups.n) <= MANY_COUNTS else FEW_FOLDS)
     for fold in range(folds):
         out = np.arange(len(groups.n)) % folds == fold
         others = groups.of_counts(~out)

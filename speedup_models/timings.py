@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple, TextIO
 
@@ -20,7 +19,13 @@ __all__ = ["COLUMNS", "Timings", "read_timings"]
 
 COLUMNS: Final = ("processors", "seconds")
 
-NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# one way only to read each digit: with two, a long row of them takes the square of its length
+
+LONGEST_LINE: Final = 10_000
+"""Characters; two numbers take fifty."""
+
+MOST_TIMINGS: Final = 100_000
 
 
 class Timings(NamedTuple):
@@ -83,11 +88,19 @@ def read_timings(source: str | Path | TextIO) -> Timings:
         raise FieldError(place, "is not UTF-8 text; save it as CSV in UTF-8") from None
 
 
-def _read(lines: Iterable[str], place: str) -> Timings:
+def _read(stream: TextIO, place: str) -> Timings:
     header: list[str] = []
     counts: list[int] = []
     times: list[float] = []
-    for number, line in enumerate(lines, start=1):
+    number = 0
+    while line := stream.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise FieldError(
+                f"{place}: line {number}", f"is longer than {LONGEST_LINE:,} characters; is it a file of timings?"
+            )
+        if len(counts) == MOST_TIMINGS:
+            raise FieldError(place, f"has more than {MOST_TIMINGS:,} timings, the most that is possible")
         text = line.removeprefix("\ufeff").strip()
         if not text or text.startswith("#"):
             continue

@@ -18,7 +18,7 @@ MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 
 FLOORS = [
     {"speedup_models", "workloads"},
-    {"gas.errors", "gas.compiled"},
+    {"gas.errors", "gas.compiled", "gas.printable", "gas.json_text"},
     {"gas.times", "gas.profile"},
     {"gas.availability", "gas.application", "gas.walk", "gas.gaps"},
     {"gas.node_availability"},
@@ -148,6 +148,21 @@ def test_each_package_docstring_maps_its_modules():
         folder = ROOT / Path(*package.split("."))
         for module in (m.name for m in pkgutil.iter_modules([str(folder)])):
             assert re.search(rf"\b{module}\b", documentation), f"{package} does not say what {module} is"
+
+
+WRITERS = {"gas.cli.tables", "gas.cli.main", "gas.cli.progress"}
+"""Where text leaves the command line; what others named is made harmless there."""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "gas" / "cli").glob("*.py")), ids=name_of)
+def test_commands_write_through_one_module(path):
+    if name_of(path) in WRITERS:
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            assert called not in ("print", "Console", "typer.echo", "click.echo"), f"line {node.lineno}: {called}"
+            assert not re.match(r"sys\.(stdout|stderr)(\.buffer)?\.write", called), f"line {node.lineno}: {called}"
 
 
 def test_the_front_door_exports_what_it_names():

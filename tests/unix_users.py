@@ -22,9 +22,9 @@ from service_process import Place
 
 REOPEN = """
 set -e
-closed=$1 wanted=$2; shift 2
+closed=$1 wanted=$2 aside=$3; shift 3
 if [ -n "$closed" ]; then
-    aside=$(mktemp -d)
+    mkdir -p "$aside"
     mount --bind "$wanted" "$aside"
     mount -t tmpfs -o mode=0755 gas-test "$closed"
     mkdir -p "$wanted"
@@ -94,6 +94,7 @@ class PrivilegedPlace(Place):
         (self.top / "site" / "sitecustomize.py").write_text('import sys\n\nsys.modules["numba"] = None\n')
         closed = _closed_above(wanted)
         self.prefix = ["unshare", "--mount", "sh", "-c", REOPEN, "sh", str(closed or ""), str(wanted)]
+        self.prefix.append(str(self.top / "aside"))
         self.prefix += ["env", f"PYTHONPATH={self.top / 'site'}"]
         if subprocess.run([*self.prefix, "true"], capture_output=True, check=False).returncode:
             pytest.skip("may not mount in a name space of its own here, and the interpreter is closed to other users")

@@ -30,7 +30,7 @@ from workloads.pages import BLOCK, Source, pages_of
 
 __all__ = ["format_swf", "parse_swf", "read_header", "read_swf", "write_swf"]
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _CUT = ("submit", "run_time", "requested_time")  # numbers that simulations cut to whole seconds
 _ROWS = 1 << 11
 """Jobs written at a time."""

@@ -34,6 +34,5 @@ Its modules:
     selection       which jobs of a log take part, and how densely they arrive
     logs            reading a log that the user named
     progress        a progress bar on standard error
-    printable       text of files made fit for a terminal
-    tables          tables and JSON on standard output, notes on standard error
+    tables          all that is written: lines, tables and JSON on standard output, notes on standard error
 """

@@ -8,7 +8,6 @@ import typer
 
 from gas.cli.logs import read_log
 from gas.cli.options import Json
-from gas.cli.printable import printable
 from gas.cli.selection import First, From, Lenient, Month, Until, selected
 from gas.cli.tables import many, note, print_json, print_table, say
 from gas.errors import BadInput
@@ -114,7 +113,7 @@ def _show(found: Audit) -> None:
     verdict = f"{many(found.violations, 'violation')} of {many(len(broken), 'rule')}" if broken else "no violation"
     if untold:
         verdict += f"; {many(untold, 'rule')} cannot be told"
-    say(printable(f"{found.name}: {many(found.jobs, 'job')} on {many(found.processors, 'processor')}: {verdict}"))
+    say(f"{found.name}: {many(found.jobs, 'job')} on {many(found.processors, 'processor')}: {verdict}")
     say()
     print_table(
         ["check", "checked", "violations", "rule"],
@@ -137,4 +136,4 @@ def _show(found: Audit) -> None:
     if told:
         say()
     for name, text in told:
-        say(printable(f"{name}: {text}"))
+        say(f"{name}: {text}")

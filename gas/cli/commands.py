@@ -88,7 +88,9 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"gas {version('apples-gas')}")
+        from gas.cli.tables import say
+
+        say(f"gas {version('apples-gas')}")
         raise typer.Exit
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from enum import StrEnum
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gas.cli.tables import note, print_json_line, say, show
 from gas.errors import BadInput
 from speedup_models.fitting import FitReport, ModelFit, ModelName, application_text, percent, read_timings
 from speedup_models.fitting import fit as fit_models
@@ -59,11 +59,11 @@ def fit(
         draw_fit(report, plot)
     if output is not None:
         _write(output, text, force=force)
-        print(f"{output}: written, {report.of(chosen or report.better).title}", file=sys.stderr)
+        note(f"{output}: written, {report.of(chosen or report.better).title}")
     for warning in report.warnings:
-        print(f"Warning: {warning}", file=sys.stderr)
+        note(f"Warning: {warning}")
     if as_json:
-        print(json.dumps(report_document(report, called, chosen), ensure_ascii=False, allow_nan=False))
+        print_json_line(report_document(report, called, chosen))
     else:
         _show(report)
 
@@ -111,7 +111,6 @@ def _model_document(fitted: ModelFit) -> dict[str, Any]:
 
 def _show(report: FitReport) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     parameters = Table(box=box.SIMPLE_HEAD)
@@ -128,9 +127,8 @@ def _show(report: FitReport) -> None:
         parameters.add_section()
         aicc = "-" if fitted.aicc is None else f"{fitted.aicc:.1f}"
         quality.add_row(title, percent(fitted.error), percent(fitted.cv_error), aicc)
-    console = Console(highlight=False)
-    console.print(parameters, quality)
-    console.print(f"* {report.verdict}", markup=False)
+    show(parameters, quality)
+    say(f"* {report.verdict}")
 
 
 def _exists(output: Path) -> BadInput:

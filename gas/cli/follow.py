@@ -5,14 +5,13 @@ An S³ tells; others are asked every few seconds.
 
 from __future__ import annotations
 
-import json as json_text
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from gas.cli.polling import Poll
 from gas.cli.states import ENDED, describe, report_end
-from gas.cli.tables import note, say
+from gas.cli.tables import note, print_json_line, say
 from gas.endpoints import JobEndpoint, S3Endpoint
 from gas.endpoints.events import ServiceEvent
 from gas.errors import NotFound
@@ -164,4 +163,4 @@ class _View:
             "event": event.kind,
             "data": event.data,
         }
-        print(json_text.dumps(document, ensure_ascii=False, allow_nan=False), flush=True)
+        print_json_line(document)

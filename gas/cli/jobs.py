@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import uuid
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from gas.cli.options import (
 )
 from gas.cli.polling import Poll
 from gas.cli.states import ENDED, JobFailed, describe, ends_text, report_end, starts_text, walltime_text
-from gas.cli.tables import note, print_json, print_table, say
+from gas.cli.tables import note, print_json, print_table, say, write_output
 from gas.endpoints import InDoubt, JobEndpoint, S3Endpoint
 from gas.errors import BadInput, GasError, NotFound, Unreachable, outcome_of
 from gas.times import parse_duration, parse_instant
@@ -210,10 +209,16 @@ def logs_command(
     endpoint: OneEndpoint = None,
     stderr: Annotated[bool, typer.Option("--stderr", help="What it wrote to standard error instead.")] = False,
     limit: Annotated[int, typer.Option("--bytes", min=1, max=2**24, help="At most so much, from the end.")] = 2**20,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Let a terminal obey what the job has written, as its colours.")
+    ] = False,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Print what a job has written."""
+    """Print what a job has written.
+
+    Into a file or a pipe as it is; a terminal is not steered by it unless --raw is given.
+    """
     where, number = job_of(job, endpoint, config)
     stream = "stderr" if stderr else "stdout"
     output = where.output(number, "stderr" if stderr else "stdout", limit)
@@ -221,8 +226,7 @@ def logs_command(
         text = output.decode(errors="replace")
         print_json({"schema": "gas.output/1", "id": number, "stream": stream, "text": text})
         return
-    sys.stdout.buffer.write(output)
-    sys.stdout.flush()
+    write_output(output, raw=raw)
     if len(output) == limit:
         note(f"gas: these are the last {limit} bytes; --bytes shows more")
 

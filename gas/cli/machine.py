@@ -10,6 +10,7 @@ from gas.cli.options import ConfigFile, Json, OneEndpoint, job_endpoint
 from gas.cli.tables import note, print_json, say
 from gas.endpoints import S3Endpoint
 from gas.errors import BadInput
+from gas.printable import as_line
 from gas.times import duration_text
 
 __all__ = ["machine_command"]
@@ -45,10 +46,10 @@ def machine_command(
         return
     refusing = "" if found["accepting"] else "; accepts nothing new"
     say(
-        f"{found['scheduler']}: {found['processors']} processors, {found['in_use']} in use; "
+        f"{as_line(found['scheduler'] or '')}: {found['processors']} processors, {found['in_use']} in use; "
         f"{found['running']} running, {found['queued']} queued, {found['reserved']} reserved{refusing}"
     )
-    say(f"you are {found['user']}, {found['role']}" + ("" if found["access"] else " (no tokens are in force)"))
+    say(as_line(f"you are {found['user']}, {found['role']}") + ("" if found["access"] else " (no tokens are in force)"))
     if limits := _limits(found.get("limits") or {}):
         say(f"a user may have {limits}")
     for broken in found.get("broken") or []:

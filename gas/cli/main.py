@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gas.cli.printable import printable
+from gas.printable import as_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 def _failed(message: str, code: int) -> int:
     """Tell an error as one line."""
-    print(f"gas: {printable(' '.join(message.split()))}", file=sys.stderr)
+    print(f"gas: {as_line(' '.join(message.split()))}", file=sys.stderr)
     return code
 
 

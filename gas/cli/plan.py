@@ -25,8 +25,7 @@ from gas.cli.planning import (
     why_nothing,
 )
 from gas.cli.predicting import Predict, Risk, Samples, Seed, predicting, refuse_both_from_standard_input
-from gas.cli.printable import printable
-from gas.cli.tables import many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
+from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
 from gas.errors import Infeasible
 from gas.planner import Candidate, Plan
@@ -154,7 +153,7 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         if isinstance(found, PredictedPlan):
             say(without_predictions(found))
             for line in learnt(found):
-                say(printable(line))
+                say(line)
         say()
         show_picture(found, answers)
     shown = _worth_showing(found, MOST_EXPLAINED if explain else MOST_SHOWN)
@@ -187,7 +186,7 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
     for answer in answers:
         if explain:
             for line in _to_know(answer):
-                say(printable(f"{answer.name}: {line}"))
+                say(f"{answer.name}: {line}")
         elif found.best is not None and answer.name == found.best.scheduler:
             for remark in answer.remarks:
                 note(f"{answer.name}: {remark}")
@@ -241,7 +240,7 @@ def show_picture(found: Plan, answers: Sequence[Answer]) -> None:
         called = "best, at the latest" if best.kind == "promise" else "best, as planned"
     for answer in answers:
         if best is not None and answer.availability is not None and answer.name == best.scheduler:
-            say(
+            draw_text(
                 availability_picture(
                     answer.availability,
                     width=picture_width(),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from gas.cli.tables import note
+from gas.printable import as_line
 
 __all__ = ["progress"]
 
@@ -26,9 +28,9 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     if not console.is_terminal:
         yield _told_now_and_then(what)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=1.0)
+        task = bar.add_task(as_line(what), total=1.0)
         yield lambda share: bar.update(task, completed=share)
 
 
@@ -39,6 +41,6 @@ def _told_now_and_then(what: str) -> Callable[[float], None]:
         nonlocal last
         if time.monotonic() - last >= _OFTEN:
             last = time.monotonic()
-            print(f"gas: {what}: {100 * share:.0f}%", file=sys.stderr, flush=True)
+            note(f"gas: {what}: {100 * share:.0f}%")
 
     return tell

@@ -10,7 +10,6 @@ much it was wrong.
 
 from __future__ import annotations
 
-import json as json_text
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from gas.cli.options import ConfigFile, Json, OneEndpoint, job_of, percentage
 from gas.cli.planning import MaxProcessorHours, StaleOk
 from gas.cli.polling import Poll
 from gas.cli.states import ENDED, describe, report_end
-from gas.cli.tables import print_json, say
+from gas.cli.tables import print_json, print_json_line, say
 from gas.endpoints import ReshapingEndpoint, Standing
 from gas.endpoints.freshness import why_old
 from gas.errors import BadInput, Conflict, Forbidden, GasError, Infeasible, NotFound, Unreachable
@@ -349,7 +348,7 @@ class _Watch:
         if found is not None:
             more |= {"current": _wire(found.current), "best": _wire(found.best), "gain": found.gain, "why": found.why()}
         when = {"time": now, "time_iso": iso_time(now)}
-        say(json_text.dumps({"schema": "gas.watch/1", "id": self.number, **when, "text": text, **more}))
+        print_json_line({"schema": "gas.watch/1", "id": self.number, **when, "text": text, **more})
 
 
 def _where(job: str, endpoint: str | None, config: Path | None) -> tuple[ReshapingEndpoint, int]:

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
-from gas.cli.printable import printable
-from gas.cli.tables import note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
+from gas.cli.tables import draw_text, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import JobEndpoint, ask
 from gas.endpoints.configuration import tables_of
 from gas.endpoints.trust import allow, read_document, withdraw
@@ -70,7 +69,7 @@ def show_availability(availability: Availability, most: int) -> None:
     counted = ", counted over all nodes" if isinstance(availability, NodeAvailability) else ""
     say(f"{one.scheduler}: {one.processors} processors, {one.kind}s, as of {iso_time(one.now)}{counted}")
     say()
-    say(availability_picture(one, width=picture_width(), colour=wants_colour(), ascii=wants_ascii()))
+    draw_text(availability_picture(one, width=picture_width(), colour=wants_colour(), ascii=wants_ascii()))
     say()
     shown = one.frames[:most]
     print_table(
@@ -169,7 +168,7 @@ def endpoints_command(
         )
         for entry in entries:
             for remark in entry.get("remarks", ()):
-                say(printable(f"{entry['name']}: {remark}"))
+                say(f"{entry['name']}: {remark}")
         for entry in entries:
             if entry["error"]:
                 note(f"gas: {entry['error']}")
@@ -188,17 +187,17 @@ def _allow_or_withdraw(file: Path | None, config: Path | None, trust: bool, untr
     path = file or config or Path("gas.toml")
     if untrust:
         count = withdraw(path)
-        say(printable(f"no longer allowed: {path}" + ("" if count == 1 else f" ({count} versions of it)")))
+        say(f"no longer allowed: {path}" + ("" if count == 1 else f" ({count} versions of it)"))
         return
     document = read_document(path)
     tables = tables_of(document)
     allow(document)
-    say(printable(f"allowed as it is now: {document.location}"))
+    say(f"allowed as it is now: {document.location}")
     for name, table in tables.items():
         command = table.get("token_command")
         runs = f", runs {shlex.join(map(str, command))}" if isinstance(command, list) else ""
         where = table.get("url") or table.get("path") or table.get("slurm_conf") or table.get("folder") or ""
-        say(printable(f"  {name}: {table.get('type', 'of no type')} {where}".rstrip() + runs))
+        say(f"  {name}: {table.get('type', 'of no type')} {where}".rstrip() + runs)
 
 
 def _generated() -> str:

@@ -145,7 +145,7 @@ def serve_command(
     the service and leaves jobs running; the next one on the same state finds them.
 
     With --user, which root needs, no job runs as the user of the service, and none as root; each has its user's groups
-    and begins in its user's home. Without it all jobs run as whoever started the service.
+    and begins in its user's home. Without it all jobs run as the user who started the service.
 
     "crowded" is when most jobs wait although a tenth of the machine is free. Times are those of the scheduler's clock,
     which --clock-speed makes run ahead.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from gas.cli.printable import printable
-from gas.cli.tables import many, print_table
+from gas.cli.tables import many, print_table, say
 from gas.simulation.schedule import Policy
 
 __all__ = ["EXPLANATION", "show_results"]
@@ -104,7 +103,7 @@ def show_results(logs: Sequence[Sequence[dict[str, Any]]], months: bool, out: Te
     """
     for number, results in enumerate(logs):
         if number:
-            print(file=out)
+            say(to=out)
         _show(results, months, out)
 
 
@@ -118,7 +117,7 @@ def _show(results: Sequence[dict[str, Any]], months: bool, out: TextIO) -> None:
     )
     for part in one["parts"]:
         heading += f"\n{'' if part.startswith('Load') else 'only jobs '}{part}"
-    print("\n".join(map(printable, heading.splitlines())), file=out, flush=True)
+    say("\n".join(heading.splitlines()), to=out)
     figures = (*_OF_JOBS, *_OF_MACHINE)
     rows = [[result["policy"], *cells] for result, cells in zip(results, _cells(results, figures), strict=True)]
     titles = ["policy", *(figure.title for figure in figures)]
@@ -126,7 +125,7 @@ def _show(results: Sequence[dict[str, Any]], months: bool, out: TextIO) -> None:
     if one["overrun"] == "kill" and (cut := one["longer_than_estimate"]):
         of = f"{cut:,} of {many(one['jobs'], 'job')} ({cut / one['jobs']:.1%})"
         at, them = ("its estimate", "it") if cut == 1 else ("their estimates", "them")
-        print(f"{of} cut short at {at}; --overrun extend would let {them} run on", file=out)
+        say(f"{of} cut short at {at}; --overrun extend would let {them} run on", to=out)
     if not months:
         return
     rows = []
@@ -136,7 +135,7 @@ def _show(results: Sequence[dict[str, Any]], months: bool, out: TextIO) -> None:
             first = [month["month"], f"{month['jobs']:,}", f"{month['load']:.3f}"] if i == 0 else ["", "", ""]
             rows.append([*first, result["policy"], *cells])
     titles = ["month", "jobs", "load", "policy", *(figure.title for figure in _OF_JOBS)]
-    print(file=out)
+    say(to=out)
     print_table(titles, rows, left=["month", "policy"], whole=["month", "policy"], to=out)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from gas.cli.tables import say
 from gas.errors import GasError
+from gas.printable import as_line
 from gas.times import duration_text, iso_time, relative_text
 
 __all__ = ["ENDED", "JobFailed", "describe", "ends_text", "report_end", "starts_text", "walltime_text"]
@@ -43,7 +44,7 @@ def describe(job: dict[str, Any]) -> str:
     broken, start = job.get("broken_promise"), promise if start is None else start
     if broken is not None and start is not None and start > broken:
         said.append(f"promised for {job['broken_promise_iso']}, {duration_text(start - broken)} later than that")
-    return f"{text} ({'; '.join(said)})" if said else text
+    return as_line(f"{text} ({'; '.join(said)})" if said else text)
 
 
 def starts_text(job: dict[str, Any], now: int) -> str:

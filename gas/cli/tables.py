@@ -1,4 +1,7 @@
-"""Results on standard output, everything else on standard error."""
+"""Results on standard output, everything else on standard error.
+
+All that a command writes goes through here: what a server, a file or another user named must not steer the terminal.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +18,54 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gas.cli.printable import printable
 from gas.errors import BadInput
+from gas.printable import as_line, escaped_json, printable
 from workloads.whole_file import whole_file
 
 __all__ = [
+    "draw_text",
     "many",
     "note",
     "picture_width",
     "print_json",
+    "print_json_line",
     "print_table",
     "say",
+    "show",
     "wants_ascii",
     "wants_colour",
+    "write_output",
     "write_text",
 ]
 
 _FREE_WIDTH = 200  # of tables that go to a file or a pipe
-_RAW = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What JSON allows in a string and a terminal obeys, or no encoding has."""
+_COLOURS = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
-def say(text: str = "") -> None:
-    """Print a line of the result."""
-    print(text, flush=True)
+def say(text: str = "", *, to: TextIO | None = None) -> None:
+    """Print a line of the result, or several; to standard output if nothing else is named."""
+    print(printable(text), file=to or sys.stdout, flush=True)
+
+
+def draw_text(picture: str) -> None:
+    """Print a picture of characters; its colours stay."""
+    parts = _COLOURS.split(picture)
+    print("".join(part if i % 2 else printable(part) for i, part in enumerate(parts)), flush=True)
+
+
+def show(*parts: Table) -> None:
+    """Print tables that were made elsewhere, of cells that nobody else has named."""
+    Console(highlight=False).print(*parts)
+
+
+def write_output(data: bytes, *, raw: bool) -> None:
+    """Write what a job has written: as it is unless it goes to a terminal, and with `raw` even then."""
+    if raw or not sys.stdout.isatty():
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+        return
+    lines = data.decode(errors="replace").replace("\r\n", "\n").split("\t")
+    print("\t".join(map(printable, lines)), end="", flush=True)
 
 
 def note(text: str) -> None:
@@ -54,7 +81,12 @@ def many(count: int, thing: str) -> str:
 def print_json(document: Any) -> None:
     """Print one JSON object."""
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    print(_RAW.sub(lambda found: f"\\u{ord(found.group()):04x}", text), flush=True)
+    print(escaped_json(text), flush=True)
+
+
+def print_json_line(document: Any) -> None:
+    """Print one JSON object in one line."""
+    print(escaped_json(json.dumps(document, ensure_ascii=False, allow_nan=False)), flush=True)
 
 
 def print_table(
@@ -81,7 +113,8 @@ def print_table(
         Standard output if None.
     """
     out = to or sys.stdout
-    cells = [[printable(cell) for cell in row] for row in rows]
+    columns = [printable(title) for title in columns]
+    cells = [[as_line(cell) for cell in row] for row in rows]
     if not whole:
         wide = Console(file=out).width if out.isatty() else _FREE_WIDTH
         _print(out, wide, [_Column.flat(title, left) for title in columns], cells, best)

@@ -5,10 +5,13 @@ Its modules:
     endpoint        what every endpoint answers, and what those that take jobs answer besides
     s3              S³ over HTTP, and why nothing is submitted twice
     s3_queue        who runs and who waits on an S³
+    s3_answers      what an S³ says, every value of the kind that it must be
     connection      one exchange over HTTP: an answer, a refusal, or neither
+    exchange        a request and its whole answer, within a deadline and a number of bytes; sockets keeps the deadline
     access          tokens, certificates and addresses
     events          the reader of server-sent events
     programs        the programs of a scheduler, run one at a time
+    pipes           what one of them says, until a deadline and up to a number of bytes
     sending         what is sent to a scheduler that knows no keys goes through, and what may become of it
     tagging         endpoints of such schedulers: jobs bear tags, and why none is submitted twice
     wording         how jobs are worded for them: names with tags, options, commands

@@ -186,6 +186,7 @@ def split_address(url: str) -> SplitResult:
         if "@" in parts.netloc:
             raise BadInput("the address of a service holds no user and no password; give a token (GAS_TOKEN)")
         if parts.scheme in ("http", "https") and parts.hostname and port != 0:
+            parts.hostname.encode("idna")  # raises for one that no resolver takes: a part of more than 63 characters
             return parts
     except BadInput:
         raise

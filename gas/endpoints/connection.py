@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gas.endpoints.access import Access, is_loopback, split_address
+from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer, Unreadable, exchange, new_session, stream
 from gas.errors import (
     BadInput,
     Conflict,
@@ -74,7 +75,7 @@ class Connection:
     url
         Where it is.
     timeout
-        Seconds to wait for a connection, and for an answer.
+        Seconds for an exchange: the connection and the whole answer.
     access
         The token and the certificates.
 
@@ -87,20 +88,18 @@ class Connection:
     """
 
     def __init__(self, name: str, url: str, timeout: float, access: Access | None) -> None:
-        import requests
-
         self.address = url.rstrip("/")
         self.is_local = is_loopback(split_address(url))
         self.name = name
         self.called = self.address if name.rstrip("/") == self.address else f"{name}: {self.address}"
         self._timeout = timeout
         self._access = access or Access.of(self.address)
-        self._session = requests.Session()
+        self._session = new_session()
         self._session.trust_env = not self.is_local  # a proxy does not know this machine's own services
         self._session.auth = self._access.sign
         self._session.headers["Cache-Control"] = "no-cache"  # what it has free is asked for now
 
-    def ask(self, method: str, path: str, body: object = None) -> requests.Response:
+    def ask(self, method: str, path: str, body: object = None) -> Answer:
         """Make one request and return its answer.
 
         Raises
@@ -122,21 +121,33 @@ class Connection:
         path: str,
         data: bytes | None = None,
         headers: dict[str, str] | None = None,
-        stream: bool = False,
-    ) -> requests.Response:
+        most: int = MOST_ANSWER_BYTES,
+    ) -> Answer:
+        headers = {**(headers or {}), **({} if data is None else {"Content-Type": "application/json"})}
+        with self._losses(again=method == "POST"):
+            return exchange(
+                self._session,
+                method,
+                self.address + path,
+                timeout=self._timeout,
+                most=most,
+                data=data,
+                headers=headers,
+                verify=self._access.certificates or True,
+            )
+
+    @contextmanager
+    def _losses(self, *, again: bool = False) -> Iterator[None]:
+        """Turn what goes wrong into `NoAnswer`; `again` says whether one that is not read to its end may be next time.
+
+        It is not likely to be; but what a key makes safe is asked again rather than left in doubt.
+        """
         import requests
 
         try:
-            return self._session.request(
-                method,
-                self.address + path,
-                data=data,
-                headers={**(headers or {}), **({} if data is None else {"Content-Type": "application/json"})},
-                timeout=(self._timeout, SILENCE_SECONDS if stream else self._timeout),
-                allow_redirects=False,
-                verify=self._access.certificates or True,
-                stream=stream,
-            )
+            yield
+        except Unreadable as error:
+            raise NoAnswer(f"{self.called}: {error}; is it the right address?", again=again) from None
         except requests.Timeout as error:
             sent = not isinstance(error, requests.ConnectTimeout)
             raise NoAnswer(f"{self.called} did not answer within {self._timeout:g} s", sent=sent) from None
@@ -162,31 +173,31 @@ class Connection:
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id is not None:
             headers["Last-Event-ID"] = last_id
-        answer = self._send("GET", "/v1/events", headers=headers, stream=True)
-        with answer:
-            kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        verify = self._access.certificates or True
+        with (
+            self._losses(),
+            stream(
+                self._session,
+                f"{self.address}/v1/events",
+                timeout=self._timeout,
+                silence=SILENCE_SECONDS,
+                headers=headers,
+                verify=verify,
+            ) as (answer, pieces),
+        ):
             if not 200 <= answer.status_code < 300:
                 raise self._refusal(answer)
-            if kind != "text/event-stream":
+            if pieces is None:
                 raise Unreachable(f"{self.called} answered no stream of events; is it an S³ service?")
-            yield self._pieces(answer)
+            yield pieces
 
-    def _pieces(self, answer: requests.Response) -> Iterator[bytes]:
-        import requests
-
-        chunked = bool(getattr(answer.raw, "chunked", False))  # else one would wait for a piece to be full
-        try:
-            yield from answer.iter_content(None if chunked else 1)
-        except requests.RequestException as error:
-            raise self._lost(error) from None
-
-    def _refusal(self, answer: requests.Response) -> Exception:
+    def _refusal(self, answer: Answer) -> Exception:
         """Return the error that an answer is: a refusal of S³, or `NoAnswer` if S³ did not give it."""
         status = answer.status_code
         try:
             error = answer.json()["error"]
             kind, message = error["kind"], error["message"]
-        except (ValueError, KeyError, TypeError, RecursionError, OSError):
+        except (ValueError, KeyError, TypeError):
             kind = message = None
         if not isinstance(kind, str) or not isinstance(message, str):
             return NoAnswer(f"{self.called} answered HTTP {status}; is it an S³ service?", again=status >= 500)

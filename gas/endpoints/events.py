@@ -5,17 +5,17 @@ Only reading is here; `S3Endpoint.events` connects, and comes back with the last
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from gas.errors import Unreachable
+from gas.json_text import parsed
 
 __all__ = ["EventReader", "ServiceEvent"]
 
-MOST_LINE_BYTES = 2**22
-"""The longest line: a job with the longest command that the service takes is far shorter."""
+MOST_EVENT_BYTES = 2**22
+"""The longest event: a job with the longest command that the service takes is far shorter."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,12 @@ class EventReader:
 
     def __init__(self, last_id: str | None = None) -> None:
         self.last_id = last_id
-        self._rest = b""
+        self._rest: list[bytes] = []  # of a line, in pieces: joined once, not with every piece
         self._begin()
 
     def _begin(self) -> None:
         self._kind, self._data, self._id = "message", list[str](), self.last_id
+        self._length = 0
 
     def feed(self, piece: bytes) -> Iterator[ServiceEvent]:
         """Yield the events that this piece completes.
@@ -55,14 +56,23 @@ class EventReader:
         Unreachable
             The stream is not one of S³.
         """
-        whole = self._rest + piece
-        lines = whole.split(b"\n")
-        self._rest = lines.pop()
-        if len(self._rest) > MOST_LINE_BYTES:
-            raise Unreachable(f"an event line of more than {MOST_LINE_BYTES} bytes; is it an S³ service?")
-        for line in lines:
+        *ends, rest = piece.split(b"\n")
+        for end in ends:
+            line = b"".join((*self._rest, end))
+            self._rest = []
+            self._grow(len(end))
+            if line.startswith(b":"):
+                self._length -= len(line)  # a comment is kept nowhere
             if (event := self._line(line.removesuffix(b"\r"))) is not None:
                 yield event
+        if rest:
+            self._rest.append(rest)
+            self._grow(len(rest))
+
+    def _grow(self, more: int) -> None:
+        self._length += more
+        if self._length > MOST_EVENT_BYTES:
+            raise Unreachable(f"an event of more than {MOST_EVENT_BYTES} bytes; is it an S³ service?")
 
     def _line(self, raw: bytes) -> ServiceEvent | None:
         if not raw:
@@ -90,8 +100,8 @@ class EventReader:
         if not data:
             return None
         try:
-            content = json.loads("\n".join(data))
-        except (ValueError, RecursionError):
+            content = parsed("\n".join(data))
+        except ValueError:
             content = None
         if not isinstance(content, dict):
             raise Unreachable(f"an event {kind!r} without a JSON object; is it an S³ service?")

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from gas.endpoints.pipes import TooMuchSaid, conversation
 from gas.endpoints.sending import NotSent, Unclear
 from gas.errors import BadInput, Forbidden, NotFound, Unreachable
 from speedup_models.fields import Fields, quoted
@@ -108,7 +109,10 @@ class Programs:
         if not sends:
             _ASKING.add(process)
         try:
-            out, err = process.communicate(text.encode(), timeout)
+            out, err = conversation(process, text.encode(), timeout)
+        except TooMuchSaid as error:
+            _end(process)
+            raise (Unclear if sends else Unreachable)(f"{called} {error}") from None
         except subprocess.TimeoutExpired:
             _end(process)
             problem = f"{called} has not answered for {self._timeout:g} s (`timeout` in the endpoint's table)"

@@ -29,6 +29,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
@@ -37,14 +38,14 @@ from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer, age_of
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
 from gas.endpoints.events import EventReader, ServiceEvent
+from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
+from gas.endpoints.s3_answers import job_of, jobs_of, machine_of, standing_of
 from gas.errors import BadInput, Conflict, Draining, GasError, TooMany, Unreachable
 from gas.planner import Limits
 from gas.times import duration_text
-from speedup_models.fields import FieldError, Fields
+from speedup_models.fields import FieldError, Fields, shown
 
-if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
-    import requests
-
+if TYPE_CHECKING:
     from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
 
@@ -56,6 +57,10 @@ PATIENCE_SECONDS = 30.0
 FOLLOW_PATIENCE_SECONDS = 300.0
 """How long a stream of events is tried again that was lost: somebody watches, and services are restarted."""
 
+MOST_LISTED_BYTES = 2 * MOST_ANSWER_BYTES
+"""Of all pages of a list: some 130,000 jobs."""
+
+_VETTED: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {"job": job_of, "machine": standing_of}
 OLDEST_SECONDS = 60
 """An older list is not what the service has free, but what it had."""
 
@@ -73,7 +78,7 @@ class S3Endpoint:
     url
         Where it is, for example ``http://127.0.0.1:8642``.
     timeout
-        Seconds to wait for a connection, and for an answer.
+        Seconds for one exchange: the connection and the whole answer.
     retries
         How often a request that only reads, or cancels, is repeated if it got no answer.
     patience
@@ -221,9 +226,13 @@ class S3Endpoint:
         chosen = f"&fields={','.join(fields)}" if fields else ""
         listed: list[dict[str, Any]] = []
         after: int | None = 0
+        length = 0
         while after is not None:
             answer = self._call("GET", f"/v1/jobs?ended={ended}&after={after}{chosen}")
-            listed += self._jobs_of(answer)
+            length += len(answer.content)
+            if length > MOST_LISTED_BYTES:
+                raise Unreachable(f"{self.name}: lists more than {MOST_LISTED_BYTES >> 20} MiB of jobs, the most read")
+            listed += jobs_of(self._json(answer), self.name, partial=bool(fields))
             after = self._next_page(answer, after)
         return listed
 
@@ -291,7 +300,9 @@ class S3Endpoint:
                     reader = EventReader(reader.last_id)
                     for piece in pieces:
                         heard, pause, told, patience = time.monotonic(), 0.2, False, FOLLOW_PATIENCE_SECONDS
-                        yield from reader.feed(piece)
+                        for event in reader.feed(piece):
+                            vetted = _VETTED.get(event.kind)
+                            yield event if vetted is None else replace(event, data=vetted(event.data, self.name))
                 raise NoAnswer(f"{self._connection.called} ended the stream")
             except (NoAnswer, TooMany) as problem:
                 if isinstance(problem, TooMany):
@@ -307,7 +318,7 @@ class S3Endpoint:
 
     # ------------------------------------------------------------------------------------------------ asking
 
-    def _call(self, method: str, path: str, body: object = None) -> requests.Response:
+    def _call(self, method: str, path: str, body: object = None) -> Answer:
         """Make a request, a few times if it gets no answer; a PUT only as long as nothing of it was sent."""
         patience_ends = time.monotonic() + self.patience
         tries, pause = 0, 0.2
@@ -382,38 +393,27 @@ class S3Endpoint:
         except GasError as error:
             raise InDoubt(f"{refusal}; and what it made cannot be asked for: {error}", key) from None
 
-    def _json(self, answer: requests.Response) -> Any:
+    def _json(self, answer: Answer) -> Any:
         try:
             return answer.json()
-        except (ValueError, RecursionError):
-            raise Unreachable(f"{self._connection.called} answered something that is not JSON") from None
+        except ValueError as error:
+            raise Unreachable(f"{self._connection.called} answered something that is not JSON ({error})") from None
 
-    def _job_of(self, answer: requests.Response) -> dict[str, Any]:
-        job = self._json(answer)
-        wanted = {"id", "state", "processors", "walltime", "promise"}
-        if not isinstance(job, dict) or not wanted <= job.keys():
-            raise Unreachable(f"{self.name}: answered a job that cannot be understood")
-        return job
+    def _job_of(self, answer: Answer) -> dict[str, Any]:
+        return job_of(self._json(answer), self.name)
 
-    def _machine_of(self, answer: requests.Response) -> dict[str, Any]:
-        machine = self._json(answer)
-        wanted = {"scheduler", "processors", "accepting", "in_use", "queued", "running", "reserved", "user", "role"}
-        if not isinstance(machine, dict) or not wanted <= machine.keys():
-            raise Unreachable(f"{self.name}: answered a machine that cannot be understood")
-        return machine
+    def _machine_of(self, answer: Answer) -> dict[str, Any]:
+        return machine_of(self._json(answer), self.name)
 
-    def _next_page(self, answer: requests.Response, after: int) -> int | None:
+    def _next_page(self, answer: Answer, after: int) -> int | None:
         """Return where the page after this one begins; None if it was the last, or the service knows no pages."""
-        following = self._json(answer).get("next")
+        content = self._json(answer)
+        following = content.get("next") if isinstance(content, dict) else None
         if following is None:
             return None
         if type(following) is not int or following <= after:
-            raise Unreachable(f"{self.name}: answered a page of jobs after which to go on at {following!r}")
+            raise Unreachable(f"{self.name}: answered a page of jobs after which to go on at {shown(following)}")
         return following
 
-    def _jobs_of(self, answer: requests.Response) -> list[dict[str, Any]]:
-        content = self._json(answer)
-        jobs = content.get("jobs") if isinstance(content, dict) else None
-        if not isinstance(jobs, list) or not all(isinstance(job, dict) and "id" in job for job in jobs):
-            raise Unreachable(f"{self.name}: answered a list of jobs that cannot be understood")
-        return jobs
+    def _jobs_of(self, answer: Answer) -> list[dict[str, Any]]:
+        return jobs_of(self._json(answer), self.name)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gas.errors import BadInput, Missing
+from gas.printable import as_line
 from gas.simulation.schedule import Policy, Schedule
 from workloads import Log
 from workloads.selection import parts_of
@@ -241,5 +242,5 @@ def tidy(ax: Axes) -> None:
 
 def one_line(name: str, most: int) -> str:
     """Return a name without line breaks and control characters, cut where it would leave the picture."""
-    printable = "".join(character if character.isprintable() else " " for character in name)
-    return printable if len(printable) <= most else printable[: most - 1] + "…"
+    line = as_line(name)
+    return line if len(line) <= most else line[: most - 1] + "…"

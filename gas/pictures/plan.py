@@ -24,6 +24,7 @@ from gas.errors import BadInput, Missing
 from gas.node_availability import Availability, NodeAvailability
 from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
 from gas.planner import Candidate, Plan
+from gas.printable import as_line
 from gas.times import duration_text, iso_time, relative_text
 from workloads.whole_file import whole_file
 
@@ -445,5 +446,5 @@ def _instant(now: int) -> str:
 
 def _one_line(name: str, most: int) -> str:
     """Return a name without line breaks and control characters, cut where it would leave the picture."""
-    printable = "".join(character if character.isprintable() else " " for character in name)
-    return printable if len(printable) <= most else printable[: most - 1] + "…"
+    line = as_line(name)
+    return line if len(line) <= most else line[: most - 1] + "…"

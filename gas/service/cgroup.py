@@ -2,7 +2,7 @@
 
     Cgroups.found       the part of the tree that is this service's, None if there is none
     Cgroups.make        the cgroup of a job, with processors of its own where the tree can bind them
-    pids, kill, remove  who is in a cgroup; the end of them all at one stroke; the end of the cgroup
+    pids, kill, remove  the processes in a cgroup; KILL for all at one stroke; the end of the cgroup
 
 No process leaves its job's cgroup by setsid, a double fork or a cleared environment, and ``cgroup.kill`` leaves no gap
 for one that forks. Under systemd the unit needs ``Delegate=yes``, and for processors ``DelegateSubgroup=`` besides:
@@ -176,7 +176,7 @@ def _is_marked(cgroup: Path) -> bool:
 
 
 def _is_ours(cgroup: Path) -> bool:
-    """Return whether a cgroup was given to this user, who is not root: that may write to all of them."""
+    """Return whether a cgroup was given to this user, which is not root, who may write to all of them."""
     return os.geteuid() != 0 and all(os.access(each, os.W_OK) for each in (cgroup, cgroup / "cgroup.procs"))
 
 

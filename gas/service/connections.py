@@ -40,6 +40,9 @@ HEAD_SECONDS = 10.0
 """Seconds in which a client must have sent the whole head of a request, from its connecting (with TLS: and greeting)
 or from the end of the answer before; one that sends nothing after an answer is let go earlier, by uvicorn."""
 
+DEFER_SECONDS = 5
+"""How long the kernel keeps a connection to itself on which nothing has come."""
+
 PATIENCE = 15.0
 """Seconds in which a client must have read at least something of an answer; and all of it, but for the time that it
 takes at `LEAST_RATE`."""
@@ -150,7 +153,7 @@ class Connection(H11Protocol):
         elif self.answering:
             self.transport.abort()
         else:
-            self._refuse(refuse(503, "TooManyConnections", "too many connections are open; try again in some seconds"))
+            self._refuse(_FULL)
 
     # ------------------------------------------------------------------------------------------- what asyncio calls
 
@@ -206,16 +209,16 @@ class Connection(H11Protocol):
         if now - self._since > HEAD_SECONDS and not (self.answering or unread or self.transport.is_closing()):
             incomplete = self.conn.trailing_data[0] and self.conn.their_state is h11.IDLE
             text = f"the head of the request did not arrive within {HEAD_SECONDS:g} s; send it again"
-            self._refuse(refuse(408, "Timeout", text) if incomplete else None)
+            self._refuse(_on_the_wire(refuse(408, "Timeout", text)) if incomplete else b"")
         self._look_again_later()
 
-    def _refuse(self, answer: JSONResponse | None) -> None:
+    def _refuse(self, answer: bytes) -> None:
         """Close, with an answer to whatever the client is about to ask."""
         if self.scheme == "https":  # nobody waits for the greetings that end TLS
             self.transport.abort()
             return
-        if answer is not None:
-            self.transport.write(_on_the_wire(answer))
+        if answer:
+            self.transport.write(answer)
         self.transport.close()
 
 
@@ -247,6 +250,8 @@ class Door:
         self._at_a_time = max(1, min(AT_A_TIME, connections.strangers.places // 2))
         self._retry: asyncio.TimerHandle | None = None
         listener.setblocking(False)
+        # Who connects and says nothing stays with the kernel, which keeps thousands of them for nearly nothing.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, DEFER_SECONDS)
         listener.listen(socket.SOMAXCONN)  # more can wait to be accepted than are let in
         self._loop.add_reader(listener, self._accept)
 
@@ -322,3 +327,6 @@ def _on_the_wire(answer: JSONResponse) -> bytes:
         "Connection: close",
     ]
     return "\r\n".join([*lines, "", ""]).encode() + bytes(answer.body)
+
+
+_FULL = _on_the_wire(refuse(503, "TooManyConnections", "too many connections are open; try again in some seconds"))

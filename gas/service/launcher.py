@@ -4,7 +4,7 @@
     Launcher      start the wrapper of a job as a user; kill what is left of a job
 
 ``gas serve --user ACCOUNT``, as root, forks the helper before anything else is done and then gives up root for good.
-Who may do what, and why so:
+The parties, and what each may do:
 
     helper    root       starts wrappers, kills a user's processes. It knows two requests, takes the names of job
                          directories, never paths, and looks each user up by itself.
@@ -95,10 +95,10 @@ class Launcher:
                 raise Unknown(f"the helper that starts jobs does not answer ({error}); {_RESTART}") from error
         if not answer:
             raise Unknown(f"the helper that starts jobs is gone; {_RESTART}")
-        told: dict[str, Any] = json.loads(answer)
-        if "error" in told:
-            raise GasError(told["error"]) from (OSError(told["errno"], "") if told.get("errno") else None)
-        return told
+        result: dict[str, Any] = json.loads(answer)
+        if "error" in result:
+            raise GasError(result["error"]) from (OSError(result["errno"], "") if result.get("errno") else None)
+        return result
 
 
 _RESTART = "restart the service: jobs that run go on"
@@ -169,8 +169,11 @@ def _prepared(state: Path, uid: int, gid: int) -> Path:
         except OSError as error:
             raise BadInput(f"--state {state}: {each} cannot be used: {error.strerror}") from None
         try:
-            if made:
+            if made or _is_fresh(handle):
                 os.fchown(handle, uid, gid)
+                for name in ("tokens", "tokens.lock"):  # root has made them before the first start
+                    with suppress(FileNotFoundError):
+                        os.chown(name, uid, gid, dir_fd=handle, follow_symlinks=False)
             found = os.fstat(handle)
             if found.st_uid != uid:
                 raise BadInput(
@@ -181,6 +184,13 @@ def _prepared(state: Path, uid: int, gid: int) -> Path:
         finally:
             os.close(handle)
     return jobs
+
+
+def _is_fresh(directory: int) -> bool:
+    """Return whether a directory is one that root has made for tokens, and no service has used."""
+    found = os.fstat(directory)
+    used = set(os.listdir(directory)) - {"tokens", "tokens.lock"}
+    return found.st_uid == 0 and not found.st_mode & 0o022 and not used
 
 
 # ------------------------------------------------------------------------------------------------------------ helper
@@ -232,17 +242,17 @@ class Helper:
         """Start a wrapper in a session of its own, as the account of the service with what it needs."""
         directory = self._directory(job)
         try:
-            told, teller = os.pipe()
+            reader, writer = os.pipe()
             pid = os.fork()
             if pid == 0:
                 try:
                     self._become_wrapper(directory, str(self._jobs / job), account)
                 except BaseException as error:
-                    os.write(teller, json.dumps([str(error), getattr(error, "errno", None)]).encode()[:_LONGEST])
+                    os.write(writer, json.dumps([str(error), getattr(error, "errno", None)]).encode()[:_LONGEST])
                 finally:
                     os._exit(127)
-            os.close(teller)
-            with os.fdopen(told, "rb") as file:  # it ends when the program has begun
+            os.close(writer)
+            with os.fdopen(reader, "rb") as file:  # it ends when the program has begun
                 problem = file.read(_LONGEST)
         finally:
             os.close(directory)

@@ -11,9 +11,10 @@ import logging
 import sys
 from typing import Any, Literal, TextIO
 
+from gas.printable import as_line, escaped_json, printable
 from gas.times import iso_time
 
-__all__ = ["JsonLines", "begin_logging"]
+__all__ = ["JsonLines", "TextLines", "begin_logging"]
 
 _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
@@ -32,7 +33,19 @@ class JsonLines(logging.Formatter):
         line |= {name: value for name, value in vars(record).items() if name not in _ORDINARY}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str, ensure_ascii=False)
+        return escaped_json(json.dumps(line, default=str, ensure_ascii=False))
+
+
+class TextLines(logging.Formatter):
+    """A line for people, in which what users have named neither steers a terminal nor begins a line of its own."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # the name that logging calls
+        """Return the line of a record."""
+        return as_line(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        """Return the lines of an error that nobody expected."""
+        return printable(super().formatException(ei))
 
 
 class _StandardError(logging.StreamHandler[TextIO]):
@@ -47,6 +60,6 @@ class _StandardError(logging.StreamHandler[TextIO]):
 def begin_logging(form: Literal["text", "json"], level: str) -> None:
     """Send the records of the service, and warnings of everything else, to standard error."""
     handler = _StandardError()
-    handler.setFormatter(JsonLines() if form == "json" else logging.Formatter("%(levelname)s: %(message)s"))
+    handler.setFormatter(JsonLines() if form == "json" else TextLines("%(levelname)s: %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("gas").setLevel(level.upper())

@@ -3,7 +3,7 @@
     wrapper_of       the wrapper at work on a job's directory
     signal_process   a signal for one process, never for a later one with its pid
     Traces           by what the processes of a job are known
-    members, end     who they are; KILL for all of them
+    members, end     the processes themselves; KILL for all of them
 
 A job's processes descend from its wrapper or are in its session, are in its cgroup, or bear its mark
 (``GAS_JOB_DIRECTORY``) in their environment. A process that left the session, cleared its environment and lost its
@@ -22,8 +22,8 @@ from gas.service.records import Unknown, process_at
 
 __all__ = ["Traces", "end", "members", "signal_process", "wrapper_of"]
 
-_ROUNDS = 50
-"""How often `end` looks for what was forked since its latest look; who forks faster is left to the next call."""
+_ROUNDS = 10
+"""How often `end` looks for what was forked since its latest look; a job that forks faster is left to the next call."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Traces:
     cgroup
         Its cgroup, if it has one.
     uid
-        The user that it runs as: none but this user's processes count, because a mark can be forged, and he who asks
-        root for this may lie. None where all jobs run as the user of the service.
+        The user that it runs as: only this user's processes count, because marks can be forged, and because a
+        helper that is root does not trust what it is asked. None where all jobs run as the user of the service.
     """
 
     directory: Path
@@ -92,7 +92,8 @@ def members(traces: Traces) -> list[wrapper.Process]:
 def end(traces: Traces) -> int:
     """Kill the processes of a job, those too that are forked meanwhile; return how many there were.
 
-    The wrapper is left alone. Who was killed may take a moment to go; once this returns 0, nothing of the job is left.
+    The wrapper is left alone. A killed process may take a moment to go; once this returns 0, nothing
+    of the job is left.
     """
     if traces.cgroup is not None:
         cgroup.kill(traces.cgroup)  # all at one stroke, where the kernel can

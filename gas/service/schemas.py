@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from gas.availability import MOST_PROCESSORS
+from gas.printable import first_steering
 from gas.service.jobs import Wish
 from gas.times import LATEST, LONGEST
 
@@ -31,7 +41,23 @@ _WALLTIME = "Seconds; a process is told to end (TERM) a hundredth of them, at mo
 Walltime = Annotated[int, Field(strict=True, ge=1, le=LONGEST, description=_WALLTIME)]
 Instant = Annotated[int, Field(strict=True, ge=0, le=LATEST, description="Epoch seconds")]
 Text = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00]*$", max_length=131_072)]
-Name = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00-\x1f\x7f]*$", min_length=1, max_length=200)]
+
+
+def _plain(name: str) -> str:
+    """Return a name that steers no terminal and turns no order of letters in the lists of others."""
+    if (found := first_steering(name)) is not None:
+        raise ValueError(f"one line without control and format characters, and here is {found}")
+    return name
+
+
+_FORMAT = r"\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+_PLAIN = rf"^[^\u0000-\u001f\u007f-\u009f{_FORMAT}]*$"
+Name = Annotated[
+    str,
+    StringConstraints(strict=True, min_length=1, max_length=200),
+    AfterValidator(_plain),
+    Field(json_schema_extra={"pattern": _PLAIN}),
+]
 Key = Annotated[str, StringConstraints(strict=True, pattern=r"^[\x21-\x7e]+$", max_length=200)]
 MOST_VARIABLES = 1000
 Variable = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00=]+$", max_length=1000)]

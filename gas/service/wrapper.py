@@ -545,7 +545,7 @@ def supervise(command: int, deadlines: Deadlines, subreaper: bool, cgroup: str |
         due = deadlines.step(clock())
         if due:
             if due == signal.SIGKILL and cgroup:
-                write_to(os.path.join(cgroup, "cgroup.kill"), b"1")  # at one stroke, also who forks
+                write_to(os.path.join(cgroup, "cgroup.kill"), b"1")  # at one stroke, forks too
             send(due)
             if due == signal.SIGTERM:
                 send(signal.SIGCONT)  # a stopped process would not see the TERM

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gas.cli.printable import printable
-from gas.cli.tables import many, print_json, print_table
+from gas.cli.states import describe
+from gas.cli.tables import draw_text, many, note, print_json, print_json_line, print_table, say, write_output
+from gas.printable import printable
 
 TITLES = ["name", "place", "num-\nber", "long\ntitle"]
 ROWS = [("one-long-name", "somewhere far away", "1", "12,345"), ("two", "here", "22,222", "-")]
@@ -82,3 +83,81 @@ def test_json_says_what_it_says_and_no_more_to_the_terminal(text):
     assert not set(out.getvalue()) & {
         chr(code) for code in [*range(9), *range(14, 32), *range(127, 160), 0x202E, 0xD800]
     }
+
+
+STEERING = [
+    "\x1b[2J",
+    "\x9b31m",
+    "\u202e",
+    "\u2066",
+    "\u200e",
+    "\u061c",
+    "\u200b",
+    "\u2028",
+    "\ufeff",
+    "\ud800",
+    "\x85",
+    "\r",
+]
+JOB = {
+    "id": 7, "name": "", "user": "ann", "state": "queued", "processors": 4, "walltime": 60, "promise": 0, "start": None,
+    "due": None, "finished": None, "exit_status": None, "signal": None, "message": None,
+}  # fmt: skip
+
+
+class Terminal(io.TextIOWrapper):
+    def __init__(self):
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+    def isatty(self):
+        return True
+
+    def text(self):
+        return self.buffer.getvalue().decode()
+
+
+@pytest.mark.parametrize("text", STEERING)
+@pytest.mark.parametrize(
+    "write",
+    [
+        say, note, draw_text, print_json, print_json_line,
+        lambda text: print_table(["name", text], [(text, text)]),
+        lambda text: say(describe({**JOB, "name": text, "message": text})),
+        lambda text: write_output(text.encode(errors="replace"), raw=False),
+    ],
+)  # fmt: skip
+def test_nothing_that_others_named_steers_a_terminal(monkeypatch, text, write):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setattr("sys.stderr", terminal)
+    write(f"a{text}b" if not isinstance(text, list) else text)
+    said = terminal.text().replace("\x1b[1m", "").replace("\x1b[0m", "")  # of titles, which are ours
+    assert said
+    assert all(one.isprintable() or one == "\n" for one in said), ascii(said)
+
+
+def test_a_name_does_not_forge_a_line(monkeypatch):
+    out = io.StringIO()
+    print_table(["job", "name"], [("7", "a\njob 8: completed")], to=out)
+    assert len(out.getvalue().splitlines()) == 2
+    assert "\n" not in describe({**JOB, "name": "a\njob 8, completed"})
+
+
+def test_the_output_of_a_job_is_raw_in_a_pipe_and_with_raw(monkeypatch):
+    coloured = b"\x1b[31mred\x1b[0m\tand\r\nlines\n"
+    terminal, pipe = Terminal(), io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr("sys.stdout", pipe)
+    write_output(coloured, raw=False)
+    assert pipe.buffer.getvalue() == coloured
+    monkeypatch.setattr("sys.stdout", terminal)
+    write_output(coloured, raw=False)
+    assert terminal.text() == "?[31mred?[0m\tand\nlines\n"
+    write_output(coloured, raw=True)
+    assert terminal.buffer.getvalue().endswith(coloured)
+
+
+def test_colours_of_our_own_pictures_stay(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    draw_text("\x1b[32mgreen\x1b[0m \x1b[2J")
+    assert terminal.text() == "\x1b[32mgreen\x1b[0m ?[2J\n"

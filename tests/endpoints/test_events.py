@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gas.endpoints.events import MOST_LINE_BYTES, EventReader, ServiceEvent
+from gas.endpoints.events import MOST_EVENT_BYTES, EventReader, ServiceEvent
 from gas.errors import Unreachable
 
 STREAM = (
@@ -55,7 +55,8 @@ def test_an_id_stays_until_there_is_another():
         b"data: []\n\n",
         b"data: " + b"[" * 9999 + b"\n\n",
         b"data: \xff\n\n",
-        b"x" * (MOST_LINE_BYTES + 1),
+        b"x" * (MOST_EVENT_BYTES + 1),
+        b"data: x\n" * (MOST_EVENT_BYTES // 7 + 1),
     ],
 )
 def test_what_is_no_stream_of_s3(stream):

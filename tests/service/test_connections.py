@@ -22,6 +22,12 @@ PATIENCE = 0.6
 ASK = "GET /v1/machine HTTP/1.1\r\nHost: localhost\r\n"
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_deferred(monkeypatch):
+    """The kernel hands over who says nothing at once, and not after seconds."""
+    monkeypatch.setattr(connections, "DEFER_SECONDS", 0)
+
+
 @pytest.fixture
 def address(s3, monkeypatch):
     """Where a service listens whose patience is short."""
@@ -235,6 +241,17 @@ def test_a_long_body_without_a_token_is_not_read(site, monkeypatch):
             while sent < 10**9:
                 sent += connection.send(b"x" * 2**16)
         assert sent < 10**8, "the buffers of both systems"
+
+
+def test_who_connects_and_says_nothing_is_left_to_the_kernel_and_accepted_when_it_speaks(tmp_path, monkeypatch):
+    monkeypatch.setattr(connections, "DEFER_SECONDS", 60)
+    made = Site(tmp_path)
+    with made.service, connected(made.address, 100), connected(made.address) as (late,):
+        there = made.service._server.server_state.connections
+        with connected(made.address) as (first,):
+            assert b" 200 " in made.ask("alice", first)
+            assert [c.client for c in there] == [first.getsockname()]
+        assert b" 200 " in made.ask("bob", late)
 
 
 # -------------------------------------------------------------------------------------------------------------- TLS

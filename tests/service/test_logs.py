@@ -1,7 +1,9 @@
 import json
 import logging
 
-from gas.service.logs import JsonLines
+import pytest
+
+from gas.service.logs import JsonLines, TextLines
 
 
 def record(message, **fields):
@@ -29,3 +31,12 @@ def test_an_exception_stays_within_its_line():
     except ValueError as error:
         line = JsonLines().format(record("unforeseen", exc_info=(ValueError, error, error.__traceback__)))
     assert "ValueError: bad" in json.loads(line)["traceback"]
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "\x9b31m", "\u202e", "a\nWARNING: another line"])
+def test_names_of_jobs_steer_no_terminal_and_forge_no_line(name):
+    for line in (
+        TextLines("%(levelname)s: %(message)s").format(record(f"job 7 ({name}) ended")),
+        JsonLines().format(record("ended", name_of_job=name)),
+    ):
+        assert line.isprintable(), ascii(line)

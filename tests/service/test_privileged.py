@@ -393,6 +393,24 @@ def test_a_start_that_could_not_keep_users_apart_is_refused(
         host_of(user, site.state, None, site.state / tokens, insecure=insecure)
 
 
+def test_a_state_directory_that_root_has_made_for_tokens_becomes_the_service_s_and_no_other_does(
+    unix_users: UnixUsers, tmp_path: Path
+) -> None:
+    state, uid = tmp_path / "state", unix_users.uid(unix_users.service)
+    add_token(state / "tokens", unix_users.ada)
+    assert (state / "tokens").stat().st_uid == 0
+    assert launcher._prepared(state, uid, uid) == state / "jobs"
+    assert {each.stat().st_uid for each in (state, state / "jobs", state / "tokens")} == {uid}
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "s3.sqlite").touch()
+    with pytest.raises(BadInput, match=r"other belongs to uid 0, not to .* chown -R"):
+        launcher._prepared(other, uid, uid)
+    (tmp_path / "link").symlink_to(other)
+    with pytest.raises(BadInput, match="cannot be used"):
+        launcher._prepared(tmp_path / "link", uid, uid)
+
+
 def test_without_root_each_job_as_its_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(BadInput, match="--user gas: needs root"):

@@ -14,6 +14,7 @@ from typing import Any
 
 from gas.endpoints.oar.machine import WAITING, Event, Job, Resource, Wanted
 from gas.errors import Unreachable
+from gas.json_text import parsed as parsed_json
 from speedup_models.fields import quoted
 
 __all__ = ["complaint_of", "jobs_of", "page_of", "parsed", "records_of", "resources_of", "submitted_as"]
@@ -46,8 +47,8 @@ def parsed(answer: str, source: str) -> Any:
     if not text:
         return None
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return parsed_json(text)
+    except ValueError as error:
         at = getattr(error, "pos", 0)
         unclosed = isinstance(error, json.JSONDecodeError) and error.msg.startswith("Unterminated")
         if text[0] in "{[" and (at >= len(text) - 1 or unclosed):

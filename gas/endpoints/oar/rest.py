@@ -6,6 +6,7 @@ trusts that, by a name in the header X-REMOTE-IDENT (``ident``). Reading needs n
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -15,6 +16,7 @@ from urllib.parse import urlencode
 
 from gas.endpoints.access import Access, is_loopback, split_address
 from gas.endpoints.connection import never_made, words_of
+from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer, Unreadable, exchange, new_session
 from gas.endpoints.oar.answers import complaint_of, jobs_of, page_of, parsed, resources_of, submitted_as
 from gas.endpoints.oar.interpretation import condition_of, fulfils
 from gas.endpoints.oar.machine import Job, Machine
@@ -53,7 +55,7 @@ class RestTransport:
     url
         Where it is, for example ``https://frontend/oarapi``.
     timeout
-        Seconds to wait for a connection, and for an answer.
+        Seconds for an exchange: the connection and the whole answer.
     access
         A token and certificates.
     ident
@@ -75,7 +77,6 @@ class RestTransport:
         properties: str | None = None,
         netrc: bool = True,
     ) -> None:
-        import requests
         from requests.utils import get_netrc_auth
 
         parts = split_address(url)
@@ -86,7 +87,7 @@ class RestTransport:
         self._access = access or Access()
         self._condition = None if properties is None else condition_of(properties)
         self._user: str | None = None
-        self._session = requests.Session()
+        self._session = new_session()
         self._session.trust_env = not is_loopback(parts)  # a proxy does not know this machine's own services
         self._session.headers["Accept"] = "application/json"
         credentials = get_netrc_auth(self.address) if netrc and self._access.token is None else None
@@ -152,7 +153,7 @@ class RestTransport:
         if count < 1:
             return ()
         query = {"state": ENDED, "from": str(int(time.time()) - MEMORY_SECONDS)}
-        _, total, _ = self._page("jobs.json", query | {"limit": "1"})
+        _, total, _, _ = self._page("jobs.json", query | {"limit": "1"})
         listed, _ = self._pages("jobs/details.json", query, offset=max(0, total - count))
         return jobs_of(listed, f"{self.name}: jobs/details.json")[-count:]
 
@@ -215,35 +216,70 @@ class RestTransport:
         """Return the objects of all pages, and when the first was asked."""
         found: dict[object, Mapping[str, Any]] = {}
         asked: int | None = None
+        ends, most = time.monotonic() + self.timeout, MOST_ANSWER_BYTES
         for _ in range(MOST_PAGES):
-            records, total, now = self._page(path, {**query, "limit": str(PAGE), "offset": str(offset)})
+            records, total, now, length = self._page(
+                path, {**query, "limit": str(PAGE), "offset": str(offset)}, ends, most
+            )
+            most -= length
             asked = now if asked is None else asked
+            if not all(isinstance(record.get("id"), int | None) for record in records):
+                raise Unreachable(f"{self.name}: {path} has numbers that are none; is it the REST API of OAR?")
             found |= {record.get("id"): record for record in records}  # the list may move between two pages
             offset += len(records)
             if not records or offset >= total:
                 return list(found.values()), asked
         raise Unreachable(f"{self.name}: {path} has no end")
 
-    def _page(self, path: str, query: Mapping[str, str]) -> tuple[list[Mapping[str, Any]], int, int | None]:
-        content = self._ask(f"{path}?{urlencode({**query, 'structure': 'simple'}, safe=':,')}")
-        return page_of(content, f"{self.name}: {path}")
+    def _page(
+        self, path: str, query: Mapping[str, str], ends: float = math.inf, most: int = MOST_ANSWER_BYTES
+    ) -> tuple[list[Mapping[str, Any]], int, int | None, int]:
+        """Return the objects of a page, how many there are in all, when it was asked, and its bytes."""
+        asked = f"{path}?{urlencode({**query, 'structure': 'simple'}, safe=':,')}"
+        answer = self._answered(self._send("GET", asked, asks=True, ends=ends, most=most))
+        source = f"{self.name}: {path}"
+        return *page_of(parsed(answer.text, source), source), len(answer.content)
 
     def _ask(self, path: str) -> Any:
-        answer = self._send("GET", path, asks=True)
+        return parsed(self._answered(self._send("GET", path, asks=True)).text, f"{self.name}: {path}")
+
+    def _answered(self, answer: Answer) -> Answer:
         if not 200 <= answer.status_code < 300:
             raise self._refusal(answer.status_code, _content(answer)[1])
-        return parsed(_text(answer), f"{self.name}: {path.partition('?')[0]}")
+        return answer
 
-    def _send(self, method: str, path: str, body: object = None, *, asks: bool = False) -> requests.Response:
-        """Make a request; `asks` says that it makes nothing."""
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        asks: bool = False,
+        ends: float = math.inf,
+        most: int = MOST_ANSWER_BYTES,
+    ) -> Answer:
+        """Make a request.
+
+        Parameters
+        ----------
+        asks
+            It makes nothing.
+        ends
+            Instant of the monotonic clock by which it must have been answered, where that is before the timeout.
+        most
+            Bytes that its answer may have.
+        """
         import requests
 
         where = f"{self.name}: {self.address}"
+        timeout = max(0.05, min(self._timeout, ends - time.monotonic()))
         try:
-            return self._session.request(
-                method, f"{self.address}/{path}", json=body, timeout=self._timeout, allow_redirects=False,
+            return exchange(
+                self._session, method, f"{self.address}/{path}", json=body, timeout=timeout, most=max(0, most),
                 verify=self._access.certificates or True,
             )  # fmt: skip
+        except Unreadable as error:
+            problem = f"{where}: {error}; is it the REST API of OAR?"
         except requests.ConnectTimeout:
             raise NotSent(f"{where} cannot be reached within {self._timeout:g} s") from None
         except requests.Timeout:
@@ -277,14 +313,10 @@ class RestTransport:
         return Unreachable(f"{self.name}: {self.address} answered {told}; is it the REST API of OAR?")
 
 
-def _text(answer: requests.Response) -> str:
-    return answer.content.decode("utf-8", errors="replace")
-
-
-def _content(answer: requests.Response) -> tuple[Any, str]:
+def _content(answer: Answer) -> tuple[Any, str]:
     """Return an answer, and what it says to a person if it is an error of OAR's; neither need be there."""
     try:
-        content = parsed(_text(answer), "")
+        content = parsed(answer.text, "")
     except Unreachable:
         return None, ""
     if not isinstance(content, Mapping):

@@ -26,7 +26,9 @@ DETAILS = ("scontrol", "-a", "-o", "-d", "show", "jobs")
 
 _HEAD = re.compile(r"^JobId=([0-9]{1,10}) ", re.MULTILINE)
 _NAME = re.compile(r"JobId=[0-9]+ (?P<parts>(?:(?:Array|HetJob)\w+=\S* )*)JobName=")
-_OWNER = re.compile(r"(?P<parts> HetJobIdSet=\S*)? UserId=[^=\n]*?\(\d+\) GroupId=[^=\n]*?\(\d+\) ")
+_OWNER = re.compile(
+    r"(?P<unique> SLUID=\w+)?(?P<parts> HetJobIdSet=\S*)? UserId=[^=\n]*?\(\d+\) GroupId=[^=\n]*?\(\d+\) "
+)
 _COMMENT = " Comment="
 _REST = re.compile(r".*?(?= Command=|\Z)", re.DOTALL)  # what comes after is written by users
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
@@ -131,7 +133,9 @@ def _read(jobs: Mapping[int, Job], answer: str, zone: tzinfo | None) -> Iterator
         if job is not None:
             parts = "" if name is None or owner is None else name["parts"] + (owner["parts"] or "")
             text = answer[inside:end]
-            yield job, owner is not None, None if owner is None else _details(job, parts, text, last - inside, zone)
+            files_last = owner is not None and owner["unique"] is not None
+            found = None if owner is None else _details(job, parts, text, last - inside, zone, files_last=files_last)
+            yield job, owner is not None, found
         start = end
 
 
@@ -141,12 +145,19 @@ def _next(starts: list[int], after: int, last: int) -> int:
     return starts[at] if at < len(starts) else last
 
 
-def _details(job: Job, parts: str, text: str, files_from: int, zone: tzinfo | None) -> _Details | None:
-    """Return what a record says after its owner, or None if that is not all of it."""
+def _details(
+    job: Job, parts: str, text: str, files_from: int, zone: tzinfo | None, *, files_last: bool
+) -> _Details | None:
+    """Return what a record says after its owner, or None if that is not all of it.
+
+    Slurm 26.05 prints the line that submitted the job before the names of its files, not after them (`files_last`).
+    """
     found = _REST.match(text)
     rest = text if found is None else found[0]
     values = dict(reversed(_PAIR.findall(rest)))
     record = Record(f"job {job.id}", values, zone)
+    if files_last:
+        files_from = max(files_from, text.rfind(" StdErr="))
     files = _FILES.search(text.rstrip(), files_from)
     shares: dict[str, int] = {}
     try:
@@ -164,4 +175,6 @@ def _details(job: Job, parts: str, text: str, files_from: int, zone: tzinfo | No
     besides += ["GRES"] if any(key.startswith("TresPer") and "gres" in one for key, one in values.items()) else []
     besides += ["parts"] if "HetJob" in parts else []
     stdout, stderr = ("", "") if files is None else (files[2], files[1])
+    if files_last:
+        stderr = stderr or stdout  # it names that file once where both are one
     return _Details(least, most, eligible, shares, status, signal, stdout, stderr, tuple(besides))

@@ -7,7 +7,6 @@ are one list, and partitions have their limits in tables. A value whose place ha
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservati
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.notation import LATEST, states_against, tasks
 from gas.errors import BadInput, Unreachable
+from gas.json_text import parsed
 from speedup_models.fields import quoted, shown
 
 __all__ = ["ANSWERS", "VERSIONS", "read_cluster", "read_jobs"]
@@ -50,8 +50,8 @@ def _document(answers: Mapping[str, str | bytes], endpoint: str) -> Entry:
     try:
         # names are as users wrote them: bytes that are no UTF-8, and in some versions control characters
         written = text if isinstance(text, str) else text.decode(errors="replace")
-        document = Entry(json.loads(written, strict=False), endpoint)
-    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
+        document = Entry(parsed(written, strict=False), endpoint)
+    except ValueError as error:
         raise Unreachable(f"{endpoint}: the answer is not JSON, or cut off ({error})") from None
     errors = document.find("errors", default=None) or ()
     if isinstance(errors, Sequence) and errors:

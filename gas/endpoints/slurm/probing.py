@@ -26,6 +26,9 @@ PREFIX = "gas-probe-"
 
 SCRIPT = "#!/bin/sh\nexit 0\n"
 
+ANYWHERE = "/"
+"""Where probes run: slurmrestd from 24.05 on takes no job without a directory, and all nodes have this one."""
+
 PATIENCE_SECONDS = 90.0
 """How long a plan is waited for: backfill cycles are 30 s apart by default, and one may be under way."""
 
@@ -69,7 +72,7 @@ def probe(
             tell(f"probe {number} of {len(shapes)}: {shape.tasks or shape.nodes} for {shape.minutes} minutes")
             left.add(number)  # stays there if it is not known what has become of it
             try:
-                id = transport.submit(Batch(name, SCRIPT, shape, silent))
+                id = transport.submit(Batch(name, SCRIPT, shape, silent, directory=ANYWHERE))
             except RefusedAs as refusal:
                 transport.cancel(refusal.id)
                 left.discard(number)

@@ -12,11 +12,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from gas.endpoints.access import Access, Table, is_loopback, split_address
 from gas.endpoints.connection import NoAnswer
+from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.programs import whole_path
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.slurm.cluster import Cluster, Job
@@ -25,13 +26,11 @@ from gas.endpoints.slurm.json_answers import ANSWERS, VERSIONS, read_cluster, re
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
 from gas.endpoints.slurm.refusals import KINDS, kind_of
 from gas.endpoints.slurm.rest_connection import LOCAL, SlurmConnection, Tokens, vetted_address
-from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, NOTHING, UNACCEPTED, job_number, problems_in
+from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, HOMELESS, NOTHING, UNACCEPTED, job_number, problems_in
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, GasError, NotFound, Unauthorized, Unreachable
+from gas.json_text import parsed
 from speedup_models.fields import Fields, quoted
-
-if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
-    import requests
 
 __all__ = ["RestTransport"]
 
@@ -142,7 +141,10 @@ class RestTransport:
         asked = sorted(ANSWERS, key=lambda endpoint: endpoint != "diag")  # the shortest first: does anybody answer?
         if version == 36:
             asked.remove("reservations")
-        answers = {endpoint: self._read(endpoint, deadline) for endpoint in asked}
+        answers: dict[str, bytes] = {}
+        for endpoint in asked:
+            most = MOST_ANSWER_BYTES - sum(map(len, answers.values()))
+            answers[endpoint] = self._read(endpoint, deadline, most)
         return self._understood(lambda: read_cluster(answers, name=name))
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
@@ -207,9 +209,9 @@ class RestTransport:
         found = {int(match[1]) for path in paths if (match := re.match(r"/slurm/v0\.0\.(\d{1,4})/", str(path)))}
         return sorted(found)
 
-    def _read(self, endpoint: str, deadline: float | None = None) -> bytes:
+    def _read(self, endpoint: str, deadline: float | None = None, most: int = MOST_ANSWER_BYTES) -> bytes:
         """Return the answer to a question, in JSON if the reader finds it so."""
-        answer = self._exchange("GET", self._path(endpoint), deadline=deadline)
+        answer = self._exchange("GET", self._path(endpoint), deadline=deadline, most=most)
         if answer.status_code != 200:
             raise self._problem("GET", endpoint, answer)
         if not answer.content.lstrip().startswith(b"{"):
@@ -289,21 +291,28 @@ class RestTransport:
         return f"/slurm/v0.0.{self.version()}/{endpoint}"
 
     def _exchange(
-        self, method: str, path: str, body: object = None, *, sends: bool = False, deadline: float | None = None
-    ) -> requests.Response:
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        sends: bool = False,
+        deadline: float | None = None,
+        most: int = MOST_ANSWER_BYTES,
+    ) -> Answer:
         try:
-            return self._connection.exchange(method, path, body, deadline=deadline)
+            return self._connection.exchange(method, path, body, deadline=deadline, most=most)
         except NoAnswer as error:
             if not error.sent:
                 raise NotSent(str(error)) from None
             raise (Unclear if sends else Unreachable)(str(error)) from None
 
-    def _document(self, endpoint: str, answer: requests.Response, *, sends: bool = False) -> Mapping[str, Any]:
+    def _document(self, endpoint: str, answer: Answer, *, sends: bool = False) -> Mapping[str, Any]:
         """Return an answer's JSON object."""
         try:
             # names are as users wrote them: bytes that are no UTF-8, and in some versions control characters
-            found = json.loads(answer.content.decode(errors="replace"), strict=False)
-        except (ValueError, RecursionError):
+            found = parsed(answer.text, strict=False)
+        except ValueError:
             found = None
         if isinstance(found, dict):
             return found
@@ -313,7 +322,7 @@ class RestTransport:
         )
 
     def _problem(
-        self, method: str, endpoint: str, answer: requests.Response, *, sends: bool = False, acts: bool = False
+        self, method: str, endpoint: str, answer: Answer, *, sends: bool = False, acts: bool = False
     ) -> GasError:
         """Return what an answer says that is not HTTP 200."""
         called, status = self._connection.called, answer.status_code
@@ -357,7 +366,8 @@ class RestTransport:
                 return Unauthorized(f"{called}: Slurm answers: {words}; {self._tokens.hint}")
             if any(mark in words for mark in DOUBTFUL):
                 return self._doubt(words, sends=sends)
-        return kind(f"{called}: Slurm {'refuses' if kind is BadInput else 'answers'}: {words}")
+        hint = "; name a directory that its nodes have (--directory)" if HOMELESS in words else ""
+        return kind(f"{called}: Slurm {'refuses' if kind is BadInput else 'answers'}: {words}{hint}")
 
     def _doubt(self, words: str, *, sends: bool) -> GasError:
         """Return what words are that may mean the token or slurmctld (see the module)."""

@@ -22,18 +22,20 @@ from typing import TYPE_CHECKING, Any
 
 from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer
+from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
+from gas.endpoints.pipes import TooMuchSaid, conversation
 from gas.endpoints.programs import without_secrets
 from gas.errors import BadInput, Unauthorized
 from gas.times import iso_time
 from speedup_models.fields import Fields, quoted
 
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
-    import requests
     from requests.adapters import HTTPAdapter
 
 __all__ = ["LOCAL", "SlurmConnection", "Tokens", "vetted_address"]
 
 COMMAND_SECONDS = 30.0
+MOST_TOKEN_BYTES = 2**20
 LEEWAY_SECONDS = 30
 """A token of a command is fetched anew so long before it expires."""
 
@@ -126,18 +128,31 @@ class Tokens:
 
     def _printed(self) -> str:
         try:
-            done = subprocess.run(
-                self._command, capture_output=True, text=True, errors="replace", timeout=COMMAND_SECONDS,
-                stdin=subprocess.DEVNULL, env=without_secrets(self._environment),
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise Unauthorized(f"{self.source} has printed no token for {COMMAND_SECONDS:g} s") from None
+            process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=without_secrets(self._environment),
+            )
         except OSError as error:
             raise Unauthorized(f"{self.source} cannot be run: {error.strerror} (token_command)") from None
-        if done.returncode != 0:
-            said = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        with process:
+            try:
+                out, err = conversation(process, b"", COMMAND_SECONDS, MOST_TOKEN_BYTES)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise Unauthorized(f"{self.source} has printed no token for {COMMAND_SECONDS:g} s") from None
+            except TooMuchSaid as error:
+                process.kill()
+                raise Unauthorized(f"{self.source} {error}; that is no token") from None
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode != 0:
+            said = err.decode(errors="replace").strip().splitlines()[-1:] or [f"exit status {process.returncode}"]
             raise Unauthorized(f"{self.source} prints no token: {said[0][:200]}")
-        return done.stdout
+        return out.decode(errors="replace")
 
     @property
     def expired(self) -> int | None:
@@ -202,7 +217,7 @@ class SlurmConnection(Connection):
     url
         ``http://...``, ``https://...`` or ``unix:/...``.
     timeout
-        Seconds to wait for a connection, and for an answer.
+        Seconds for an exchange: the connection and the whole answer.
     tokens
         Who asks.
     user
@@ -249,14 +264,22 @@ class SlurmConnection(Connection):
         return pwd.getpwuid(os.getuid()).pw_name
 
     def exchange(
-        self, method: str, path: str, body: object = None, *, deadline: float | None = None
-    ) -> requests.Response:
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        deadline: float | None = None,
+        most: int = MOST_ANSWER_BYTES,
+    ) -> Answer:
         """Make one request and return whatever answer there is.
 
         Parameters
         ----------
         deadline
             Of `time.monotonic`, where several requests share the time that there is for one.
+        most
+            Bytes that the answer may have.
 
         Raises
         ------
@@ -273,7 +296,7 @@ class SlurmConnection(Connection):
         left = self._most if deadline is None else deadline - time.monotonic()
         self._timeout = min(self._most, max(0.05, left))
         try:
-            return self._send(method, path, data, headers)
+            return self._send(method, path, data, headers, most)
         except NoAnswer as error:
             words = str(error).replace(f" {self._timeout:g} s", f" {self._most:g} s")
             raise NoAnswer(words, sent=error.sent, again=error.again) from None
@@ -286,11 +309,12 @@ class SlurmConnection(Connection):
 def _socket_adapter(path: str) -> HTTPAdapter:
     """Return what carries requests over a unix socket."""
     from requests.adapters import HTTPAdapter
-    from urllib3.connection import HTTPConnection
     from urllib3.connectionpool import HTTPConnectionPool
     from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 
-    class SocketConnection(HTTPConnection):
+    from gas.endpoints.sockets import DeadlineConnection
+
+    class SocketConnection(DeadlineConnection):
         def _new_conn(self) -> socket.socket:
             made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:

@@ -10,13 +10,16 @@ from typing import Any
 
 from speedup_models.fields import shown
 
-__all__ = ["DOUBTFUL", "HELD", "NOTHING", "UNACCEPTED", "job_number", "problems_in"]
+__all__ = ["DOUBTFUL", "HELD", "HOMELESS", "NOTHING", "UNACCEPTED", "job_number", "problems_in"]
 
 DOUBTFUL = ("Unspecified error", "Zero Bytes were transmitted", "Unexpected message received")
 """What it says of a token that is not accepted, and of a slurmctld that went away."""
 
 HELD = "Job is in held state"
 """What v0.0.38 and before call an error, though that was asked for."""
+
+HOMELESS = "without the current working directory"
+"""What it says of a job that names none, from 24.05 on."""
 
 NOTHING = "Nothing found"
 """What it calls an error if there are no jobs of the kind that was asked for."""

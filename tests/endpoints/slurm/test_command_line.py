@@ -390,3 +390,15 @@ def test_what_a_job_asks_for_besides_is_read(old, new, besides):
     found = understood(written(SAID, 5, details=[(old, new)]))
     assert found.cautions == ()
     assert [job.besides for job in found.jobs if job.id == 5] == [besides]
+
+
+def test_slurm_26_05_says_how_jobs_ended_and_where_their_output_is():
+    """It prints an identity between the names of a job and of its user, and who submitted it how before its files."""
+    said = recorded("v26.05")
+    jobs = {job.id: job for job in with_details(read_jobs(said["jobs"]), said["details"])}
+    assert (jobs[1].name, jobs[1].exit_status, jobs[1].stdout) == ("fails", 3, "/tmp/slurm-1.out")
+    assert jobs[1].stderr == jobs[1].stdout, "which it names once"
+    assert (jobs[2].name, jobs[2].exit_status) == ("JobName=x SLUID=y UserId=z(1)", 4)
+    assert (jobs[3].exit_status, jobs[3].stdout, jobs[3].stderr) == (0, "/tmp/own.out", "/tmp/own.err")
+    assert jobs[4].cpus_on == {"n02": 4, "n03": 4}
+    assert jobs[7].besides == jobs[8].besides == ("parts",)

@@ -7,12 +7,14 @@ import sys
 
 import pytest
 from faulty_proxy import wait_until
+from slurm_rest import Answer, slurmrestd
 
 from gas.endpoints.sending import Unclear
 from gas.endpoints.slurm import probing
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.probing import PREFIX, probe, sweep
 from gas.endpoints.slurm.rest import RestTransport
+from gas.endpoints.slurm.rest_connection import Tokens
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Missing, Unreachable
 
@@ -111,3 +113,36 @@ def test_without_the_process_that_sweeps_nothing_is_probed(slurm, transport, mon
     with pytest.raises(Missing, match="nothing was probed"):
         probe(transport, SHAPES[:1], {}, patience=0.3)
     assert slurm.lines("submitted") == []
+
+
+HOMELESS = {  # as 24.11 and 26.05 say it
+    "errors": [
+        {
+            "description": "Batch job submission failed",
+            "error_number": 2063,
+            "error": "Job cannot be submitted without the current working directory specified.",
+            "source": "slurm_submit_batch_job()",
+        }
+    ],
+    "job_id": None,
+}
+
+
+@pytest.mark.parametrize("version", ["v0.0.38", "v0.0.42", "v0.0.45"])
+def test_probes_by_rest_say_where_they_run_since_slurm_takes_no_job_that_does_not(version):
+    with slurmrestd() as server:
+        server.offers(version)
+        server.answers["GET", f"/slurm/{version}/jobs"] = Answer({"jobs": []})
+        server.answers["POST", f"/slurm/{version}/job/submit"] = Answer({"errors": [], "job_id": 7})
+        server.answers["*"] = Answer({"errors": [], "jobs": []})
+        probe(RestTransport("deep", server.url, user="ann", tokens=Tokens("", environment={})), SHAPES[:1], {})
+        [(_, body)] = [one for one in server.asked("POST") if "submit" in one[0]]
+        assert body["job"]["current_working_directory"] == "/"
+
+
+def test_a_job_without_a_directory_is_refused_with_the_way_out():
+    with slurmrestd() as server:
+        server.answers["*"] = Answer(HOMELESS, 500)
+        transport = RestTransport("deep", server.url, user="ann", tokens=Tokens("", environment={}), version="v0.0.42")
+        with pytest.raises(BadInput, match="without the current working directory.*--directory"):
+            transport.submit(Batch("a", "#!/bin/sh\n", SHAPES[0]))

@@ -1,0 +1,78 @@
+"""What a program says, read until a deadline and up to a number of bytes."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import time
+from contextlib import suppress
+
+__all__ = ["MOST_SAID_BYTES", "TooMuchSaid", "conversation"]
+
+MOST_SAID_BYTES = 2**27
+"""128 MiB: squeue prints some 300 bytes of a job, scontrol some 1,500."""
+
+_PIECE = 2**16
+
+
+class TooMuchSaid(Exception):
+    """A program says more than is read."""
+
+
+def conversation(
+    process: subprocess.Popen[bytes], text: bytes, timeout: float, most: int = MOST_SAID_BYTES
+) -> tuple[bytes, bytes]:
+    """Send a program what it reads, and return what it has written to standard output and standard error at its end.
+
+    Like `Popen.communicate`, which reads without a limit.
+
+    Raises
+    ------
+    TooMuchSaid
+        It has written more than `most` bytes.
+    subprocess.TimeoutExpired
+        It has not ended within `timeout` seconds.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    ends = time.monotonic() + timeout
+    said: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
+    length, rest, entry = 0, memoryview(text), process.stdin.fileno()
+    os.set_blocking(entry, False)
+    with selectors.DefaultSelector() as selector:
+        for number in said:
+            selector.register(number, selectors.EVENT_READ)
+        if rest:
+            selector.register(entry, selectors.EVENT_WRITE)
+        else:
+            process.stdin.close()
+        while selector.get_map():
+            left = ends - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, timeout)
+            for key, _ in selector.select(left):
+                if key.fd == entry:
+                    with suppress(BlockingIOError):
+                        try:
+                            rest = rest[os.write(entry, rest[:_PIECE]) :]
+                        except BrokenPipeError:  # it has read enough
+                            rest = rest[:0]
+                    if not rest:
+                        selector.unregister(entry)
+                        process.stdin.close()
+                    continue
+                piece = os.read(key.fd, _PIECE)
+                if not piece:
+                    selector.unregister(key.fd)
+                    continue
+                said[key.fd].append(piece)
+                length += len(piece)
+                if length > most:
+                    raise TooMuchSaid(f"has printed more than {most >> 20} MiB, the most that is read")
+    out, err = (b"".join(pieces) for pieces in said.values())
+    process.stdout.close()
+    process.stderr.close()
+    process.wait(max(0.0, ends - time.monotonic()))
+    return out, err

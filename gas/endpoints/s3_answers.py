@@ -1,0 +1,131 @@
+"""What an S³ says of jobs and of its machine, taken only if every value is of the kind that it must be.
+
+What reads it further (tables, plans, sums of instants) need not look again. Keys that are not known are let through:
+a newer service has more of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from gas.errors import Unreachable
+from gas.times import LATEST
+from speedup_models.fields import quoted, shown
+
+__all__ = ["job_of", "jobs_of", "machine_of", "standing_of"]
+
+MOST_CHARACTERS = 131_072
+"""Of a text: the longest word of a command that the service takes."""
+
+
+def job_of(document: Any, name: str) -> dict[str, Any]:
+    """Return a job.
+
+    Parameters
+    ----------
+    name
+        What the user calls the scheduler, for messages.
+
+    Raises
+    ------
+    Unreachable
+        It cannot be understood.
+    """
+    job = _vetted(document, _JOB, ("id", "state", "processors", "walltime", "promise"), f"{name}: answered a job that")
+    return {**_UNTOLD, **job}
+
+
+def jobs_of(document: Any, name: str, *, partial: bool = False) -> list[dict[str, Any]]:
+    """Return the jobs of a list; errors as of `job_of`. Of each, `partial` ones say only what was asked for."""
+    jobs = document.get("jobs") if isinstance(document, dict) else None
+    if not isinstance(jobs, list):
+        raise Unreachable(f"{name}: answered a list of jobs that cannot be understood; is it an S³ service?")
+    untold = {} if partial else _UNTOLD
+    return [{**untold, **_vetted(job, _JOB, ("id",), f"{name}: answered a job that")} for job in jobs]
+
+
+def machine_of(document: Any, name: str) -> dict[str, Any]:
+    """Return how a machine stands, and as whom the caller is known; errors as of `job_of`."""
+    wanted = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "reserved", "user", "role")
+    machine = _vetted(document, _MACHINE, wanted, f"{name}: answered a machine that")
+    machine.setdefault("access", None)
+    for broken in machine.get("broken") or ():
+        _vetted(broken, _BROKEN, tuple(_BROKEN), f"{name}: answered a broken promise that")
+    _vetted(machine.get("limits") or {}, _LIMITS, (), f"{name}: answered limits that")
+    return machine
+
+
+def standing_of(document: Any, name: str) -> dict[str, Any]:
+    """Return how a machine stands as far as an event says it; errors as of `job_of`."""
+    return _vetted(document, _MACHINE, (), f"{name}: answered a machine that")
+
+
+def _vetted(
+    document: Any, kinds: Mapping[str, Callable[[Any], bool]], wanted: Iterable[str], what: str
+) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise Unreachable(f"{what} cannot be understood: {shown(document)} is no object; is it an S³ service?")
+    for key in wanted:
+        if key not in document:
+            raise Unreachable(f"{what} cannot be understood: it has no {key}; is it an S³ service?")
+    for key, is_right in kinds.items():
+        value = document.get(key)
+        if not is_right(value) and (value is not None or (key in document and key in _NEVER_NULL)):
+            told = quoted(value[:60]) if isinstance(value, str) else shown(value)
+            raise Unreachable(f"{what} cannot be understood: its {key} is {told}; is it an S³ service?")
+    return document
+
+
+def _count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LATEST
+
+
+def _status(value: Any) -> bool:
+    return type(value) is int and abs(value) <= LATEST
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= LATEST
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MOST_CHARACTERS
+
+
+def _truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _kinds(**keys: Callable[[Any], bool]) -> dict[str, Callable[[Any], bool]]:
+    return keys
+
+
+_INSTANTS = (
+    "submitted", "not_before", "promise", "first_promise", "broken_promise", "start", "due", "finished", "expected",
+    "predicted_start", "predicted_low", "predicted_high",
+)  # fmt: skip
+_JOB = {
+    **_kinds(id=_count, kind=_text, user=_text, mine=_truth, name=_text, state=_text, processors=_count),
+    **_kinds(walltime=_count, actuator=_text, command=_list, run_time=_count, exit_status=_status, signal=_text),
+    **_kinds(message=_text),
+    **dict.fromkeys(_INSTANTS, _count),
+    **dict.fromkeys((f"{name}_iso" for name in _INSTANTS), _text),
+}
+_NEVER_NULL = ("id", "state")
+_UNTOLD = dict.fromkeys(key for key in _JOB if not key.startswith(("predicted", "expected", "mine", "user", "kind")))
+_MACHINE = {
+    **_kinds(scheduler=_text, processors=_count, accepting=_truth, now=_count, in_use=_count, queued=_count),
+    **_kinds(running=_count, reserved=_count, promises_broken=_count, user=_text, role=_text, access=_truth),
+    **_kinds(limits=_object, broken=_list, now_iso=_text, version=_text),
+}
+_BROKEN = _kinds(id=_count, user=_text, promised=_count, start=_count)
+_LIMITS = _kinds(max_queued=_count, max_processor_seconds=_number, max_request_bytes=_count, max_rate=_number)

@@ -1,0 +1,154 @@
+"""Connections of requests on which nothing takes longer than one deadline: not the head of an answer, not its body.
+
+A timeout of a socket begins anew with every byte, so a server that sends one now and then is waited for without end.
+Here each read has what is left until the deadline of the whole exchange.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+__all__ = ["DeadlineAdapter", "DeadlineConnection", "Patience", "within"]
+
+
+class Patience:
+    """How long an exchange may last.
+
+    Attributes
+    ----------
+    until
+        Instant of the monotonic clock at which it ends.
+    silence
+        Seconds without a byte after which it ends, whatever is left.
+    """
+
+    def __init__(self, until: float = math.inf, silence: float = math.inf) -> None:
+        self.until, self.silence = until, silence
+
+    def left(self) -> float | None:
+        """Return the seconds that the next byte may take, None without a limit.
+
+        Raises
+        ------
+        TimeoutError
+            There are none.
+        """
+        left = min(self.until - time.monotonic(), self.silence)
+        if left <= 0:
+            raise TimeoutError("timed out")
+        return None if math.isinf(left) else left
+
+
+_PATIENCE: ContextVar[Patience] = ContextVar("patience", default=Patience())  # noqa: B039  # it is never changed
+
+
+@contextmanager
+def within(patience: Patience) -> Iterator[None]:
+    """Limit the exchanges that begin inside of the block."""
+    token = _PATIENCE.set(patience)
+    try:
+        yield
+    finally:
+        _PATIENCE.reset(token)
+
+
+class _Incoming(io.RawIOBase):
+    """What comes over a socket; keeps it open until it is closed itself, as a file of the socket's own does."""
+
+    def __init__(self, made: socket.socket, patience: Patience) -> None:
+        self._socket, self._patience = made, patience
+        self._raw = socket.SocketIO(made, "r")
+        made._io_refs += 1  # type: ignore[attr-defined]  # as `socket.makefile` does: it gives back no such object
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._socket.settimeout(self._patience.left())
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Socket:
+    """A socket whose reads and writes end at the deadline of the exchange that they are part of."""
+
+    def __init__(self, made: socket.socket) -> None:
+        self._made = made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
+
+    def makefile(self, *_: object, **__: object) -> io.BufferedReader:
+        """Return what comes; nothing else is asked for of the sockets of a client."""
+        return io.BufferedReader(_Incoming(self._made, _PATIENCE.get()))
+
+    def sendall(self, data: Any) -> None:
+        """Send all of it."""
+        patience, rest = _PATIENCE.get(), memoryview(data)
+        while rest:
+            self._made.settimeout(patience.left())
+            rest = rest[self._made.send(rest) :]
+
+
+class _Deadline:
+    """What both kinds of connections have besides urllib3's."""
+
+    sock: Any
+    timeout: Any
+
+    def connect(self) -> None:
+        """Connect before the deadline."""
+        left = _PATIENCE.get().left()
+        if left is not None:
+            given = self.timeout if isinstance(self.timeout, int | float) else math.inf
+            self.timeout = min(left, given)
+        super().connect()  # type: ignore[misc]
+        self.sock = _Socket(self.sock)
+
+
+class DeadlineConnection(_Deadline, HTTPConnection):
+    """A connection in the clear."""
+
+
+class _SecureConnection(_Deadline, HTTPSConnection):
+    pass
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = DeadlineConnection
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _SecureConnection
+
+
+_POOLS = {"http": _Pool, "https": _SecurePool}
+
+
+class DeadlineAdapter(HTTPAdapter):
+    """What carries the requests of a session."""
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        """Make connections that know deadlines."""
+        super().init_poolmanager(*args, **options)
+        self.poolmanager.pool_classes_by_scheme = dict(_POOLS)
+
+    def proxy_manager_for(self, *args: Any, **options: Any) -> Any:
+        """Make such through a proxy, too."""
+        manager = super().proxy_manager_for(*args, **options)
+        manager.pool_classes_by_scheme = dict(_POOLS)
+        return manager

@@ -1,0 +1,61 @@
+"""Text that servers, files and other users wrote, made fit for a terminal, for a line of a log, or for JSON.
+
+A terminal obeys more than escape sequences: U+009B begins one, U+202E turns the order of letters round, U+200B makes
+two names look alike. All that Unicode calls control and format characters is replaced, and so are lone surrogates.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as type checkers know it: the command line begins in here, before there is anything else
+if TYPE_CHECKING:
+    import re
+
+__all__ = ["as_line", "escaped_json", "first_steering", "printable"]
+
+_STEERING = (
+    "[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
+)
+"""Control and format characters (Cc, Cf), line and paragraph separators (Zl, Zp), surrogates (Cs)."""
+
+_RAW = _STEERING.replace("\x00-\x1f", "", 1)
+"""Those that JSON allows in a string; line breaks between its values are its layout."""
+
+
+def printable(text: str) -> str:
+    """Return text in which nothing moves the cursor, changes colours or the order of letters; line breaks stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one == "\n" else " " if one.isspace() and one not in "\x1c\x1d\x1e\x1f\x85" else "?"
+        for one in text
+    )
+
+
+def as_line(text: str) -> str:
+    """Return `printable` text in one line, so that nothing in it looks like a line of its own."""
+    return printable(text).replace("\n", " ")
+
+
+def first_steering(text: str) -> str | None:
+    """Return the first control or format character of a text, such as ``U+202E``; None if there is none."""
+    import re
+
+    found = None if text.isprintable() else re.search(_STEERING, text)
+    return None if found is None else f"U+{ord(found[0]):04X}"
+
+
+def escaped_json(text: str) -> str:
+    """Return JSON that says the same with all such characters written as escapes."""
+    import re
+
+    return re.sub(_RAW, _escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 | code >> 10:04x}\\u{0xDC00 | code & 0x3FF:04x}"

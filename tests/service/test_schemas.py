@@ -1,0 +1,30 @@
+"""What the bodies of requests may hold."""
+
+import pytest
+from pydantic import ValidationError
+
+from gas.service.refusals import first_problem
+from gas.service.schemas import ReserveBody, SubmitBody
+
+
+def submitted(name):
+    return SubmitBody(name=name, processors=1, walltime=60, actuator={"kind": "simulated", "run_time": 1})
+
+
+@pytest.mark.parametrize(
+    "character",
+    ["\0", "\n", "\x1b", "\x7f", "\x85", "\x9b", "\u200b", "\u200e", "\u2028", "\u202e", "\u2066", "\u2069", "\ufeff"],
+)
+def test_a_name_with_control_or_format_characters_is_refused_and_they_are_named(character):
+    for make in (submitted, lambda name: ReserveBody(name=name, processors=1, start=1, walltime=1)):
+        with pytest.raises(ValidationError) as refused:
+            make(f"a{character}b")
+        problem = first_problem(refused.value.errors())
+        assert f"U+{ord(character):04X}" in problem
+        assert "one line without control and format characters" in problem
+        assert problem.isprintable()
+
+
+@pytest.mark.parametrize("name", ["lu.C", "Ozean-Strömung 7", "海流", "حساب", "a\u00a0b", "🌊"])
+def test_names_of_all_languages_are_taken(name):
+    assert submitted(name).name == name
