@@ -1,0 +1,289 @@
+"""What was answered and what ran, and what must hold of both.
+
+It believes clients and the kernel only: answers as a client gets them, commands as the kernel executes them. What the
+service thinks is looked at for nothing but the size of what else runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gas.errors import GasError, StoreFailed, StoreInDoubt
+from gas.service.jobs import ACTIVE, Job, Wish
+
+SLACK = 3.0
+"""Seconds by which a start or an end may be late on a machine without faults: polling, a new wrapper, its graces."""
+
+
+CLOCK_SLACK = 10.0
+"""Seconds by which the service's clock may be behind the wall clock in the end."""
+
+
+@dataclass
+class Asked:
+    """One submission and all that became of it.
+
+    Attributes
+    ----------
+    maybe
+        An attempt ended without an answer, or with one that leaves it open: it may exist or not.
+    refused
+        The latest answer says that nothing was changed.
+    lost
+        A restored backup is older than it: it need not exist any more.
+    """
+
+    token: str
+    wish: Wish
+    user: str
+    id: int | None = None
+    pending: int = 0
+    maybe: bool = False
+    refused: str = ""
+    answered_at: float | None = None
+    lost: bool = False
+    cancel_asked: bool = False
+    cancelled_waiting: bool = False  # an answer says that it is out of the queue
+    promise: tuple[int, float] | None = None
+    state: str = ""
+    executions: int = 0
+    began: float = 0.0
+    ended: float | None = None
+    status: int | None = None
+    processors: int = 0
+    disturbed_run: bool = False
+    seen_at: float = -1.0
+
+
+@dataclass
+class Oracle:
+    """The judge of one run.
+
+    Attributes
+    ----------
+    disturbed_until
+        True time up to which a fault may explain a broken promise or a lost job.
+    """
+
+    now: Any
+    asked: dict[str, Asked] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)  # who was seen under a number
+    executing: dict[str, Asked] = field(default_factory=dict)
+    disturbed_until: float = -1.0
+    runs_disturbed_until: float = -1.0
+    began: float = float("inf")  # when the request was sent whose answer is judged: it may show any moment since
+    sizes: tuple[int, int] = (0, 0)  # the smallest and the largest size that the machine may have
+    violations: list[str] = field(default_factory=list)
+    outages: int = 0
+    evictions: bool = False
+    clock_moved: bool = False
+
+    def fail(self, text: str) -> None:
+        self.violations.append(text)
+
+    def disturb(self, until: float, *, runs: bool = True) -> None:
+        """Note a fault; `runs` says whether it may also change how long a job runs, or how it ends."""
+        self.disturbed_until = max(self.disturbed_until, until)
+        if runs:
+            self.runs_disturbed_until = max(self.runs_disturbed_until, until)
+            for each in self.executing.values():
+                each.disturbed_run = True
+
+    # ------------------------------------------------------------------------------------------------- requests
+
+    def asks(self, wish: Wish) -> Asked:
+        found = self.asked.get(wish.name)
+        if found is None:
+            found = self.asked[wish.name] = Asked(wish.name, wish, wish.user)
+        found.pending += 1
+        found.refused = ""
+        return found
+
+    def unanswered(self, asked: Asked) -> None:
+        asked.pending -= 1
+        asked.maybe = True
+
+    def refused(self, asked: Asked, error: GasError) -> None:
+        asked.pending -= 1
+        if isinstance(error, StoreInDoubt):
+            asked.maybe = True
+        elif asked.answered_at is None and not asked.maybe and not asked.pending:
+            asked.refused = f"{type(error).__name__}: {error}"
+        if asked.answered_at is not None and not asked.lost and not isinstance(error, StoreFailed):
+            self.fail(f"{asked.token} was accepted as job {asked.id}, and asking again was refused: {error}")
+
+    def accepted(self, asked: Asked, job: Job) -> None:
+        asked.pending -= 1
+        asked.refused = ""
+        if asked.answered_at is None:
+            asked.answered_at = self.now()
+        elif asked.id is not None and asked.id != job.id and not asked.lost:
+            self.fail(f"{asked.token} was job {asked.id}, and asked again with its key is job {job.id}")
+        asked.id = job.id
+        self.see(job)
+
+    # ------------------------------------------------------------------------------------------------------ seen
+
+    def see(self, job: Job) -> None:
+        """Judge a job as an answer shows it."""
+        token = job.wish.name
+        asked = self.asked.get(token)
+        if asked is None:
+            return self.fail(f"job {job.id} is of {token!r}, which was never submitted")
+        before = self.names.setdefault(job.id, token)
+        if before != token:
+            return self.fail(f"number {job.id} was {before}'s and is given again, to {token}")
+        if asked.refused:
+            return self.fail(f"{token} was refused ({asked.refused}), and is job {job.id} now, {job.state}")
+        if job.wish.user != asked.user:
+            return self.fail(f"{token} of {asked.user} is said to be {job.wish.user}'s")
+        if asked.id is None:
+            asked.id = job.id
+        elif asked.id != job.id and not asked.lost:
+            return self.fail(f"{token} was job {asked.id} and is job {job.id} now")
+        if asked.seen_at >= self.began:
+            return None  # what was seen meanwhile may be newer than this
+        asked.seen_at = self.now()
+        if asked.state and asked.state not in ACTIVE and job.state != asked.state and not asked.lost:
+            return self.fail(f"{token} (job {job.id}) was {asked.state} and is {job.state} now")
+        if job.state in ("queued", "reserved"):
+            if asked.promise is not None and job.promise > asked.promise[0] and self.disturbed_until < asked.promise[1]:
+                self.fail(
+                    f"{token} (job {job.id}) was promised {asked.promise[0]} at {asked.promise[1]:.3f} and is promised "
+                    f"{job.promise}, and no fault since explains that"
+                )
+            asked.promise = (job.promise, self.now())
+            if asked.cancelled_waiting and not asked.lost:
+                self.fail(f"{token} (job {job.id}) was cancelled while it waited, and waits again")
+        if job.state == "cancelled" and not asked.cancel_asked and not self.evictions:
+            self.fail(f"{token} (job {job.id}) is cancelled ({job.message}), which no answered request asked for")
+        if job.state not in ACTIVE:
+            self._judge_end(asked, job)
+        asked.state = job.state
+        return None
+
+    def _judge_end(self, asked: Asked, job: Job) -> None:
+        if job.wish.actuator != "process":
+            return
+        quiet = not asked.disturbed_run and self.disturbed_until < (asked.began or asked.answered_at or 0.0)
+        named = f"{asked.token} (job {job.id})"
+        if job.state == "completed" and not asked.executions:
+            self.fail(f"{named} is completed and was never executed")
+        if asked.token in self.executing and job.state != "cancelled":
+            self.fail(f"{named} is {job.state}, and processes of it still run")
+        if job.exit_status is not None and asked.executions and job.exit_status != asked.status:
+            self.fail(f"{named} has exit status {job.exit_status}, and its command ended with {asked.status}")
+        if job.exit_status is not None and not asked.executions:
+            self.fail(f"{named} has exit status {job.exit_status}, and was never executed")
+        if job.state == "lost" and quiet and self.outages == 0:
+            self.fail(f"{named} is lost without any fault: {job.message}")
+
+    def output(self, asked: Asked, job: Job, output: bytes) -> None:
+        """Judge what a reader got as the output of a job."""
+        for line in output.decode(errors="replace").split():
+            if line != job.wish.name and line in self.asked:
+                self.fail(f"the output of job {job.id} ({job.wish.name} of {job.wish.user}) shows {line}'s")
+
+    # -------------------------------------------------------------------------------------------------- commands
+
+    def executes(self, token: str, id: int, processors: int, other: int, clock: int | None) -> None:
+        """Judge that a command is executed now.
+
+        `other` are processors that simulated jobs and reservations hold at this moment, `clock` the service's second.
+        """
+        asked = self.asked.get(token)
+        if asked is None:
+            return self.fail(f"a command of {token!r}, which was never submitted, is executed")
+        asked.executions += 1
+        if asked.executions > 1:
+            return self.fail(f"{token} (job {id}) is executed again: {asked.executions} times by now")
+        if asked.refused:
+            return self.fail(f"{token} was refused ({asked.refused}), and is executed now as job {id}")
+        if asked.cancelled_waiting and not asked.lost:
+            return self.fail(f"{token} (job {id}) was cancelled while it waited, and is executed now")
+        before = self.names.setdefault(id, token)
+        if before != token:
+            return self.fail(f"number {id} was {before}'s and is given again, to {token}, whose command runs")
+        asked.processors, asked.began = processors, self.now()
+        asked.disturbed_run = self.runs_disturbed_until >= self.now()
+        in_use = sum(each.processors for each in self.executing.values()) + processors
+        self.executing[token] = asked
+        if in_use + other > self.sizes[1]:
+            names = ", ".join(f"{t} ({each.processors})" for t, each in self.executing.items())
+            return self.fail(f"{in_use}+{other} processors are in use and the machine has {self.sizes[1]}: {names}")
+        promised = asked.promise
+        if promised is None or clock is None or self.disturbed_until >= promised[1]:
+            return None
+        if clock > promised[0] + SLACK:
+            self.fail(f"{token} (job {id}) starts at {clock}, promised was {promised[0]}; no fault explains it")
+        return None
+
+    def ends(self, token: str) -> None:
+        """Note that no process of a job is left."""
+        asked = self.executing.pop(token, None)
+        if asked is None:
+            return
+        asked.ended = self.now()
+        asked.disturbed_run |= self.runs_disturbed_until >= self.now()
+        lasted = asked.ended - asked.began
+        if lasted > asked.wish.walltime + SLACK and not asked.disturbed_run:
+            self.fail(
+                f"{token} ran {lasted:.1f} s with a walltime of {asked.wish.walltime} s, and no fault explains it"
+            )
+
+    def command_ended(self, token: str, status: int) -> None:
+        """Note how a command itself ended."""
+        asked = self.asked[token]
+        asked.status = status
+        lasted = self.now() - asked.began
+        killed = status < 0 and not asked.cancel_asked and not asked.disturbed_run
+        if killed and self.runs_disturbed_until < asked.began and lasted < 0.9 * asked.wish.walltime - SLACK:
+            self.fail(f"{token} was killed after {lasted:.1f} s of its walltime of {asked.wish.walltime} s")
+
+    # ---------------------------------------------------------------------------------------------------- whole
+
+    def account(self, jobs: Iterable[Job]) -> None:
+        """Judge the list of all jobs: nothing that was answered is missing."""
+        found = set()
+        for job in jobs:
+            self.see(job)
+            found.add(job.wish.name)
+        for asked in self.asked.values():
+            answered = asked.answered_at is not None and asked.answered_at < self.began
+            if answered and not asked.lost and asked.token not in found:
+                self.fail(f"{asked.token} was accepted as job {asked.id} at {asked.answered_at:.3f} and is gone")
+
+    def final(self, jobs: list[Job], clock: int, wall: float) -> None:
+        """Judge the end: all faults are mended, and nothing is left to do.
+
+        `clock` is what the service's clock shows.
+        """
+        self.account(jobs)
+        if wall - clock > CLOCK_SLACK:
+            self.fail(
+                f"the service's clock is {wall - clock:.0f} s behind the wall clock, and was given time to follow"
+            )
+        for job in jobs:
+            asked = self.asked[job.wish.name]
+            if job.active and (job.wish.start or 0) > clock:
+                continue
+            if job.active:
+                self.fail(f"{asked.token} (job {job.id}) is still {job.state}, promised {job.promise}")
+            elif job.wish.actuator == "process" and not asked.executions and job.state not in ("cancelled",):
+                if job.state in ("lost", "failed", "timeout") and self.outages:
+                    continue  # its walltime was over before it could be started, say
+                self.fail(f"{asked.token} (job {job.id}) is {job.state} and was never executed: {job.message}")
+
+    def restored(self, known: dict[str, str]) -> None:
+        """Note that a backup was restored, which knew these submissions and their states."""
+        for asked in self.asked.values():
+            if asked.token not in known:
+                asked.lost = True
+                asked.maybe = True
+            else:
+                asked.state = ""
+                asked.cancelled_waiting = False
+            asked.promise = None
+            asked.refused = ""

@@ -1,0 +1,155 @@
+"""The simulation finds what it is there to find: the service is broken on purpose, and some seed shows it.
+
+Each of these faults was real, or is what a careless change would bring back.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from gas.errors import StoreFailed
+from gas.service import book, mark, runner, store, wrapper
+from gas.service.jobs import Job
+from simulated import database
+from simulated.world import FAULTS, simulate
+
+SEEDS = 250
+OPERATIONS = 120
+
+
+def only(*names: str) -> dict[str, bool]:
+    return {name: name in names for name in FAULTS}
+
+
+@contextmanager
+def replaced(owner: object, name: str, value: object) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, value)
+        yield
+
+
+def claims_not_synced():
+    def take(directory, claim):
+        wrapper.write_record(f"{directory}/{wrapper.CLAIM}", claim, once=True, durable=False)
+
+    return replaced(wrapper, "take", take)
+
+
+def commits_not_synced():
+    execute = database.Connection.execute
+
+    def without(self, statement, values=()):
+        return execute(self, statement.replace("synchronous = FULL", "synchronous = OFF"), values)
+
+    return replaced(database.Connection, "execute", without)
+
+
+@contextmanager
+def nothing_is_above_the_store():
+    """Numbers go on from what the store says, and directories are not asked."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mark.MarkFile, "read", lambda self: None)
+        patch.setattr(store.Store, "give_no_number_up_to", lambda self, last_id: None)
+        patch.setattr(book, "reconcile", lambda *_: [])
+        yield
+
+
+@contextmanager
+def directories_by_number_alone():
+    with nothing_is_above_the_store(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Job, "directory_name", property(lambda self: str(self.id)))
+        yield
+
+
+@contextmanager
+def failed_commits_left_in_the_log():
+    remember = book.Book.remember
+
+    def later(self):
+        if self.problem is not None:
+            raise StoreFailed(self.problem)  # whoever writes next will find out
+        remember(self)
+
+    with replaced(store.Store, "_write_over", lambda self, error: None), replaced(book.Book, "remember", later):
+        yield
+
+
+def begun_before_it_is_written():
+    write = store.Store.write
+
+    def late(self, **what):
+        if any(job.state == "queued" for job in what.get("new", ())):
+            return None  # answered, and not written
+        return write(self, **what)
+
+    return replaced(store.Store, "write", late)
+
+
+def a_start_is_forgotten():
+    return replaced(runner.processes, "was_started", lambda directory: False)
+
+
+@contextmanager
+def wrappers_that_take_what_is_taken():
+    """A second wrapper runs the command of the first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner.processes, "was_started", lambda directory: False)
+        patch.setattr(runner.processes, "_TRACES", ())
+        patch.setattr(wrapper, "take", lambda directory, claim: None)
+        yield
+
+
+def processors_free_too_early():
+    """What a job holds is given to the next one when it is told to stop."""
+    cancel = runner.Runner.cancel
+
+    def at_once(self, job):
+        cancel(self, job)
+        self._unstarted[job.id] = "cancelled"
+
+    return replaced(runner.Runner, "cancel", at_once)
+
+
+MUTANTS: dict[str, tuple[Callable, dict[str, bool], str]] = {
+    "claims are not synced": (
+        claims_not_synced, only("power cut", "power cut at an operation"), "executed again"
+    ),
+    "commits are not synced": (
+        commits_not_synced, only("power cut"), "is gone|no such job|executed again|given again"
+    ),
+    "numbers go on from an old backup": (
+        nothing_is_above_the_store, only("restored backup"), "given again|are in use"
+    ),
+    "directories are known by number alone": (
+        directories_by_number_alone, only("restored backup"), "given again|shows|are in use"
+    ),
+    "failed commits stay in the log": (
+        failed_commits_left_in_the_log, only("failing sync", "kill"), "was refused"
+    ),
+    "answers come before writes": (
+        begun_before_it_is_written, only("kill"), "is gone|no such job|not foreseen|is job"
+    ),
+    "wrappers take what is taken": (
+        wrappers_that_take_what_is_taken, only("kill", "kill at an operation"), "executed again|are in use"
+    ),
+    "processors are free too early": (
+        processors_free_too_early, only(), "processors are in use|still run|and is|never executed"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_broken_service_is_found(name, record_property):
+    broken, faults, expected = MUTANTS[name]
+    import re
+
+    with broken():
+        for seed in range(SEEDS):
+            violations = simulate(seed, OPERATIONS, faults).violations
+            if violations:
+                assert re.search(expected, violations[0]), violations[0]
+                record_property("found", f"{name}: seed {seed}")
+                print(f"{name}: seed {seed}: {violations[0]}")
+                return
+    raise AssertionError(f"{SEEDS} seeds do not show that {name}")

@@ -1,0 +1,199 @@
+"""What users and operators ask of the service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gas.errors import BadInput, Conflict, GasError
+from gas.service.jobs import Job, Wish
+from simulated import commands
+from simulated.oracle import Asked
+from simulated.service import Backup, Service
+
+
+class Users(Service):
+    """Requests, and what is noted of their answers."""
+
+    def _wish(self, **more: Any) -> Wish:
+        self.tokens += 1
+        rng, token = self.rng, f"t{self.tokens}"
+        walltime = rng.randint(2, self.longest)
+        seconds = rng.choice([0.05, 0.5, walltime * 0.5, walltime * 0.9, walltime * 2.0, float(walltime)])
+        flavour = rng.choice(commands.FLAVOURS)
+        if flavour in commands.HOSTILE and "stopped wrapper" not in self.enabled:
+            flavour = "plain"
+        given: dict[str, Any] = {
+            "kind": "job",
+            "name": token,
+            "processors": rng.randint(1, self.size),
+            "walltime": walltime,
+            "actuator": "process",
+            "command": commands.command_line(token, seconds, rng.choice([0, 0, 1, 7]), flavour),
+            "key": f"k{self.tokens}" if rng.random() < 0.8 else None,
+            "user": rng.choice(["ann", "bob", "cyd"]),
+        }
+        return Wish(**{**given, **more})
+
+    def _now(self) -> int:
+        return int(self.scheduler.clock.now()) if self.scheduler is not None else int(self.kernel.time())
+
+    def submit(self) -> None:
+        more: dict[str, Any] = {}
+        if self.rng.random() < 0.1:
+            more["start"] = self._now() + self.rng.randint(-5, 40)
+        if self.rng.random() < 0.1:
+            more["start_by"] = self._now() + self.rng.randint(0, 60)
+        self._submit(self._wish(**more))
+
+    def submit_simulated(self) -> None:
+        walltime = self.rng.randint(1, self.longest)
+        wish = self._wish(
+            actuator="simulated", command=(), run_time=self.rng.randint(0, walltime + 3), walltime=walltime
+        )
+        self._submit(wish)
+
+    def reserve(self) -> None:
+        start = self._now() + self.rng.randint(1, 60)
+        self._submit(self._wish(kind="reservation", actuator="none", command=(), start=start))
+
+    def submit_again(self) -> None:
+        known = [a for a in self.oracle.asked.values() if a.wish.key is not None and not a.lost]
+        if known:
+            self._submit(self.rng.choice(known[-30:]).wish, again=True)
+
+    def _submit(self, wish: Wish, again: bool = False) -> None:
+        self.note(f"{wish.user} submits {wish.name}{' again' if again else ''}: {wish.kind} {wish.actuator} "
+                  f"{wish.processors} × {wish.walltime} s {wish.command[2:]}")  # fmt: skip
+        heard = self.rng.random() > 0.05
+
+        def then(answer: Any) -> None:
+            if not heard:  # the answer is lost on its way
+                self.oracle.unanswered(asked)
+                self.note(f"{wish.name}: the answer is lost")
+            elif isinstance(answer, GasError):
+                self.note(f"{wish.name}: {type(answer).__name__}: {answer}")
+                self.oracle.refused(asked, answer)
+            else:
+                job = answer[0]
+                self.note(f"{wish.name}: job {job.id}, {job.state}, promised {job.promise}")
+                self.oracle.accepted(asked, job)
+
+        asked = self.oracle.asks(wish)
+        if not self.request(f"submit {wish.name}", lambda s: s.submit(wish), then):
+            asked.pending -= 1  # no service there: nothing was sent
+
+    def _some(self, recent: int = 25) -> Asked | None:
+        known = [a for a in self.oracle.asked.values() if a.id is not None and not a.lost]
+        return self.rng.choice(known[-recent:]) if known else None
+
+    def cancel(self) -> None:
+        asked = self._some(12)
+        if asked is None or asked.id is None:
+            return
+        id = asked.id
+        before, asked.cancel_asked = asked.cancel_asked, True
+        self.note(f"cancel of {asked.token} (job {id})")
+
+        def then(answer: Any) -> None:
+            if isinstance(answer, GasError):
+                self.note(f"cancel of {asked.token}: {type(answer).__name__}: {answer}")
+                if type(answer).__name__ == "StoreFailed":
+                    asked.cancel_asked = before
+                return
+            self.note(f"cancel of {asked.token}: {answer.state}")
+            self.oracle.see(answer)
+            if answer.state == "cancelled" and not asked.executions:
+                asked.cancelled_waiting = True
+
+        if not self.request(f"cancel {asked.token}", lambda s: s.cancel(id), then):
+            asked.cancel_asked = before
+
+    def look_at_one(self) -> None:
+        asked = self._some()
+        if asked is None or asked.id is None:
+            return
+        id = asked.id
+
+        def then(answer: Any) -> None:
+            if isinstance(answer, Job):
+                self.oracle.see(answer)
+            elif type(answer).__name__ == "NotFound" and asked.answered_at is not None and not asked.lost:
+                self.oracle.fail(f"{asked.token} was accepted as job {id}, and there is no such job: {answer}")
+
+        self.request("look", lambda s: s.job(id), then)
+
+    def look_at_all(self, final: bool = False) -> None:
+        def then(answer: Any) -> None:
+            if isinstance(answer, GasError):
+                if final:
+                    self.oracle.fail(f"no answer in the end: {answer}")
+            elif final:
+                jobs, clock = answer
+                self.oracle.final(jobs, clock, self.kernel.time())
+            else:
+                self.oracle.account(answer)
+
+        def ask(scheduler: Any) -> Any:
+            with scheduler.frozen() as machine:
+                machine.schedule.check()
+            jobs = scheduler.jobs(ended=100_000)  # last: nothing may happen between this and the answer
+            return (jobs, scheduler.clock.now()) if final else jobs
+
+        if not self.request("list", ask, then) and final:
+            self.oracle.fail(f"the service is not up in the end: {self.why_down}")
+
+    def read_output(self) -> None:
+        asked = self._some()
+        if asked is None or asked.id is None or asked.wish.actuator != "process":
+            return
+        id = asked.id
+
+        def ask(scheduler: Any) -> Any:
+            output = scheduler.output(id, "stdout", 65536)
+            return scheduler.job(id), output
+
+        def then(answer: Any) -> None:
+            if not isinstance(answer, GasError):
+                self.oracle.output(asked, *answer)
+
+        self.request("output", ask, then)
+
+    def resize(self) -> None:
+        processors = self.rng.randint(2, 8)
+        low, high = self.oracle.sizes
+        self.oracle.sizes = min(low, processors), max(high, processors)
+        self.oracle.disturb(self.kernel.now + 1)
+        self.oracle.evictions = True
+        self.note(f"resize to {processors}")
+
+        def then(answer: Any) -> None:
+            self.note(f"resize: {type(answer).__name__}")
+            if isinstance(answer, GasError):
+                if isinstance(answer, (Conflict, BadInput)):
+                    self.oracle.sizes = low, high
+            elif idle[0]:
+                self.oracle.sizes = processors, processors
+            self.oracle.disturb(self.kernel.now + 1)
+
+        idle = [False]
+
+        def ask(scheduler: Any) -> Any:
+            answer = scheduler.resize(processors, cancel_larger=True)
+            idle[0] = not any(job.state == "running" for job in scheduler._book.jobs.values())
+            return answer
+
+        if not self.request("resize", ask, then):
+            self.oracle.sizes = low, high
+
+    def take_backup(self) -> None:
+        def ask(scheduler: Any) -> Any:
+            with scheduler._lock:
+                jobs = [*scheduler._store.recent(100_000), *scheduler._store.active()]
+                return scheduler._store._database.serialize(), {job.wish.name: job.state for job in jobs}
+
+        def then(answer: Any) -> None:
+            if not isinstance(answer, GasError):
+                self.note("a backup was made")
+                self.backups.append(Backup(*answer, self.oracle.sizes))
+
+        self.request("backup", ask, then)
