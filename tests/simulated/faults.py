@@ -13,7 +13,7 @@ from gas.errors import GasError
 from gas.service import backup as product_backup
 from gas.service import wrapper
 from simulated import calls
-from simulated.disk import Disk
+from simulated.disk import CHANGES, Disk
 from simulated.kernel import INIT, Process, Task
 from simulated.service import DAY, MENDED, STATE, Backup
 from simulated.users import Users
@@ -30,9 +30,11 @@ class Faults(Users):
 
     def _crash_at(self, how: str) -> None:
         disk = self.disk
-        disk.crash_in, disk.crash_how = self.rng.randint(0, 25), how
+        disk.crash_kind = self.rng.choice(["", *CHANGES])
+        disk.crash_in = self.rng.randint(0, 3 if disk.crash_kind else 25)
+        disk.crash_how = how
         disk.crash_done = self.rng.random() < 0.5
-        self.note(f"{how} in {disk.crash_in} operations of the disk")
+        self.note(f"{how} after {disk.crash_in} operations of the disk ({disk.crash_kind or 'any'})")
 
     def _power_cut_at_an_operation(self) -> None:
         self._crash_at("power")

@@ -55,11 +55,12 @@ class Summary:
 
     def __str__(self) -> str:
         put_in = ", ".join(f"{count} × {name}" for name, count in sorted(self.faults.items()))
-        crashes = sum(count for name, count in self.counts.items() if name.startswith("crash at"))
+        at = {name.removeprefix("crash at "): n for name, n in sorted(self.counts.items()) if name.startswith("crash")}
+        crashes = ", ".join(f"{count} × {name}" for name, count in at.items())
         return (
             f"{self.seeds:,} seeds, {self.operations:,} operations, {self.counts['executions']:,} commands executed, "
-            f"{sum(self.faults.values()):,} faults ({put_in}), {crashes:,} of the crashes at a chosen operation of the "
-            f"disk, {len(self.failures):,} seeds failed"
+            f"{sum(self.faults.values()):,} faults ({put_in}), crashes at a chosen operation of the disk: "
+            f"{crashes or 'none'}; {len(self.failures):,} seeds failed"
         )
 
 

@@ -75,6 +75,7 @@ class DiskFaults:
     crash_in: int | None = None
     crash_how: str = "power"
     crash_done: bool = False
+    crash_kind: str = ""  # the kind of operation that counts; all of them if empty
     where: str = ""
     then_kill: bool = False  # the service is killed soon after a sync of its store has failed
 
@@ -263,7 +264,7 @@ class Service:
     def watch(self, kind: str, path: str, done: bool) -> None:
         """Put in what is wrong with the disk, and count down to a crash."""
         disk, kernel = self.disk, self.kernel
-        if disk.crash_in is not None and (not disk.where or disk.where in path):
+        if disk.crash_in is not None and disk.crash_kind in ("", kind):
             if not done:
                 disk.crash_in -= 1
             if disk.crash_in < 0 and done == disk.crash_done:

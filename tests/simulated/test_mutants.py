@@ -68,7 +68,7 @@ def failed_commits_left_in_the_log():
 
     def later(self):
         if self.problem is not None:
-            raise StoreFailed(self.problem)  # whoever writes next will find out
+            raise StoreFailed(self.problem)  # the next write finds out
         remember(self)
 
     with replaced(store.Store, "_write_over", lambda self, error: None), replaced(book.Book, "remember", later):
