@@ -28,6 +28,7 @@ STORE = "s3.sqlite"
 """The name of the store in a state directory."""
 
 _MOST_PROBLEMS = 20
+_ASIDE = "before-restore-"
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,16 @@ def restore(backup: Path, state: Path) -> Restored:
     problems, jobs = problems_of(backup)
     if problems:
         raise StoreDamaged(f"{backup}: is damaged ({problems[0]}); nothing was changed, see `gas check {backup}`")
-    before = _jobs_in(state / STORE)
-    aside = _put_aside(state)
+    # A restore that was interrupted between the two renames has left what it replaces aside already.
+    interrupted = None if (state / STORE).exists() else _latest_aside(state)
+    before = _jobs_in((interrupted or state) / STORE)
     fresh = state / f"{STORE}.restoring"
     numbers = {id for id, _ in directories(state / "jobs").values()}
     try:
         shutil.copyfile(backup, fresh)
         fresh.chmod(0o600)
         _sync(fresh)
+        aside = _put_aside(state) or interrupted
         fresh.rename(state / STORE)
         _sync(state)
         with closing(Store(state / STORE)) as store:
@@ -290,12 +293,16 @@ def _jobs_in(path: Path) -> dict[int, Job]:
     return found
 
 
+def _latest_aside(state: Path) -> Path | None:
+    return max(state.glob(f"{_ASIDE}*"), default=None, key=lambda each: each.stat().st_mtime)
+
+
 def _put_aside(state: Path) -> Path | None:
     """Move the files of a store into a directory of their own, and return that."""
     files = [state / f"{STORE}{end}" for end in ("", "-wal", "-shm") if (state / f"{STORE}{end}").exists()]
     if not files:
         return None
-    name = f"before-restore-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+    name = f"{_ASIDE}{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
     aside = next(p for n in range(1000) if not (p := state / (f"{name}-{n}" if n else name)).exists())
     aside.mkdir(mode=0o700)
     for file in files:

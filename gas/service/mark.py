@@ -75,7 +75,17 @@ class MarkFile:
         with suppress(OSError):  # a full disk: an older mark warns of less, and never wrongly
             if self._file < 0:
                 self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+                os.pwrite(self._file, text.ljust(_SIZE), 0)
+                self._settle()  # what it says may lag behind after a power cut; that it is there, must not
             os.pwrite(self._file, text.ljust(_SIZE), 0)
+
+    def _settle(self) -> None:
+        os.fsync(self._file)
+        folder = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     def close(self) -> None:
         """Close the file."""

@@ -267,9 +267,12 @@ def settle(
             )
         if isinstance(state, Unreadable):
             message += f"; {state.path}: {state.problem}"
+        ends_as: str = reason
         if reason != "lost":
             message = f"it kept its wrapper from ending it, so the service killed it; {_last_words(job_directory)}"
-        record = wrapper.end_record(reason, began, max(began, now), message=message)
+            if reason == "walltime" and not isinstance(state, Started) and not _is_there(job_directory / "stdout"):
+                ends_as, message = "not started", "its wrapper had not started it when its walltime was over"
+        record = wrapper.end_record(ends_as, began, max(began, now), message=message)
     with contextlib.suppress(OSError):  # a full disk must not keep the processors; the next call tries again
         wrapper.write_record(str(job_directory / wrapper.ENDED), record)
     return Ended(**record)  # type: ignore[arg-type]  # the keys of an end record are these fields
