@@ -103,7 +103,7 @@ def test_a_refusal_names_the_action_who_asks_and_the_way_out():
 def test_the_owner_sees_all_an_operator_all_but_the_command_and_others_the_schedule_only(s3):
     job = s3.process(1, 60, "true")
     assert hidden_keys(Principal("alice", "user"), "alice") == frozenset()
-    assert hidden_keys(OPERATOR, "alice") == {"command", "message"}
+    assert hidden_keys(OPERATOR, "alice") == {"command", "command_bytes", "message"}
     hidden = hidden_keys(BOB, "alice")
     assert hidden == {"name", "command", "run_time", "exit_status", "signal", "message"}
     assert hidden == hidden_keys(None, "alice") == hidden_keys(BOB, None)
