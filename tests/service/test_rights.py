@@ -105,7 +105,7 @@ def test_the_owner_sees_all_an_operator_all_but_the_command_and_others_the_sched
     assert hidden_keys(Principal("alice", "user"), "alice") == frozenset()
     assert hidden_keys(OPERATOR, "alice") == {"command", "command_bytes", "message"}
     hidden = hidden_keys(BOB, "alice")
-    assert hidden == {"name", "command", "run_time", "exit_status", "signal", "message"}
+    assert hidden == {"name", "command", "command_bytes", "run_time", "exit_status", "signal", "message"}
     assert hidden == hidden_keys(None, "alice") == hidden_keys(BOB, None)
     assert hidden <= job.keys(), "a job on the wire has these keys"
 
