@@ -230,10 +230,11 @@ def test_the_log_is_json_lines_when_asked_for(tmp_path, gas, lu):
     assert all({"time", "level", "message"} <= line.keys() for line in lines)
 
 
-def test_the_clock_is_reset_only_while_nothing_is_scheduled(tmp_path, gas, lu):
+def test_the_clock_is_reset_only_while_nothing_is_scheduled(tmp_path, gas):
     state = str(tmp_path / "state")
     service, url = start("--processors", "16", "--state", state, "--clock-speed", "1000")
-    job = gas("submit", lu, "-e", url, "--simulate", "--json").json
+    body = {"processors": 1, "walltime": 10**7, "actuator": {"kind": "simulated", "run_time": 10**7}}
+    job = requests.post(f"{url}/v1/jobs", json=body, timeout=30).json()
     time.sleep(1)
     stop(service)
     refused = gas("serve", "--state", state, "--port", "0", "--reset-clock")
