@@ -15,6 +15,8 @@ from experiments.substitution import TooFewJobs
 from gas.cli.states import JobFailed
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.endpoint import InDoubt
+from gas.endpoints.exchange import Unreadable
+from gas.endpoints.pipes import TooMuchSaid
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.errors import (
     ERRORS,
@@ -115,7 +117,7 @@ SAMPLES = [
         kind("what is wrong")
         for kind in (
             *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError),
-            *(NotSent, Unclear, CommitInDoubt, DamagedRow),
+            *(NotSent, Unclear, CommitInDoubt, DamagedRow, TooMuchSaid, Unreadable),
             *(BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, JobFailed, Missing, NotFound, OverLimit),
             *(
                 StalePlan,

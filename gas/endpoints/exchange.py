@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gas.errors import Unreachable
 from gas.json_text import parsed
 
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
@@ -25,7 +26,7 @@ MOST_ANSWER_BYTES = 2**26
 _PIECE = 2**16
 
 
-class Unreadable(Exception):
+class Unreadable(Unreachable):
     """An answer that is not read to its end; the message follows the name of who sent it."""
 
 

@@ -8,6 +8,8 @@ import subprocess
 import time
 from contextlib import suppress
 
+from gas.errors import Unreachable
+
 __all__ = ["MOST_SAID_BYTES", "TooMuchSaid", "conversation"]
 
 MOST_SAID_BYTES = 2**27
@@ -16,7 +18,7 @@ MOST_SAID_BYTES = 2**27
 _PIECE = 2**16
 
 
-class TooMuchSaid(Exception):
+class TooMuchSaid(Unreachable):
     """A program says more than is read."""
 
 

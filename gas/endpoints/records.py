@@ -5,6 +5,7 @@ Their starts are no promises; ``expected`` says for when one is planned.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from gas.endpoints.wording import name_without_tag
@@ -70,6 +71,7 @@ def job_record(
         "walltime": walltime,
         "actuator": actuator,
         "command": [command] if command else [],
+        "command_bytes": len(json.dumps([command] if command else [])),
         "run_time": None,
         "exit_status": exit_status,
         "signal": None if signal is None else signal_name(signal),

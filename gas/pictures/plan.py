@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from gas.availability import AvailabilityList
 from gas.errors import BadInput, Missing
 from gas.node_availability import Availability, NodeAvailability
+from gas.pictures.canvas import one_line
 from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
 from gas.planner import Candidate, Plan
-from gas.printable import as_line
 from gas.times import duration_text, iso_time, relative_text
 from workloads.whole_file import whole_file
 
@@ -146,7 +146,7 @@ def draw_plan(
         )
         for one, whole in zip(lists, given, strict=True)
     ]
-    heading = _one_line(plan.application, 45) if title is None else title
+    heading = one_line(plan.application, 45) if title is None else title
     if title is None and plan.best is None:
         heading += ": no request is possible"
     _draw(panels, plan.now, readable_horizon(lists, plan.now, plan.candidates, plan.best), heading, path)
@@ -219,7 +219,7 @@ def _figure(panels: Sequence[_Panel], now: int, span: int, title: str) -> Figure
     figure = Figure(figsize=(9.5, 4.8 if many == 1 else 1.6 + 2.7 * many), layout="constrained", facecolor="white")
     axes: list[Axes] = list(figure.subplots(many, 1, sharex=True, squeeze=False)[:, 0])
     if title:
-        figure.suptitle(_one_line(title, 75), x=0.012, ha="left", fontsize=13, fontweight="bold", parse_math=False)
+        figure.suptitle(one_line(title, 75), x=0.012, ha="left", fontsize=13, fontweight="bold", parse_math=False)
     drawn = [selection(panel.candidates, panel.best, now, span) for panel in panels]
     curves = [_curve(panel.availability, now, span) for panel in panels]
     for ax, panel, curve, shown in zip(axes, panels, curves, drawn, strict=True):
@@ -327,7 +327,7 @@ def _head(ax: Axes, panel: _Panel, drawn: int) -> None:
     """Write above the panel whose it is, and how much of its candidates it shows."""
     a = panel.availability
     ax.set_title(
-        f"{_one_line(a.scheduler, 40)}: {processors_text(a.processors)}, starts are {a.kind}s"
+        f"{one_line(a.scheduler, 40)}: {processors_text(a.processors)}, starts are {a.kind}s"
         f"{', planned node by node' if panel.by_nodes else ''}",
         loc="left",
         fontsize=10,
@@ -384,7 +384,7 @@ def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: 
                     transform=ax.transData,
                     x=at[0],
                     y=at[1],
-                    gid=f"{_one_line(candidate.scheduler, 40)}/{candidate.processors}",
+                    gid=f"{one_line(candidate.scheduler, 40)}/{candidate.processors}",
                 )
                 taken.append(place)
                 break
@@ -442,9 +442,3 @@ def _instant(now: int) -> str:
     """Return ``2026-11-21 08:00:00 UTC``."""
     text = iso_time(now)
     return text if text.startswith("@") else text.replace("T", " ").replace("Z", " UTC")
-
-
-def _one_line(name: str, most: int) -> str:
-    """Return a name without line breaks and control characters, cut where it would leave the picture."""
-    line = as_line(name)
-    return line if len(line) <= most else line[: most - 1] + "…"
