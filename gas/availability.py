@@ -224,13 +224,28 @@ def parse_json(text: str | bytes, place: str) -> Any:
         raise BadInput(f"{place}: not JSON that can be used: {str(error).split(';')[0]}") from None
 
 
+MOST_FILE_BYTES = 2**26
+"""64 MiB: a list of a million frames has some 60."""
+
+
+def _bytes_of(path: Path, place: str) -> bytes:
+    """Return what is in a file that has an end; a pipe waits until its writer has begun."""
+    with path.open("rb") as file:
+        text = file.read(MOST_FILE_BYTES + 1)
+    if len(text) > MOST_FILE_BYTES:
+        raise BadInput(f"{place}: has more than {MOST_FILE_BYTES >> 20} MiB, the most that is read of a list")
+    return text
+
+
 def read_availability(path: str | Path) -> AvailabilityList:
     """Return the availability list in a file, or on standard input for ``-``."""
     place = "standard input" if str(path) == "-" else str(path)
     try:
-        text = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+        text = sys.stdin.buffer.read() if str(path) == "-" else _bytes_of(Path(path), place)
     except OSError as error:
         raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
+    except BadInput:
+        raise
     except ValueError:  # a null character in it
         raise BadInput(f"{str(path)!r}: cannot be read: no file has such a name") from None
     if not text.strip():

@@ -162,9 +162,28 @@ def _reached(function: types.FunctionType) -> set[types.FunctionType]:
     return found
 
 
+def _import_numba() -> None:
+    """Import numba without the settings that it reads from ``.numba_config.yaml`` in the current folder.
+
+    They may name modules to import, and the folder may be anybody's.
+    """
+    if "numba" in sys.modules:
+        return
+    hidden = sys.modules.get("yaml")
+    sys.modules["yaml"] = None  # type: ignore[assignment]  # an import of it fails: numba then reads no such file
+    try:
+        import numba  # noqa: F401
+    finally:
+        if hidden is None:
+            del sys.modules["yaml"]
+        else:
+            sys.modules["yaml"] = hidden
+
+
 def _compile(function: types.FunctionType, directory: Path) -> Any:
     if function in _compiled:
         return _compiled[function]
+    _import_numba()
     import numba
 
     namespace = dict(function.__globals__)

@@ -232,3 +232,16 @@ def test_kernels_answer_numpy_and_machine_integers_alike():
     profile = empty_profile(10, 0)
     for processors in (3, np.int64(3)):
         assert compiled(earliest_fit)(profile, processors, 5, 0) == earliest_fit(profile, processors, 5, 0) == 0
+
+
+def test_settings_of_numba_in_the_current_folder_are_not_read(tmp_path):
+    (tmp_path / ".numba_config.yaml").write_text("cache_locator_classes: planted.X\n")
+    (tmp_path / "yaml.py").write_text("raise SystemExit('the folder was imported from')\n")
+    program = (
+        "import sys; sys.path.append('.'); from gas.compiled import _import_numba; _import_numba(); "
+        "import numba.core.config as c; print(c._HAVE_YAML, 'yaml' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["False", "False"], done.stderr

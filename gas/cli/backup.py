@@ -40,8 +40,8 @@ def backup_command(
     The service may be running: the copy is of one instant. Outputs of jobs and the tokens file are not in it; copy
     them as any other files.
     """
-    jobs = _service().back_up(state_directory(state, name), file)
-    say(f"{many(jobs, 'job')} in {file}")
+    written, jobs = _service().back_up(state_directory(state, name), file)
+    say(f"{many(jobs, 'job')} in {written}")
 
 
 def restore_command(
@@ -51,9 +51,9 @@ def restore_command(
 ) -> None:
     """Put a backup in the place of the store of a stopped S³ service.
 
-    What is replaced is kept beside it. No job number is given twice. What had been started since the backup is found
-    again by its directory when gas serve starts; other submissions and all cancellations since are lost, and named here
-    as far as they are known.
+    What is replaced is kept beside it. No job number is given twice. Jobs that had ended since the backup, or were
+    cancelled, stay so if the store that is replaced can be read. What had been started since is found again by its
+    directory when gas serve starts; other submissions since are lost, and named here as far as they are known.
     """
     from gas.service.server import hold_state
 
@@ -65,6 +65,9 @@ def restore_command(
     for job in restored.lost:
         fate = "has a directory, and will be found again" if job.id in restored.found else "is lost"
         say(f"job {job.id} of {job.wish.user} ({job.wish.name}, {job.state}): {fate}")
+    if restored.ended:
+        numbers = ", ".join(str(job.id) for job in restored.ended[:20])
+        say(f"{many(len(restored.ended), 'job')} had ended since the backup, and stay ended: {numbers}")
     unnamed = sorted(set(restored.found) - {job.id for job in restored.lost})
     if unnamed:
         numbers = ", ".join(map(str, unnamed[:20]))
@@ -103,4 +106,9 @@ def check_command(
         if not problems:
             say(f"{path}: sound, with {many(sound, 'job')}")
     if problems:
-        raise StoreDamaged(f"{path}: is damaged; {many(sound, 'job')} in it are sound, --save NEW saves them")
+        if saved is not None:
+            raise StoreDamaged(f"{path}: is damaged; put what was saved in its place: gas restore {save}")
+        way_out = (
+            f"{many(sound, 'job')} in it can be saved by --save NEW" if sound else "bring back a backup: gas restore"
+        )
+        raise StoreDamaged(f"{path}: is damaged; {way_out}")

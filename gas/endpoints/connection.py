@@ -23,6 +23,7 @@ from gas.errors import (
     NotFound,
     OverLimit,
     StalePlan,
+    StoreDamaged,
     StoreFailed,
     TooLarge,
     TooMany,
@@ -41,8 +42,8 @@ SILENCE_SECONDS = 45.0
 _REFUSALS = {
     kind.__name__: kind
     for kind in (
-        BadInput, Conflict, Draining, Forbidden, Infeasible, Missing, NotFound, OverLimit, StalePlan, StoreFailed,
-        TooLarge, Unauthorized,
+        BadInput, Conflict, Draining, Forbidden, Infeasible, Missing, NotFound, OverLimit, StalePlan, StoreDamaged,
+        StoreFailed, TooLarge, Unauthorized,
     )
 }  # fmt: skip
 """The refusals of S³ by their kind on the wire; ``TooMany`` and ``Timeout`` only ask to come again."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from gas.availability import AvailabilityList, read_availability
 from gas.endpoints.endpoint import limits_from
+from gas.errors import BadInput
 from gas.planner import Limits
 from speedup_models.fields import Fields
 
@@ -14,19 +16,29 @@ __all__ = ["FileEndpoint"]
 
 @dataclass(frozen=True)
 class FileEndpoint:
-    """The list in a file; ``-`` is standard input."""
+    """The list in a file; ``-`` is standard input.
+
+    One that a configuration names must be a regular file: a pipe may never end, and the configuration may be
+    anybody's.
+    """
 
     name: str
     address: str
     limits: Limits = Limits()  # noqa: RUF009  # frozen
+    only_regular: bool = False
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> FileEndpoint:
         """Return the endpoint that a table of the configuration describes: ``path`` and limits."""
-        endpoint = cls(name, fields.text("path"), limits_from(fields))
+        endpoint = cls(name, fields.text("path"), limits_from(fields), only_regular=True)
         fields.done()
         return endpoint
 
     def availability(self) -> AvailabilityList:
         """Read the list."""
+        path = Path(self.address)
+        if self.only_regular and path.exists() and not path.is_file():
+            raise BadInput(
+                f"{self.name}: {self.address}: is no regular file; name one, or use --availability for a pipe"
+            )
         return read_availability(self.address)

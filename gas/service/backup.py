@@ -45,16 +45,19 @@ class Restored:
         The numbers of jobs with a directory that the backup does not know; `gas serve` takes them in again.
     aside
         Where the files are that were replaced; None if there were none.
+    ended
+        Jobs that wait or run in the backup and had ended since, cancelled ones among them: they stay ended.
     """
 
     jobs: int
     lost: list[Job] = field(default_factory=list)
     found: list[int] = field(default_factory=list)
     aside: Path | None = None
+    ended: list[Job] = field(default_factory=list)
 
 
-def back_up(state: Path, target: Path) -> int:
-    """Copy the store of a state directory as it is at one instant, and return how many jobs the copy holds.
+def back_up(state: Path, target: Path) -> tuple[Path, int]:
+    """Copy the store of a state directory as it is at one instant; return the copy, and how many jobs it holds.
 
     The service may be running. The copy appears whole or not at all, is on disk on return, and was checked.
 
@@ -85,18 +88,21 @@ def back_up(state: Path, target: Path) -> int:
         part.rename(target)
         _sync(target.parent)
     except (sqlite3.Error, OSError) as error:
+        if _code_of(error) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise StoreDamaged(f"{source}: is damaged ({error}), and no backup was made; see `gas check`") from None
         raise BadInput(f"{target}: the backup cannot be written: {error}") from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-    return jobs
+    return target, jobs
 
 
 def restore(backup: Path, state: Path) -> Restored:
     """Put a backup in the place of a store that no service uses; what is replaced is kept beside it.
 
     The restored store begins an epoch of its own, and gives no number again that it, the store before it, or a job's
-    directory bears. The caller holds the state directory.
+    directory bears. Where the store before can be read, what has ended since stays ended. The caller holds the state
+    directory, whose owner gets the files.
 
     Raises
     ------
@@ -121,7 +127,7 @@ def restore(backup: Path, state: Path) -> Restored:
     interrupted = None if (state / STORE).exists() else _latest_aside(state)
     before = _jobs_in((interrupted or state) / STORE)
     fresh = state / f"{STORE}.restoring"
-    numbers = {id for id, _ in directories(state / "jobs").values()}
+    found = set(directories(state / "jobs").values())
     try:
         shutil.copyfile(backup, fresh)
         fresh.chmod(0o600)
@@ -130,15 +136,18 @@ def restore(backup: Path, state: Path) -> Restored:
         fresh.rename(state / STORE)
         _sync(state)
         with closing(Store(state / STORE)) as store:
-            known = {job.id for job in _all(store)}
+            known = {(job.id, job.identity) for job in _all(store)}
+            ended = [newer for job in store.active() if (newer := _ended_since(job, before)) is not None]
+            store.write(changed=ended)
             store.go_on_from_here("a backup was restored")
-            store.give_no_number_up_to(max([store.last_id(), *before, *numbers]))
+            store.give_no_number_up_to(max([store.last_id(), *before, *(id for id, _ in found)]))
+        _give_to_owner(state, aside)
     except (sqlite3.Error, OSError) as error:
         raise StoreFailed(
             f"{state}: the backup cannot be put in place ({error}); mend that and restore again"
         ) from None
-    lost = [job for id, job in sorted(before.items()) if id not in known]
-    return Restored(jobs, lost, sorted(numbers - known), aside)
+    lost = [job for _, job in sorted(before.items()) if (job.id, job.identity) not in known]
+    return Restored(jobs, lost, sorted(id for id, _ in found - known), aside, ended)
 
 
 def check(path: Path) -> tuple[list[str], int]:
@@ -152,6 +161,9 @@ def check(path: Path) -> tuple[list[str], int]:
     path = path / STORE if path.is_dir() else path
     if not path.is_file():
         raise NotFound(f"{path}: there is no such file")
+    with path.open("rb") as file:
+        if not file.read(16).startswith(b"SQLite format 3"):
+            raise BadInput(f"{path}: is neither a store nor a backup")
     return problems_of(path)
 
 
@@ -184,6 +196,8 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
             for row in database.execute("SELECT key, value, seal FROM meta"):
                 if row["seal"] == seal((row["key"], row["value"])):
                     facts[row["key"]] = row["value"]
+    if not jobs:
+        raise Conflict(f"{path}: no job in it is sound, and nothing was saved; bring back a backup with `gas restore`")
     store = Store(target)
     try:
         kept = {key: value for key, value in facts.items() if key not in ("commits", "last_id", "jobs", "store")}
@@ -291,6 +305,25 @@ def _jobs_in(path: Path) -> dict[int, Job]:
                 job = job_of(row)
                 found[job.id] = job
     return found
+
+
+def _ended_since(job: Job, newer: dict[int, Job]) -> Job | None:
+    """Return what had become of an active job by the newer of two states, if it had ended."""
+    found = newer.get(job.id)
+    return found if found is not None and found.identity == job.identity and not found.active else None
+
+
+def _give_to_owner(state: Path, aside: Path | None) -> None:
+    """Have the files belong to whom the state directory belongs to, also if root has restored them."""
+    owner = state.stat()
+    if os.geteuid() == 0 and owner.st_uid != 0:
+        files = [each for each in state.glob(f"{Path(STORE).stem}.*") if each.is_file()]
+        for path in [*files, *([aside, *aside.iterdir()] if aside is not None else [])]:
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def _code_of(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _latest_aside(state: Path) -> Path | None:

@@ -61,8 +61,8 @@ class Wish:
 
     @cached_property
     def size(self) -> int:
-        """The bytes of command and environment, which are kept as long as the job is in the schedule."""
-        return self.command_bytes + len(json.dumps(self.environment))
+        """The bytes of command, environment and directory, which are kept as long as the job is in the schedule."""
+        return self.command_bytes + len(json.dumps(self.environment)) + len(self.directory or "")
 
     @cached_property
     def brief(self) -> Wish:

@@ -33,8 +33,9 @@ from gas.service.listing import Page, Wanted, page_of, waiting_in_line
 from gas.service.metrics import Metrics
 from gas.service.prediction import Predictor, Standing
 from gas.service.retention import Retention
+from gas.service.rows import DamagedRow
 from gas.service.runner import POLL_SECONDS, Host
-from gas.service.store import Store
+from gas.service.store import Store, damaged
 from gas.service.tokens import the_service_user
 from gas.service.turnstile import Turnstile
 
@@ -112,6 +113,8 @@ class LiveScheduler:
             self._book = Book.open(name, processors, self._store, clock, state, reset_clock=reset_clock, host=host)
         except BaseException as error:
             self._store.close()
+            if isinstance(error, DamagedRow):
+                raise damaged(state / "s3.sqlite", str(error)) from None
             if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
                 raise StoreFailed(f"{state}: the store cannot be used at present ({error}); try again") from error
             raise
@@ -508,6 +511,8 @@ class LiveScheduler:
                 yield
             except StoreFailed:
                 self._woken.set()  # the dispatcher tries again until the store can be written
+                raise
+            except DamagedRow:  # of one job that has ended: the others are not concerned
                 raise
             except sqlite3.Error as error:
                 raise StoreFailed(f"the store cannot be read ({error}); nothing was changed") from error

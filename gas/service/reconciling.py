@@ -17,6 +17,8 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
+from gas.availability import MOST_PROCESSORS
+from gas.printable import first_steering
 from gas.service import processes
 from gas.service.clock import Clock
 from gas.service.jobs import Job, Wish
@@ -24,6 +26,7 @@ from gas.service.records import open_regular
 from gas.service.runner import Runner
 from gas.service.store import Loss, Store
 from gas.service.wrapper import JOB
+from gas.times import LATEST, LONGEST
 from speedup_models.fields import FieldError, Fields
 
 __all__ = ["directories", "reconcile"]
@@ -31,13 +34,15 @@ __all__ = ["directories", "reconcile"]
 log = logging.getLogger("gas.s3")
 
 _NAME = re.compile(r"(\d{1,18})(?:\.([0-9a-f]{16}))?", re.ASCII)
+_LARGEST_NUMBER = 2**53  # what every client can tell from its neighbour
 _MOST_BYTES = 64 * 2**20  # of a job.json: a command with its environment has at most some megabytes
 
 
 def directories(jobs: Path) -> dict[str, tuple[int, str]]:
     """Return number and identity of the jobs that have a directory, by its name."""
     found = {each.name: _NAME.fullmatch(each.name) for each in jobs.iterdir()} if jobs.is_dir() else {}
-    return {name: (int(match[1]), match[2] or "") for name, match in found.items() if match}
+    numbered = {name: (int(match[1]), match[2] or "") for name, match in found.items() if match}
+    return {name: known for name, known in numbered.items() if known[0] < _LARGEST_NUMBER}
 
 
 def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[str]:
@@ -70,13 +75,15 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
         store.write(changed=[*begun, *gone])
     adopted = _adopt(store, jobs, sorted(unknown, key=lambda name: found[name]), found)
     if begun:
-        remarks.append(f"{_listed(begun)} had started, which the store did not know")
+        remarks.append(f"{_listed(begun)} had started since, and run or have ended: not run again")
     if gone:
         remarks.append(f"{_listed(gone)} had started, and what became of them is not known")
     if adopted:
-        remarks.append(f"{_listed(adopted)} were lost, and found again in their directories")
-    if (missing := loss.last_id - known - len(adopted)) > 0:
-        remarks.append(f"lost: {missing} of the jobs with numbers from {known + 1} to {loss.last_id}")
+        remarks.append(f"{_listed(adopted)} submitted since, found again by directory")
+    missing = [id for id in range(known + 1, min(loss.last_id, known + 10_000) + 1) if store.job(id) is None]
+    if missing:
+        names = ", ".join(map(str, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
+        remarks.append(f"lost, and to be submitted again: {'job' if len(missing) == 1 else 'jobs'} {names}")
     store.make_up(max((id for id, _ in found.values()), default=0))
     for remark in remarks:
         log.warning("%s", remark, extra={"event": "store_older"})
@@ -136,32 +143,44 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
         wish = Wish(
             kind="job",
             name=facts.text("name"),
-            processors=facts.integer("processors", minimum=1),
-            walltime=facts.integer("walltime", minimum=1),
+            processors=_within(facts, "processors", 1, MOST_PROCESSORS),
+            walltime=_within(facts, "walltime", 1, LONGEST),
             actuator="process",
             command=tuple(str(each) for each in command),
             environment={str(name): str(environment[name]) for name in declared},
             directory=facts.text("directory", None),
-            start=facts.integer("not_before", None),
-            start_by=facts.integer("start_by", None),
+            start=_within(facts, "not_before", 0, LATEST) if "not_before" in facts else None,
+            start_by=_within(facts, "start_by", 0, LATEST) if "start_by" in facts else None,
             key=facts.text("key", None),
             user=facts.text("user"),
         )
-        start = facts.integer("start", minimum=0)
+        texts = (wish.name, wish.user, wish.key or "", wish.directory or "", *wish.command, *wish.environment)
+        if any(first_steering(text) for text in (wish.name, wish.user, wish.key or "")):
+            return None
+        "".join((*texts, *wish.environment.values())).encode()  # SQLite takes no lone surrogates
+        start = _within(facts, "start", 0, LATEST)
         return Job(
             id,
             wish,
-            facts.integer("submitted", minimum=0),
+            _within(facts, "submitted", 0, LATEST),
             "running",
             start,
             start,
-            facts.integer("first_promise", minimum=0),
+            _within(facts, "first_promise", 0, LATEST),
             start + wish.walltime,
             message="its row was lost; found again in its directory",
             identity=identity,
         )
-    except (FieldError, TypeError, KeyError):
+    except (FieldError, TypeError, KeyError, AttributeError, UnicodeError):
         return None
+
+
+def _within(facts: Fields, key: str, least: int, most: int) -> int:
+    """Return a number that the service itself could have written."""
+    number = int(facts.integer(key, minimum=least))
+    if number > most:
+        raise facts.fail(key, f"{number} is above {most}")
+    return number
 
 
 def _record_of(directory: Path) -> Fields | None:

@@ -122,13 +122,18 @@ def read_state(job_directory: Path) -> Started | Ended | Unreadable | None:
         return Started(
             wrapper_pid=start.integer("wrapper_pid", minimum=1),
             wrapper_ticks=start.integer("wrapper_ticks", minimum=0),
-            boot=start.value("boot"),
+            boot=start.value("boot") if not _is_copy(job_directory) else "",
             command_pid=start.integer("command_pid", minimum=1),
             process_group=start.integer("process_group", minimum=1),
             start=start.number("start"),
         )
     except FieldError as error:
         return Unreadable(job_directory / wrapper.STARTED, str(error))
+
+
+def _is_copy(job_directory: Path) -> bool:
+    claim = _record(job_directory / wrapper.CLAIM)
+    return isinstance(claim, Fields) and _is_elsewhere(claim, job_directory)
 
 
 def alive(started: Started) -> bool:
@@ -180,11 +185,23 @@ def claim_of(job_directory: Path) -> tuple[int, int, str] | None:
     if record is None:
         return None
     try:
-        if not isinstance(record, Unreadable):
+        if not isinstance(record, Unreadable) and not _is_elsewhere(record, job_directory):
             return record.integer("pid", minimum=0), record.integer("ticks", minimum=0), str(record.value("boot"))
     except FieldError:
         pass
     return -1, 0, ""
+
+
+def _is_elsewhere(claim: Fields, job_directory: Path) -> bool:
+    """Return whether a claim was made in another directory, of which this one is a copy.
+
+    One that was moved, or is reached by another way, is the same.
+    """
+    place = Path(claim.text("place", str(job_directory)))
+    try:
+        return place != job_directory and place.is_dir() and not place.samefile(job_directory)
+    except OSError:
+        return False
 
 
 def is_running(pid: int, ticks: int, boot: str) -> bool:

@@ -22,6 +22,12 @@ from gas.service.records import Unknown, process_at
 
 __all__ = ["Traces", "end", "members", "signal_process", "wrapper_of"]
 
+_MOST_COMMAND = 2**16
+"""Bytes of a command line that are looked at: a wrapper's has a few hundred."""
+
+_MOST_ENVIRONMENT = 2**23
+"""The same of an environment; a job's has no more than execve takes, some 6 MB."""
+
 _ROUNDS = 10
 """How often `end` looks for what was forked since its latest look; a job that forks faster is left to the next call."""
 
@@ -64,8 +70,9 @@ def wrapper_of(directory: Path, uid: int | None = None) -> wrapper.Process | Non
     user = [str(os.geteuid() if uid is None else uid).encode()] * 4
     for each in _table():
         if each.lives:
-            command = _facts(each.pid, "cmdline").split(b"\0")
-            if command[-2:] == [last, b""] and program in command and _uids(each.pid) == user:
+            command = _facts(each.pid, "cmdline", _MOST_COMMAND)
+            ours = command.endswith(b"\0" + last + b"\0") and program in command.split(b"\0")
+            if ours and _uids(each.pid) == user:
                 return each
     return None
 
@@ -78,13 +85,13 @@ def members(traces: Traces) -> list[wrapper.Process]:
         known = {each.pid for each in wrapper.family(traces.wrapper.pid, table)}
     if traces.cgroup is not None:
         known |= cgroup.pids(traces.cgroup)
-    mark = f"{wrapper.MARK}={traces.directory}".encode(errors="surrogateescape")
+    mark = f"\0{wrapper.MARK}={traces.directory}\0".encode(errors="surrogateescape")
     found = []
     for each in table:
         if traces.wrapper is not None and each.pid == traces.wrapper.pid:
             continue
         is_known = each.pid in known or (each.session, each.group) == traces.group
-        if (is_known or mark in _facts(each.pid, "environ").split(b"\0")) and _is_of(each, traces.uid):
+        if _is_of(each, traces.uid) and (is_known or mark in b"\0" + _facts(each.pid, "environ", _MOST_ENVIRONMENT)):
             found.append(each)
     return found
 
@@ -143,10 +150,21 @@ def _table() -> list[wrapper.Process]:
         raise Unknown(f"the process table cannot be read at present: {error.strerror}") from error
 
 
-def _facts(pid: int, name: str) -> bytes:
-    """Return a file of a process, nothing if it is gone or another user's."""
+def _facts(pid: int, name: str, most: int) -> bytes:
+    """Return the beginning of a file of a process, nothing if it is gone or another user's.
+
+    Parameters
+    ----------
+    most
+        Bytes: any user can give a process a command line and an environment of gigabytes.
+    """
     try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
+        with Path(f"/proc/{pid}/{name}").open("rb", buffering=0) as file:
+            pieces: list[bytes] = []
+            while most > 0 and (piece := file.read(min(most, 2**16))):
+                pieces.append(piece)
+                most -= len(piece)
+            return b"".join(pieces)
     except OSError as error:
         if error.errno in wrapper.GONE or isinstance(error, PermissionError):
             return b""
@@ -160,7 +178,7 @@ def _is_of(each: wrapper.Process, uid: int | None) -> bool:
 
 def _uids(pid: int) -> list[bytes]:
     """Return the real, effective, saved and file system user of a process."""
-    for line in _facts(pid, "status").splitlines():
+    for line in _facts(pid, "status", 2**14).splitlines():
         if line.startswith(b"Uid:"):
             return line.split()[1:]
     return []

@@ -96,7 +96,10 @@ class ProcessActuator(_Body):
         Field(default_factory=dict)
     )
     directory: Annotated[
-        str | None, Field(pattern=r"^/[^\x00]*$", description="Working directory; by default one of the job's own")
+        str | None,
+        Field(
+            pattern=r"^/[^\x00]*$", max_length=4096, description="Working directory; by default one of the job's own"
+        ),
     ] = None
 
 

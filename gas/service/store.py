@@ -14,6 +14,7 @@ older than what was written last (`gas.service.mark`), and when a backup is rest
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,6 +39,8 @@ __all__ = [
     "first_problem",
     "open_database",
 ]
+
+log = logging.getLogger("gas.s3")
 
 Connect = Callable[[str | Path], sqlite3.Connection]
 """How a database is opened; tests bring disks of their own."""
@@ -404,6 +407,8 @@ class Store:
             try:
                 yield job_of(row)
             except DamagedRow as error:
+                if str(error) not in self.damaged:
+                    log.error("the store is damaged: %s", error, extra={"event": "store_damaged"})
                 self.damaged.add(str(error))
 
     def _highest(self) -> int:

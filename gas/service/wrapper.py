@@ -629,7 +629,12 @@ def main(directory: str, account: str = "") -> int:
         os.setsid()
     directory = os.path.realpath(directory)
     own = process(os.getpid())
-    claim: dict[str, object] = {"pid": os.getpid(), "ticks": own.ticks if own else 0, "boot": boot_identity()}
+    claim: dict[str, object] = {
+        "pid": os.getpid(),
+        "ticks": own.ticks if own else 0,
+        "boot": boot_identity(),
+        "place": directory,  # a copy of it is another job's
+    }
     try:
         take(directory, claim)
     except FileExistsError:

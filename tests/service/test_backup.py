@@ -1,5 +1,7 @@
 """Stores that are brought back: by `gas restore`, by a file copied into place, or older than they were by damage."""
 
+import json
+import os
 import shutil
 import sqlite3
 import time
@@ -102,7 +104,7 @@ def test_a_store_copied_back_by_hand_gives_no_number_twice_and_mixes_no_outputs(
     assert (again.id, new) == (hers.id, False), "its key is known again too"
     remarks = " ".join(machine.live.health()["remarks"])
     assert "older than what was written last" in remarks
-    assert f"job {hers.id} were lost, and found again" in remarks
+    assert f"job {hers.id} submitted since, found again by directory" in remarks
 
 
 def test_a_job_that_ran_since_the_backup_is_not_run_again(machine, tmp_path):
@@ -138,7 +140,7 @@ def test_jobs_of_which_nothing_is_left_are_counted_and_their_numbers_not_given_a
     lost = [machine.live.submit(asks("alice", "true"))[0].id for _ in range(3)]
     machine.put_back(backup)
     assert machine.live.submit(asks("bob", "true"))[0].id == lost[-1] + 1
-    assert "lost: 3 of the jobs with numbers from 2 to 4" in " ".join(machine.live.health()["remarks"])
+    assert "lost, and to be submitted again: jobs 2, 3, 4" in " ".join(machine.live.health()["remarks"])
     machine.live.cancel(1)
     machine.start()
     assert machine.live.health()["remarks"] == [], "once is enough"
@@ -176,7 +178,7 @@ def test_a_running_job_without_a_directory_is_lost_and_not_started_again(machine
 
 def test_a_backup_of_a_running_service_is_whole_and_private(machine, tmp_path):
     ids = [machine.live.submit(asks("alice", "true", start=2**31))[0].id for _ in range(20)]
-    assert back_up(machine.state, tmp_path / "backup") == 20
+    assert back_up(machine.state, tmp_path / "backup") == (tmp_path / "backup", 20)
     assert (tmp_path / "backup").stat().st_mode & 0o777 == 0o600
     assert check(tmp_path / "backup") == ([], 20)
     store = Store(tmp_path / "backup")
@@ -206,6 +208,89 @@ def test_restoring_names_what_is_lost_and_keeps_what_it_replaces(machine, tmp_pa
     assert machine.start().job(ran.id).state == "completed"
     with pytest.raises(NotFound):
         machine.live.job(lost.id)
+
+
+def test_what_was_cancelled_since_the_backup_does_not_run_after_it_is_restored(machine, tmp_path):
+    waits, _ = machine.live.submit(asks("alice", "true", start=2**31))
+    back_up(machine.state, tmp_path / "backup")
+    machine.live.cancel(waits.id)
+    machine.stop()
+    restored = restore(tmp_path / "backup", machine.state)
+    assert [job.id for job in restored.ended] == [waits.id]
+    assert machine.start().job(waits.id).state == "cancelled"
+
+
+def test_a_restore_that_was_interrupted_is_completed_by_the_next_one(machine, tmp_path):
+    back_up(machine.state, tmp_path / "backup")
+    lost, _ = machine.live.submit(asks("bob", "true", start=2**31))
+    machine.stop()
+    aside = machine.state / "before-restore-20270101-000000"
+    aside.mkdir()
+    (machine.state / STORE).rename(aside / STORE)
+    (machine.state / "s3.mark").unlink()
+    restored = restore(tmp_path / "backup", machine.state)
+    assert ([job.id for job in restored.lost], restored.aside) == ([lost.id], aside)
+    assert machine.start().submit(asks("bob", "true"))[0].id == lost.id + 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can restore what belongs to another user")
+def test_what_root_restores_belongs_to_whom_the_state_belongs(machine, tmp_path):
+    back_up(machine.state, tmp_path / "backup")
+    machine.stop()
+    os.chown(machine.state, 12345, 12345)
+    restored = restore(tmp_path / "backup", machine.state)
+    for path in (machine.state / STORE, machine.state / "s3.mark", restored.aside, restored.aside / STORE):
+        assert path.stat().st_uid == 12345, path
+    os.chown(machine.state, 0, 0)
+
+
+def test_the_backup_of_another_store_names_what_it_takes_the_place_of(machine, tmp_path):
+    machine.live.submit(asks("alice", "true", start=2**31))
+    back_up(machine.state, tmp_path / "backup")
+    other = Machine(tmp_path / "other")
+    hers, _ = other.start().submit(asks("eve", "true", start=2**31))
+    other.stop()
+    assert [(job.id, job.wish.user) for job in restore(tmp_path / "backup", other.state).lost] == [(hers.id, "eve")]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"walltime": 10**30},
+        {"processors": 10**12},
+        {"name": "x\ud800"},
+        {"user": "\ud800"},
+        {"name": "\x1b[2J"},
+        {"start": "x"},
+    ],
+    ids=str,
+)
+def test_a_forged_directory_is_not_taken_in_and_keeps_nothing_from_starting(machine, tmp_path, forged):
+    honest = machine.run(asks("alice", "true"))
+    record = json.loads((machine.state / "jobs" / honest.directory_name / "job.json").read_text())
+    record["facts"] |= {"id": 5, "identity": "a" * 16, **forged}
+    folder = machine.state / "jobs" / f"5.{'a' * 16}"
+    folder.mkdir()
+    (folder / "job.json").write_text(json.dumps(record))
+    (machine.state / "jobs" / f"{10**17}.{'a' * 16}").mkdir()
+    machine.start()
+    with pytest.raises(NotFound):
+        machine.live.job(5)
+    assert machine.run(asks("alice", "true")).id == 6, "its number is not given, one beyond all measure is overlooked"
+
+
+def test_a_copy_of_a_state_directory_leaves_the_jobs_of_the_original_alone(machine, tmp_path):
+    runs, _ = machine.live.submit(asks("alice", "sleep 60", walltime=60))
+    machine.started(runs)
+    shutil.copytree(machine.state, tmp_path / "copy")
+    copy = Machine(tmp_path / "copy")
+    copy.start().cancel(runs.id)
+    assert copy.ended(runs.id).state in ("lost", "cancelled")
+    time.sleep(0.5)
+    assert machine.live.job(runs.id).state == "running"
+    copy.stop()
+    machine.live.cancel(runs.id)
+    assert machine.ended(runs.id).state == "cancelled"
 
 
 def test_what_is_no_sound_backup_is_not_restored(machine, tmp_path):
@@ -268,6 +353,18 @@ def test_a_store_whose_values_changed_is_refused_and_what_is_sound_can_be_saved(
     kept = machine.start().jobs()
     assert {job.id for job in kept} >= {1, 3}
     assert machine.live.submit(asks("alice", "true"))[0].id == 4
+
+
+def test_a_store_of_which_nothing_is_sound_is_not_saved_as_an_empty_one(machine, tmp_path):
+    machine.live.submit(asks("alice", "true", start=2**31))
+    machine.stop()
+    damage(machine.state / STORE, "UPDATE jobs SET user = 'mallory' WHERE id = 1")
+    with pytest.raises(Conflict, match="no job in it is sound"):
+        save_sound(machine.state, tmp_path / "sound")
+    assert not (tmp_path / "sound").exists()
+    (tmp_path / "notes.md").write_text("# Notes")
+    with pytest.raises(BadInput, match="neither a store nor a backup"):
+        check(tmp_path / "notes.md")
 
 
 def test_a_write_to_a_row_that_has_vanished_is_refused(tmp_path):

@@ -73,7 +73,7 @@ class Client(threading.Thread):
             body = simulated(size, walltime, self.random.randint(0, 3), key=key)
         else:
             start = int(time.time()) + self.random.randint(5, 60)
-            span = {"processors": 1, "start": start, "walltime": walltime, "start_by": start + 600, "key": key}
+            span = {"processors": 1, "start": start, "walltime": walltime, "start_by": start + 36_000, "key": key}
             self.mine.append(self.ask("reserve", "POST", "/v1/reservations", span)["id"])
             return
         self.mine.append(self.ask("submit", "POST", "/v1/jobs", body)["id"])

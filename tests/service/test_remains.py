@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -87,7 +88,9 @@ def test_a_job_that_stops_its_wrapper_in_a_loop_gives_its_processors_back_soon_a
     assert (one.state, one.signal) == ("timeout", "SIGKILL")
     assert one.due + 2 <= time.time() < one.due + 30  # 3 to 4 s on a machine that has nothing else to do
     mark = f"GAS_JOB_DIRECTORY={runner.directory_of(one)}".encode()
-    assert not [each for each in wrapper.processes() if each.lives and mark in remains._facts(each.pid, "environ")]
+    assert not [
+        each for each in wrapper.processes() if each.lives and mark in remains._facts(each.pid, "environ", 2**23)
+    ]
 
 
 def test_a_cancelled_job_that_stops_its_wrapper_in_a_loop_ends_long_before_its_walltime(runner: Runner) -> None:
@@ -150,7 +153,7 @@ def test_no_mark_of_another_user_makes_a_process_a_jobs(tmp_path: Path) -> None:
     mark = {"GAS_JOB_DIRECTORY": str(tmp_path / "1")}
     forged = os.posix_spawn("/bin/sleep", ["sleep", "60"], mark)
     try:
-        until(lambda: mark["GAS_JOB_DIRECTORY"].encode() in remains._facts(forged, "environ"), "the mark")
+        until(lambda: mark["GAS_JOB_DIRECTORY"].encode() in remains._facts(forged, "environ", 2**23), "the mark")
         found = [each.pid for each in remains.members(remains.Traces(tmp_path / "1"))]
         assert found == [forged]
         assert not remains.members(remains.Traces(tmp_path / "1", uid=os.getuid() + 1))
@@ -186,3 +189,22 @@ def test_in_its_cgroup_a_job_that_forks_without_end_is_killed_at_its_walltime(
     until(lambda: runner.ended([one]), "ended", 60)
     assert one.state == "timeout"
     assert not list(real_cgroup.glob("job-*"))
+
+
+def test_of_a_process_with_a_huge_command_line_and_environment_only_the_beginning_is_read(tmp_path: Path) -> None:
+    long = ["x" * 100_000] * 10
+    script = "import time; print(flush=True); time.sleep(60)"
+    environment = {**os.environ, **{f"V{n}": text for n, text in enumerate(long)}}
+    child = subprocess.Popen([sys.executable, "-c", script, *long], env=environment, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    try:
+        assert len(remains._facts(child.pid, "cmdline", remains._MOST_COMMAND)) == remains._MOST_COMMAND
+        assert remains.wrapper_of(tmp_path / "1.x") is None
+        assert remains.members(remains.Traces(tmp_path / "1.x")) == []
+        marked = remains.Traces(Path("x" * 100_000))
+        assert remains.members(marked) == [], "a mark is a variable of its own"
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()

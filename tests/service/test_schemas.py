@@ -28,3 +28,15 @@ def test_a_name_with_control_or_format_characters_is_refused_and_they_are_named(
 @pytest.mark.parametrize("name", ["lu.C", "Ozean-Strömung 7", "海流", "حساب", "a\u00a0b", "🌊"])
 def test_names_of_all_languages_are_taken(name):
     assert submitted(name).name == name
+
+
+def test_a_working_directory_has_the_length_that_a_path_can_have():
+    actuator = {"kind": "process", "command": ["true"]}
+    for directory, right in (("/" + "a" * 4095, True), ("/" + "a" * 4096, False)):
+        body = {"processors": 1, "walltime": 1, "actuator": {**actuator, "directory": directory}}
+        if right:
+            wish = SubmitBody.model_validate(body).wish("ada")
+            assert wish.size >= len(directory), "it counts as what its user keeps in the schedule"
+        else:
+            with pytest.raises(ValidationError):
+                SubmitBody.model_validate(body)

@@ -1,0 +1,28 @@
+"""A list in a file as an endpoint: only what ends is read."""
+
+import os
+
+import pytest
+
+from gas.availability import MOST_FILE_BYTES
+from gas.endpoints.file import FileEndpoint
+from gas.errors import BadInput
+from speedup_models.fields import Fields
+
+
+def configured(path):
+    return FileEndpoint.configured("a", Fields({"path": str(path)}, "gas.toml"))
+
+
+def test_a_pipe_or_a_device_that_a_configuration_names_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero", tmp_path):
+        with pytest.raises(BadInput, match="is no regular file"):
+            configured(path).availability()
+
+
+def test_a_list_that_is_too_long_is_refused(tmp_path):
+    with (tmp_path / "long.json").open("wb") as file:
+        file.truncate(MOST_FILE_BYTES + 1)
+    with pytest.raises(BadInput, match="more than 64 MiB"):
+        configured(tmp_path / "long.json").availability()
