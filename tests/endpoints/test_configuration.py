@@ -41,7 +41,7 @@ def test_endpoints_have_names_types_and_limits(write):
     kth, disk = configuration.endpoint("kth"), configuration.endpoint("disk")
     assert isinstance(kth, S3Endpoint)
     assert (kth.name, kth.address, kth.limits) == ("kth", "http://127.0.0.1:8642", Limits(64, 43200))
-    assert disk == FileEndpoint("disk", "kth.json", Limits(speed=1.2))
+    assert disk == FileEndpoint("disk", "kth.json", Limits(speed=1.2), only_regular=True)
 
 
 def test_no_file_is_an_empty_configuration(tmp_path, monkeypatch):
@@ -160,7 +160,7 @@ def test_a_folder_that_was_not_allowed_names_lists_in_files_only(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     Path("gas.toml").write_text(f'[endpoints.kth]\n{table}\n[endpoints.disk]\ntype = "file"\npath = "kth.json"\n')
     configuration = load_configuration()
-    assert configuration.endpoint("disk") == FileEndpoint("disk", "kth.json")
+    assert configuration.endpoint("disk") == FileEndpoint("disk", "kth.json", only_regular=True)
     with pytest.raises(Untrusted, match=r"gas.toml, \[endpoints.kth\]: is not used.*gas endpoints --trust gas.toml"):
         configuration.endpoint("kth")
     assert not Path("ran").exists()
