@@ -440,6 +440,10 @@ class Book:
         for job in list(self.jobs.values()):
             wish = job.wish
             lasts = wish.walltime if wish.kind == "reservation" else wish.run_time
+            if job.state == "running" and job.start > now:
+                # By a clock that was ahead of a restored one. It holds its processors now, and for its walltime.
+                job.start, job.due = now, now + wish.walltime
+                job.promise = min(job.promise, now)
             if job.state == "running" and lasts is None and not self.runner.was_begun(job):
                 # An earlier life died between noting the start and making it. Begun now, the job would lose what has
                 # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.

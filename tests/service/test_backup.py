@@ -389,3 +389,20 @@ def test_a_mark_that_cannot_be_read_now_is_no_missing_mark(machine, tmp_path):
     (machine.state / "s3.mark").mkdir()  # an error other than "there is none", for root too
     with pytest.raises(Conflict, match="cannot be read at present"):
         machine.start()
+
+
+def test_a_job_that_started_by_a_clock_that_was_ahead_holds_its_processors_now(machine, tmp_path):
+    backup = copied_by_hand(machine, tmp_path / "copy")
+    runs, _ = machine.live.submit(asks("alice", "sleep 60", processors=2, walltime=60))
+    machine.started(runs)
+    file = machine.state / "jobs" / runs.directory_name / "job.json"
+    record = json.loads(file.read_text())
+    record["facts"]["start"] += 10**6
+    file.write_text(json.dumps(record))
+    machine.put_back(backup)
+    assert machine.live.machine()["in_use"] == 2
+    assert machine.live.job(runs.id).start <= machine.live.clock.now()
+    machine.live.cancel(runs.id)
+    assert machine.ended(runs.id).state == "cancelled"
+    with machine.live.frozen() as schedule:
+        schedule.schedule.check()
