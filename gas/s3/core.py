@@ -472,7 +472,7 @@ class S3:
 
     def _repair(self, *, after_outage: bool = False) -> None:
         """Plan again around processors that are not free when they should be (`gas.s3.repair`)."""
-        self._changed |= self._running.outlast(self.now)
+        self._changed |= self._running.outlast(self.now, after_outage=after_outage)
         waiting = self._waiting.entries
         promised = {e.id: e.promise for e in waiting}
         profile, moved = repair(

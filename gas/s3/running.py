@@ -22,6 +22,7 @@ class Running:
         self.entries: dict[int, Entry] = {}
         self.in_use = 0
         self._first: int | None = None  # the first end; None when it has to be looked up
+        self._late_since: dict[int, int] = {}  # of jobs whose processors were not asked back before
 
     def first_end(self) -> int | None:
         """Return the first instant at which processors are due back; None if none are held."""
@@ -39,16 +40,23 @@ class Running:
     def pop(self, id: int) -> Entry:
         """Remove and return an entry that has ended."""
         entry = self.entries.pop(id)
+        self._late_since.pop(id, None)
         self.in_use -= entry.processors
         if entry.end == self._first:
             self._first = None
         return entry
 
-    def outlast(self, now: int) -> set[int]:
-        """Expect jobs that have outlived their walltime to need as long again, at least a second; return their ids."""
+    def outlast(self, now: int, *, after_outage: bool = False) -> set[int]:
+        """Expect jobs that have outlived their walltime to need as long again, at least a second; return their ids.
+
+        An outage, or a clock that was set, has made all of them late and says of none that it cannot be ended: after
+        one, the time that a job needs is counted from now.
+        """
         late = [e for e in self.entries.values() if e.end < now]
         for e in late:
-            e.end = now + max(1, now - (e.start + e.walltime))
+            if after_outage:
+                self._late_since[e.id] = now
+            e.end = now + max(1, now - self._late_since.get(e.id, e.start + e.walltime))
         if late:
             self._first = None
         return {e.id for e in late}
@@ -58,6 +66,7 @@ class Running:
         other = Running()
         other.entries = {id: entries[id] for id in self.entries}
         other.in_use, other._first = self.in_use, self._first
+        other._late_since = dict(self._late_since)
         return other
 
     def check(self) -> None:

@@ -36,6 +36,19 @@ def test_who_outlives_its_walltime_is_expected_to_need_as_long_again():
     running.check()
 
 
+def test_after_an_outage_a_job_is_as_late_as_it_is_from_now_on():
+    running = Running()
+    for e in (entry(1, 3, 0, 50), entry(2, 4, 0, 20)):
+        running.add(e)
+    assert running.outlast(86_400, after_outage=True) == {1, 2}
+    assert [e.end for e in running.entries.values()] == [86_401, 86_401]
+    running.pop(2)
+    assert running.outlast(86_410) == {1}
+    assert running.copy(running.entries).outlast(86_500) == {1}
+    assert running.entries[1].end == 86_600
+    running.check()
+
+
 def test_check_finds_sums_that_are_not_those_of_the_entries():
     running = Running()
     running.add(entry(1, 3, 0, 50))
