@@ -9,7 +9,8 @@ The main path, from top to bottom::
 and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (what others
 wrote, fit for a terminal and within memory), `compiled` (kernels as machine code), `profile` (the step function
 "free processors over time" and its few operations), `node_availability` with its `gaps` (where a job cannot move
-between nodes, which nodes are free and not only how many), `s3` (the scheduler, pure), `simulation` (any log through
+between nodes, which nodes are free and not only how many), `s3` (the scheduler, pure), `slurm` (Slurm's
+schedulers, pure), `simulation` (any log through
 any policy), `prediction` (what is likely, by how jobs have used their walltimes), `endpoints` (schedulers that can be
 asked), `workflows`, `service` (S³ over HTTP), `pictures`, `cli`. Imports point down that list only.
 """

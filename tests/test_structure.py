@@ -24,7 +24,7 @@ FLOORS = [
     {"gas.node_availability"},
     {"gas.planner"},
     {"gas.reshaping"},
-    {"gas.s3"},
+    {"gas.s3", "gas.slurm"},
     {"gas.simulation"},
     {"gas.prediction"},
     {"gas.endpoints", "gas.pictures"},
@@ -43,12 +43,13 @@ PURE = [
     "gas.planner",
     "gas.reshaping",
     "gas.s3",
+    "gas.slurm",
     "gas.simulation",
     "gas.prediction",
     "gas.errors",
 ]
 OF_SLURM = (
-    "cluster", "notation", "command_line", "json_answers", "json_requests", "refusals", "rest_refusals",
+    "notation", "command_line", "json_answers", "json_requests", "refusals", "rest_refusals",
     "interpretation", "placing", "backfill", "selection", "availability", "submission", "records", "transport",
     "generation", "queue",
 )  # fmt: skip
@@ -139,6 +140,7 @@ def test_each_package_docstring_maps_its_modules():
         "gas.s3",
         "gas.service",
         "gas.simulation",
+        "gas.slurm",
         "gas.workflows",
         "experiments",
         "speedup_models",

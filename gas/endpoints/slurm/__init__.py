@@ -1,9 +1,8 @@
 """Slurm: what it publishes and what that says about when which nodes are free; and jobs for it, each made once.
 
 Reading and interpreting are pure: text in, `Cluster` and `NodeAvailability` out. Two transports do the same over
-programs and over HTTP; what decides is above them.
+programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
 
-    cluster         what Slurm publishes, whatever the transport
     notation        its notations: node lists, tasks of arrays, durations, instants
     command_line    the answers of scontrol, squeue and sdiag; answer_records is one record of them,
                     details what scontrol says of each job, into which users write

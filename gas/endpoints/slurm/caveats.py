@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gas.endpoints.slurm.cluster import Cluster, Partition, Reservation
+from gas.slurm.cluster import Cluster, Partition, Reservation
 from speedup_models.fields import quoted
 
 __all__ = ["caveats"]

@@ -12,12 +12,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from types import MappingProxyType
+from typing import Any
 
 from gas.endpoints.slurm.answer_records import Record, count, limit, whole
-from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling
 from gas.endpoints.slurm.details import DETAILS, detailed, unclear_shares, with_details
 from gas.endpoints.slurm.notation import duration, node_names, states_against, tasks, words
 from gas.errors import BadInput, Unreachable
+from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling
 from speedup_models.fields import quoted
 
 __all__ = [
@@ -174,7 +175,7 @@ def _scheduling(parameters: str) -> Scheduling:
     given = dict(part.partition("=")[::2] for part in words(parameters))
     known = {"bf_resolution": "resolution", "bf_window": "window", "bf_max_job_test": "depth"}
     known["bf_max_job_array_resv"] = "array_depth"
-    found = {}
+    found: dict[str, Any] = {"parameters": given}
     for key, attribute in known.items():
         if key in given:
             if re.fullmatch(r"[0-9]{1,9}", given[key]) is None:

@@ -16,10 +16,10 @@ from contextlib import suppress
 from gas.endpoints.programs import Programs, user_name
 from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm import command_line
-from gas.endpoints.slurm.cluster import Cluster, Job
 from gas.endpoints.slurm.refusals import kind_of
 from gas.endpoints.slurm.transport import ACCOUNTED, Batch, Shape
 from gas.errors import BadInput, Conflict, GasError, NotFound, Unreachable
+from gas.slurm.cluster import Cluster, Job
 from speedup_models.fields import quoted
 
 __all__ = ["CommandTransport"]

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from gas.endpoints.slurm.answer_records import Record, count, ended
-from gas.endpoints.slurm.cluster import Cluster, Job
 from gas.endpoints.slurm.notation import node_names, tasks
 from gas.errors import Unreachable
+from gas.slurm.cluster import Cluster, Job
 from speedup_models.fields import quoted
 
 __all__ = ["DETAILS", "detailed", "unclear_shares", "with_details"]

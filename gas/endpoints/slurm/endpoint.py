@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
 from gas.endpoints.programs import end_of_file, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
-from gas.endpoints.slurm.cluster import Cluster, Job, Partition
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
 from gas.endpoints.slurm.interpretation import Unit, _queue, interpret, partition_of
 from gas.endpoints.slurm.probing import probe
@@ -38,6 +37,7 @@ from gas.endpoints.wording import name_without_tag, option_list, tag_of
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.node_availability import Availability
 from gas.planner import Limits
+from gas.slurm.cluster import Cluster, Job, Partition
 from speedup_models.fields import Fields
 
 if TYPE_CHECKING:

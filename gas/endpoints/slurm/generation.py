@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from gas.endpoints.slurm.cluster import Cluster, Partition
 from gas.errors import Infeasible
+from gas.slurm.cluster import Cluster, Partition
 from gas.times import duration_text, iso_time
 
 __all__ = ["configuration_of"]

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from gas.endpoints.slurm.availability import SlurmAvailability
 from gas.endpoints.slurm.caveats import caveats
-from gas.endpoints.slurm.cluster import Cluster, Job, Partition, Reservation
 from gas.endpoints.slurm.placing import NO_LIMIT, Machine, Plan, Turn, place
 from gas.endpoints.slurm.selection import places_of
 from gas.errors import Infeasible, NotFound
 from gas.gaps import FOR_EVER
 from gas.node_availability import Spans
+from gas.slurm.cluster import Cluster, Job, Partition, Reservation
 from speedup_models.fields import nearest, quoted
 
 __all__ = ["Interpretation", "Unplanned", "Why", "interpret", "partition_of"]

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.notation import LATEST, states_against, tasks
 from gas.errors import BadInput, Unreachable
 from gas.json_text import parsed
+from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling
 from speedup_models.fields import quoted, shown
 
 __all__ = ["ANSWERS", "VERSIONS", "read_cluster", "read_jobs"]

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, tzinfo
 from functools import lru_cache
 
-from gas.endpoints.slurm.cluster import Tasks
 from gas.errors import BadInput
+from gas.slurm.cluster import Tasks
 from speedup_models.fields import quoted
 
 __all__ = ["LATEST", "LONGEST", "duration", "instant", "node_names", "states_against", "tasks", "words"]

@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 
 from gas.endpoints.slurm.backfill import Backfill, Closure, Placement
-from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition
 from gas.endpoints.slurm.selection import Held, Request, nodes_of, places_of
+from gas.slurm.cluster import Cluster, Job, Node, Partition
 
 __all__ = ["MOST", "NO_LIMIT", "Machine", "Placed", "Plan", "Turn", "check", "place"]
 

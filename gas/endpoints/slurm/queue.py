@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from gas.endpoints.slurm.cluster import Cluster, Job, Partition, Reservation
 from gas.endpoints.slurm.interpretation import HOLDING, Interpretation, _end, _queue
 from gas.endpoints.slurm.placing import Placed
 from gas.endpoints.slurm.selection import places_of
+from gas.slurm.cluster import Cluster, Job, Partition, Reservation
 
 if TYPE_CHECKING:  # imported where it is used: planning needs none of it
     from gas.prediction.entries import Entry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gas.endpoints.records import ACTIVE, job_record
-from gas.endpoints.slurm.cluster import Job
 from gas.endpoints.slurm.interpretation import HOLDING
+from gas.slurm.cluster import Job
 
 __all__ = ["record_of"]
 

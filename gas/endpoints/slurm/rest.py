@@ -20,7 +20,6 @@ from gas.endpoints.connection import NoAnswer
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.programs import whole_path
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
-from gas.endpoints.slurm.cluster import Cluster, Job
 from gas.endpoints.slurm.json_accounting import accounting_lines
 from gas.endpoints.slurm.json_answers import ANSWERS, VERSIONS, read_cluster, read_jobs
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
@@ -30,6 +29,7 @@ from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, HOMELESS, NOTHING,
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, GasError, NotFound, Unauthorized, Unreachable
 from gas.json_text import parsed
+from gas.slurm.cluster import Cluster, Job
 from speedup_models.fields import Fields, quoted
 
 __all__ = ["RestTransport"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gas.endpoints.sending import SendingTransport
-from gas.endpoints.slurm.cluster import Cluster, Job
+from gas.slurm.cluster import Cluster, Job
 
 __all__ = ["ACCOUNTED", "Batch", "Shape", "Transport"]
 

@@ -28,10 +28,10 @@ if __name__ == "__main__":
 
 from slurm_cluster import SCHEDULING, SlurmCluster
 
-from gas.endpoints.slurm.cluster import Cluster
 from gas.endpoints.slurm.command_line import COMMANDS, DETAILS, ENVIRONMENT, read_cluster, with_details
 from gas.endpoints.slurm.interpretation import Interpretation, interpret
 from gas.endpoints.slurm.placing import check
+from gas.slurm.cluster import Cluster
 
 KINDS = ("fifo", "random", "arrays", "exclusive", "reservation", "partitions", "depth")
 RESOLUTION = 60

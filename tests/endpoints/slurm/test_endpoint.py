@@ -7,11 +7,11 @@ import pytest
 from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm import endpoint as module
-from gas.endpoints.slurm.cluster import Partition
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.endpoint import SlurmEndpoint, narrowed
 from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unreachable
 from gas.planner import Limits
+from gas.slurm.cluster import Partition
 from speedup_models.fields import FieldError, Fields
 
 JOB = JobDescription("ocean", ("./ocean",))

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from gas.endpoints.slurm import json_answers
-from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
 from gas.endpoints.slurm.interpretation import Why, interpret, partition_of
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import Infeasible, NotFound
 from gas.profile import NEVER
+from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
 
 NOW = 1_800_000_000  # a multiple of 60
 

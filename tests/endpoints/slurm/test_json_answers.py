@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slurm_answers import number, recorded, renewed
 
-from gas.endpoints.slurm.cluster import Scheduling
 from gas.endpoints.slurm.json_answers import ANSWERS, read_cluster, read_jobs
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
+from gas.slurm.cluster import Scheduling
 
 
 def changed(answers, endpoint, change):

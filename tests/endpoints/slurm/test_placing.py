@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
 from gas.endpoints.slurm.interpretation import interpret
 from gas.endpoints.slurm.placing import Placed, check, place
 from gas.endpoints.slurm.selection import nodes_of, places_of
+from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
 
 NOW = 1_800_000_000  # a multiple of 60
 

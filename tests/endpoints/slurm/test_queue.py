@@ -3,12 +3,12 @@
 import pytest
 
 from gas.endpoints import QueueEndpoint
-from gas.endpoints.slurm.cluster import Cluster, Job, Node, Partition, Reservation
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
 from gas.endpoints.slurm.interpretation import interpret, partition_of
 from gas.endpoints.slurm.queue import snapshot_of
 from gas.errors import BadInput
+from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation
 
 NOW = 1_800_000_000  # a multiple of 60
 NAMES = ("n1", "n2", "n3", "n4")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gas.cli.states import describe
-from gas.endpoints.slurm.cluster import Job
 from gas.endpoints.slurm.records import record_of
+from gas.slurm.cluster import Job
 
 RAN = Job(
     7, "ocean", "ann", "COMPLETED", ("main",), cpus=4, priority=1, start=60, end=90, time_limit=600,

@@ -1,6 +1,7 @@
-"""What Slurm publishes of its nodes, jobs, reservations and partitions, whatever the transport.
+"""What Slurm publishes of its nodes, jobs, reservations, licences and partitions, whatever the transport.
 
-Times are epoch seconds and durations seconds; None is what is not known, or a limit that there is not.
+Times are epoch seconds, durations seconds, memory is in MB (2**20 bytes, as Slurm counts it); None is what is not
+known, or a limit that there is not. A job that somebody only thinks of submitting is a `Job` too, with number 0.
 """
 
 from __future__ import annotations
@@ -8,10 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["ARRAY_DEPTH", "Cluster", "Job", "Node", "Partition", "Reservation", "Scheduling", "Tasks"]
+__all__ = [
+    "ARRAY_DEPTH", "Cluster", "Gres", "Job", "Licence", "Node", "Partition", "Reservation", "Scheduling", "Tasks",
+]  # fmt: skip
 
 ARRAY_DEPTH = 20
 """How many tasks of an array are planned if nothing else is configured (slurm.conf, bf_max_job_array_resv)."""
+
+
+@dataclass(frozen=True)
+class Gres:
+    """So many of a generic resource: GPUs, say. Without a type, of any."""
+
+    name: str
+    type: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,18 @@ class Node:
         The states for which no job starts on it; empty if it can be used.
     reserved
         A reservation holds it now.
+    memory, memory_allocated
+        MB that jobs can have (RealMemory less MemSpecLimit), and that they have.
+    sockets, cores, threads
+        Sockets, cores of a socket, threads of a core.
+    features
+        The active ones.
+    gres, gres_used
+        What it has, type by type, and what jobs have of it.
+    weight
+        Nodes of a low weight are given out first.
+    completing, rebooting
+        A job is leaving it; it boots, or will boot.
     """
 
     name: str
@@ -34,6 +58,17 @@ class Node:
     why_not: tuple[str, ...] = ()
     reserved: bool = False
     partitions: tuple[str, ...] = ()
+    memory: int | None = None
+    memory_allocated: int | None = None
+    sockets: int = 1
+    cores: int | None = None
+    threads: int = 1
+    features: frozenset[str] = frozenset()
+    gres: tuple[Gres, ...] = ()
+    gres_used: tuple[Gres, ...] = ()
+    weight: int = 1
+    completing: bool = False
+    rebooting: bool = False
 
     @property
     def usable(self) -> bool:
@@ -75,7 +110,9 @@ class Job:
     cpus_on
         CPUs that it has on each node, where that is published.
     exclusive
-        It shares its nodes with nobody.
+        It has its nodes whole.
+    shared_with
+        With whom alone it shares its nodes: "user", "mcs"; empty for anybody.
     reason
         Why it waits, as Slurm puts it.
     exit_status, signal
@@ -85,6 +122,30 @@ class Job:
     besides
         What else than CPUs and nodes it asks for, of "features", "licences", "GRES" and "parts" (of a heterogeneous
         job), where that is published.
+    account, qos
+        On whose account, and with which quality of service; several, separated by commas, where it may have any.
+    tasks_asked, cpus_per_task, tasks_per_node
+        As asked for; None where that is not said.
+    memory_per_node, memory_per_cpu, memory_per_gpu
+        MB asked for in one of these ways; 0 a node is all of it; all None where the default of the partition holds.
+    gres_per_node, gres_per_socket, gres_per_task, gres_per_job
+        Generic resources asked for in these ways.
+    memory_on, gres_on
+        What it has on each node, where that is published.
+    features
+        The expression of its constraint, as it was written.
+    licences
+        By name.
+    shortest
+        The least time that it takes (--time-min).
+    priority_in
+        Its priority by partition, where it differs.
+    contiguous
+        It wants neighbouring nodes only.
+    reboot
+        It boots its nodes first.
+    leader
+        The first part of the heterogeneous job that it is a part of.
     """
 
     id: int
@@ -118,6 +179,28 @@ class Job:
     stdout: str = ""
     stderr: str = ""
     besides: tuple[str, ...] = ()
+    account: str = ""
+    qos: str = ""
+    tasks_asked: int | None = None
+    cpus_per_task: int = 1
+    tasks_per_node: int | None = None
+    memory_per_node: int | None = None
+    memory_per_cpu: int | None = None
+    memory_per_gpu: int | None = None
+    gres_per_node: tuple[Gres, ...] = ()
+    gres_per_socket: tuple[Gres, ...] = ()
+    gres_per_task: tuple[Gres, ...] = ()
+    gres_per_job: tuple[Gres, ...] = ()
+    memory_on: Mapping[str, int] | None = None
+    gres_on: Mapping[str, tuple[Gres, ...]] | None = None
+    features: str = ""
+    licences: Mapping[str, int] = field(default_factory=dict)
+    shortest: int | None = None
+    priority_in: Mapping[str, int] = field(default_factory=dict)
+    contiguous: bool = False
+    reboot: bool = False
+    leader: int | None = None
+    shared_with: str = ""
 
     @property
     def pending(self) -> bool:
@@ -168,6 +251,22 @@ class Partition:
         How many CPUs of a node its jobs have together.
     sharing
         How many jobs may have the same CPU.
+    job_factor
+        What it adds to priorities (PriorityJobFactor).
+    qos
+        The quality of service whose limits hold for all of its jobs; empty if there is none.
+    allowed_accounts, denied_accounts, allowed_qos, denied_qos, allowed_groups
+        Who may use it; None if anybody may.
+    memory_per_cpu, memory_per_node, most_memory_per_cpu, most_memory_per_node
+        MB that jobs get which ask for none, and that they may ask for at the most.
+    preempt_mode
+        What becomes of its jobs when they are preempted; empty for what the cluster has.
+    billing_weights, tres
+        What a unit of each trackable resource counts for, and how much of each it has.
+    selection
+        SelectTypeParameters of its own; empty for the cluster's.
+    overtime
+        Seconds that its jobs may be over their limit; None for what the cluster has.
     """
 
     name: str
@@ -182,6 +281,32 @@ class Partition:
     whole_nodes: bool = False
     most_cpus: int | None = None
     sharing: int = 1
+    job_factor: int = 0
+    qos: str = ""
+    allowed_accounts: tuple[str, ...] | None = None
+    denied_accounts: tuple[str, ...] | None = None
+    allowed_qos: tuple[str, ...] | None = None
+    denied_qos: tuple[str, ...] | None = None
+    allowed_groups: tuple[str, ...] | None = None
+    memory_per_cpu: int | None = None
+    memory_per_node: int | None = None
+    most_memory_per_cpu: int | None = None
+    most_memory_per_node: int | None = None
+    preempt_mode: str = ""
+    billing_weights: Mapping[str, float] = field(default_factory=dict)
+    tres: Mapping[str, float] = field(default_factory=dict)
+    selection: str = ""
+    overtime: int | None = None
+
+
+@dataclass(frozen=True)
+class Licence:
+    """Licences of one name: how many there are, how many jobs have, and how many are kept for others."""
+
+    name: str
+    total: int
+    used: int = 0
+    reserved: int = 0
 
 
 @dataclass(frozen=True)
@@ -194,12 +319,15 @@ class Scheduling:
         Seconds to which plans are rounded, and for which there are plans.
     depth, array_depth
         How many jobs, and how many tasks of an array, it plans.
+    parameters
+        All of SchedulerParameters by name, as they are written; those without a value are empty.
     """
 
     resolution: int = 60
     window: int = 1440 * 60
     depth: int = 500
     array_depth: int = ARRAY_DEPTH
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -214,6 +342,8 @@ class Cluster:
         Whether other users' jobs are shown (PrivateData); None where that is not published.
     cautions
         What the answers could not say, in words for a person.
+    licences
+        None where they are not published.
     """
 
     name: str
@@ -227,3 +357,4 @@ class Cluster:
     planned: int | None = None
     others_visible: bool | None = None
     cautions: tuple[str, ...] = ()
+    licences: tuple[Licence, ...] | None = None
