@@ -20,14 +20,15 @@ BOUNDLESS = 1 << 40
 
 COLUMNS = (
     CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
-    LIMITED_CPUS, HAS_REQUIRED, HAS_GRES,
-) = range(15)  # fmt: skip
+    LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES,
+) = range(16)  # fmt: skip
 """Columns of a need.
 
 CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
 numbers of nodes, MEMORY and TASK_MEMORY MB per node and per task, ALL_MEMORY says that it wants all memory of its nodes
 and WHOLE that it shares them with nobody. LIMITED is the number of the limit on CPUs of a node that it is under (-1:
-none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at.
+none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
+only CPUs count that make up whole tasks.
 """
 
 OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
@@ -99,6 +100,8 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
             return 0
         tasks = need[PER_NODE]
     given = tasks * need[TASK_CPUS]
+    if not need[MULTIPLES] and need[PER_NODE] == 0 and tasks == free // need[TASK_CPUS]:
+        given = free
     if need[MOST] == 1 and given < need[CPUS]:
         return 0
     return int(given)

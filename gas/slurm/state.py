@@ -152,6 +152,7 @@ class _Builder:
 
     def __init__(self, cluster: Cluster, memory_counts: bool | None) -> None:
         self.cluster = cluster
+        self.rules = Rules.of(cluster.version)
         self.count = len(cluster.nodes)
         self.places = {node.name: place for place, node in enumerate(cluster.nodes)}
         self.sets = Sets(self.count)
@@ -311,6 +312,7 @@ class _Builder:
         row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
         row[fitting.LIMITED] = self.limited.get(partition.name, -1)
         row[fitting.LIMITED_CPUS] = partition.most_cpus or 0
+        row[fitting.MULTIPLES] = self.rules.whole_tasks
         row[fitting.HAS_REQUIRED] = bool(job.required_nodes)
         clear = self.resources.put(gres[fitting.OF_NODE], (*job.gres_per_node, *job.gres_per_socket))
         clear &= self.resources.put(gres[fitting.OF_TASK], job.gres_per_task)
@@ -388,10 +390,9 @@ def state_of(
     leaving = np.array([node.completing or node.rebooting for node in cluster.nodes], np.bool_)
     for job in completing:
         leaving |= build.of_names(job.nodes)
-    rules = Rules.of(cluster.version)
     build.sets.add(np.zeros(build.count, np.bool_))
     reservations = [one for one in cluster.reservations if one.end > cluster.now]
-    rows = _records(build, records, rules, pinned, beyond, not_before, reservations)
+    rows = _records(build, records, pinned, beyond, not_before, reservations)
     partitions = _numbers(record.partition.name for record in records)
     first = {partition: place for place, partition in enumerate(partitions.tolist())}
     closed = [build.of_names(one.nodes) for one in reservations]
@@ -415,7 +416,7 @@ def state_of(
     return State(
         tuple(node.name for node in cluster.nodes), records, rows, closures, build.sets.array(),
         np.array(build.options, np.int64), may, leaving, machine, use, running, jobs, licences,
-        parameters_of(cluster, grace=grace, beyond=beyond), rules, build.usable, unseen, tuple(build.unclear),
+        parameters_of(cluster, grace=grace, beyond=beyond), build.rules, build.usable, unseen, tuple(build.unclear),
     )  # fmt: skip
 
 
@@ -441,7 +442,6 @@ def _preempting(
 def _records(
     build: _Builder,
     records: list[Record],
-    rules: Rules,
     pinned: bool,
     beyond: bool,
     not_before: Sequence[int] | None,

@@ -41,6 +41,8 @@ class Rules(NamedTuple):
         No more tasks of an array are planned than may run at once.
     window_ends
         A start beyond the window is not tried.
+    whole_tasks
+        Of CPUs of a node that are no multiple of those of a task, the rest does not count.
     least_step
         A plan is taken to last a step of bf_resolution when it is compared with others.
     ends_up
@@ -72,6 +74,7 @@ class Rules(NamedTuple):
     task_depth: bool
     throttle: bool
     window_ends: bool
+    whole_tasks: bool
     least_step: bool
     ends_up: bool
     future: bool
@@ -98,6 +101,7 @@ ROWS = (
     Row("task_depth", (23, 2, 1), "backfill.c, _attempt_backfill, after a started task"),
     Row("throttle", (23, 2, 4), "backfill.c, _job_runnable_now and the next task; seen on 22.05 and 24.11"),
     Row("window_ends", (23, 11, 2), "backfill.c, _attempt_backfill, test of the start against the window"),
+    Row("whole_tasks", (24, 11, 0), "seen: not on 22.05, on 24.11 and 26.05 (-c 2 on three free CPUs), job_test.c, _allocate_sc; between unknown"),
     Row("least_step", (24, 5, 4), "backfill.c, _test_resv_overlap"),
     Row("ends_up", (24, 11, 0), "backfill.c, _set_slot_time and _bf_reserve_running; seen on 22.05 and 24.11"),
     Row("future", (24, 11, 0), "job_test.c, _future_run_test; seen on 22.05 and 24.11"),
