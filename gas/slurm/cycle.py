@@ -338,9 +338,7 @@ def _seek(
             if later < 0 or found <= later:
                 if found > now + parameters.window:
                     return WINDOW, found, tested
-                if not rules.early_overlap and overlaps(
-                    table, given, records.licences[at], with_licences, first, last
-                ):
+                if not rules.early_overlap and overlaps(table, given, records.licences[at], with_licences, first, last):
                     start = found if found > start else found + resolution
                     continue
                 return PLANNED, found, tested
@@ -349,10 +347,7 @@ def _seek(
         if later < 0 and parameters.beyond:
             # Slurm gives up here until something has changed
             for slot in range(table.total[0]):
-                if (
-                    table.begin[slot] > start
-                    and np.count_nonzero(nodes & table.free[table.row[slot]]) >= need[LEAST]
-                ):
+                if table.begin[slot] > start and np.count_nonzero(nodes & table.free[table.row[slot]]) >= need[LEAST]:
                     later = table.begin[slot]
                     break
             if later < 0 and records.reservation[at] < 0:
@@ -609,9 +604,9 @@ def run_cycle(
                 _note(plans, at, start, limit, given)
                 break
             first, last = span_of(start, limit, table.begin[0], resolution, rules.ends_up)
-            if (
-                parameters.node_space_size > 0 and table.total[1] >= parameters.node_space_size
-            ) or not enter(table, given, records.licences[at], first, last, True):
+            if (parameters.node_space_size > 0 and table.total[1] >= parameters.node_space_size) or not enter(
+                table, given, records.licences[at], first, last, True
+            ):
                 stopped = TABLE_FULL
                 plans.state[at] = TABLE_FULL if done + begun == 0 else plans.state[at]
                 break

@@ -178,9 +178,7 @@ def choose(
 
 
 @kernel
-def _first(
-    capacity: NDArray[np.int64], need: NDArray[np.int64], machine: Machine, given: NDArray[np.int64]
-) -> bool:
+def _first(capacity: NDArray[np.int64], need: NDArray[np.int64], machine: Machine, given: NDArray[np.int64]) -> bool:
     """Choose the first node by weight and place that has enough."""
     given[:] = 0
     best = -1
@@ -205,6 +203,28 @@ def _gives(
         for column in range(gres.shape[1]):
             if missing[column] > 0:
                 missing[column] -= machine.gres[node, column] - use.gres[node, column]
+
+
+@kernel
+def _run_has(
+    first: int,
+    last: int,
+    capacity: NDArray[np.int64],
+    given: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    missing: NDArray[np.int64],
+) -> bool:
+    """Return whether the nodes of a run have together what a job misses of generic resources (gres_sched_sufficient)."""
+    for column in range(len(missing)):
+        if missing[column] > 0:
+            left = missing[column]
+            for node in range(first, last + 1):
+                if capacity[node] > 0 and given[node] == 0:
+                    left -= machine.gres[node, column] - use.gres[node, column]
+            if left > 0:
+                return False
+    return True
 
 
 @kernel
@@ -253,9 +273,7 @@ def _consecutive(
     previous = -2
     for node in range(size):
         if capacity[node] > 0:
-            joined = previous == node - 1 and (
-                need[CONTIGUOUS] or machine.weight[node] == machine.weight[previous]
-            )
+            joined = previous == node - 1 and (need[CONTIGUOUS] or machine.weight[node] == machine.weight[previous])
             if not joined:
                 bounds[runs, 0] = node
                 bounds[runs, 4] = -1
@@ -274,6 +292,8 @@ def _consecutive(
             if bounds[run, 3] <= 0:
                 continue
             suffices = bounds[run, 2] >= cpus and bounds[run, 3] >= wanted - extra
+            if suffices and for_all > 0:
+                suffices = _run_has(bounds[run, 0], bounds[run, 1], capacity, given, machine, use, missing)
             if best < 0:
                 better = True
             elif (bounds[run, 4] >= 0) != (bounds[best, 4] >= 0):
@@ -289,11 +309,12 @@ def _consecutive(
         if best < 0:
             break
         first, last, start = bounds[best, 0], bounds[best, 1], bounds[best, 4]
-        if start < 0 and wanted <= 1 and for_all == 0:
+        if start < 0 and wanted <= 1:
             single = -1
             for node in range(first, last + 1):
                 if capacity[node] >= cpus and given[node] == 0 and (single < 0 or capacity[node] < capacity[single]):
-                    single = node
+                    if for_all == 0 or _run_has(node, node, capacity, given, machine, use, missing):
+                        single = node
             if single >= 0:
                 first = last = single
         bounds[best, 3] = 0

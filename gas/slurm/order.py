@@ -143,9 +143,7 @@ def running_tasks(cluster: Cluster) -> dict[int, int]:
     return found
 
 
-def blocked_by(
-    cluster: Cluster, job: Job, partition: Partition, running: dict[int, int]
-) -> tuple[Blocked | None, str]:
+def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[int, int]) -> tuple[Blocked | None, str]:
     """Return why a job is passed over in a partition, without limits of accounts that Slurm has not said."""
     reason = job.reason.split(",")[0].strip("() ")
     if job.held:

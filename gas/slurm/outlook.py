@@ -489,5 +489,3 @@ def lacks(state: State, at: int) -> str:
     if not np.any(given):
         return f"no node of partition {record.partition.name} has as much CPUs, memory and GPUs as it asks for"
     return f"partition {record.partition.name} never has as much at once as it asks for"
-
-

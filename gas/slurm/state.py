@@ -294,17 +294,9 @@ class _Builder:
         """Write what a job asks of a partition."""
         per_task = max(job.cpus_per_task, 1)
         per_node = job.tasks_per_node or 0
-        least = max(job.least_nodes, partition.least_nodes, 1)
         tasks = job.tasks_asked or 0
-        if per_node and tasks:
-            least = max(least, -(-tasks // per_node))
         whole = job.exclusive or partition.whole_nodes
-        most = BOUNDLESS if job.most_nodes is None else job.most_nodes
-        most = min(most, BOUNDLESS if partition.most_nodes is None else partition.most_nodes)
-        wanted = least if job.most_nodes is None else max(least, most)
-        if tasks and not per_node:
-            most = min(most, max(tasks, least))
-            wanted = min(wanted, most)
+        least, wanted, most = self.numbers_of_nodes(job, partition)
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
         row[fitting.TASK_CPUS] = per_task
         row[fitting.PER_NODE] = per_node
@@ -321,6 +313,25 @@ class _Builder:
             gres[fitting.OF_NODE, 0] = BOUNDLESS
         row[fitting.HAS_GRES] = bool(gres.any())
         self._need_memory(job, partition, row, per_task)
+
+    def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:
+        """Return the least number of nodes that a job must have, the number that it wants, and the most.
+
+        Of ``-N 2-6`` all releases show ``NumNodes=6-6 NumTasks=2``, and of ``-n 3`` 26.05 shows ``NumNodes=1-3``.
+        """
+        least, tasks, per_node = job.least_nodes, job.tasks_asked or 0, job.tasks_per_node or 0
+        most = BOUNDLESS if job.most_nodes is None else job.most_nodes
+        if job.id and tasks and not per_node and job.cpus <= tasks < least:
+            least = tasks
+        if job.id and self.rules.first_node and least < most == tasks:
+            most = BOUNDLESS
+        wanted = 0 if most == BOUNDLESS else most
+        if per_node and tasks:
+            least = max(least, -(-tasks // per_node))
+        least = max(least, partition.least_nodes, 1)
+        if partition.most_nodes is not None:
+            most, wanted = min(most, partition.most_nodes), min(wanted, partition.most_nodes)
+        return least, max(least, wanted), most
 
     def _need_memory(self, job: Job, partition: Partition, row: NDArray[np.int64], per_task: int) -> None:
         node, cpu, gpu = job.memory_per_node, job.memory_per_cpu, job.memory_per_gpu
@@ -520,5 +531,3 @@ def _records(
 def _comes(record: Record) -> bool:
     """Return whether it will start without anybody doing anything."""
     return record.blocked in (Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION) or record.probe is not None
-
-

@@ -182,6 +182,10 @@ def _join(table: Table) -> None:
         if equal:
             table.end[slot] = table.end[slot + 1]
             for at in range(slot + 1, table.total[0] - 1):
-                table.begin[at], table.end[at], table.row[at] = table.begin[at + 1], table.end[at + 1], table.row[at + 1]
+                table.begin[at], table.end[at], table.row[at] = (
+                    table.begin[at + 1],
+                    table.end[at + 1],
+                    table.row[at + 1],
+                )
             table.total[0] -= 1
             return

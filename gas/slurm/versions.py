@@ -101,7 +101,11 @@ ROWS = (
     Row("task_depth", (23, 2, 1), "backfill.c, _attempt_backfill, after a started task"),
     Row("throttle", (23, 2, 4), "backfill.c, _job_runnable_now and the next task; seen on 22.05 and 24.11"),
     Row("window_ends", (23, 11, 2), "backfill.c, _attempt_backfill, test of the start against the window"),
-    Row("whole_tasks", (24, 11, 0), "seen: not on 22.05, on 24.11 and 26.05 (-c 2 on three free CPUs), job_test.c, _allocate_sc; between unknown"),
+    Row(
+        "whole_tasks",
+        (24, 11, 0),
+        "seen: not on 22.05, on 24.11 and 26.05 (-c 2 on three free CPUs), job_test.c, _allocate_sc; between unknown",
+    ),
     Row("least_step", (24, 5, 4), "backfill.c, _test_resv_overlap"),
     Row("ends_up", (24, 11, 0), "backfill.c, _set_slot_time and _bf_reserve_running; seen on 22.05 and 24.11"),
     Row("future", (24, 11, 0), "job_test.c, _future_run_test; seen on 22.05 and 24.11"),
