@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import fastest
-from gas.slurm import cycle
+from gas.slurm import rows as states
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.cycle import Plans, Records, run_cycle
+from gas.slurm.cycle import run_cycle
 from gas.slurm.fitting import capable, choose
 from gas.slurm.order import Blocked, Limits, Record, queue
-from gas.slurm.state import Preempts, State, end_of, parameters_of, state_of
+from gas.slurm.rows import Parameters, Plans, Records
+from gas.slurm.state import Preempts, State, end_of, state_of
 from gas.slurm.table import empty_table, enter, span_of
 from gas.slurm.will_run import copy_of
 
@@ -54,11 +55,11 @@ class Why(Enum):
 
 
 _WHY = {
-    cycle.DEPTH: Why.DEPTH, cycle.USER_DEPTH: Why.USER_DEPTH, cycle.PARTITION_DEPTH: Why.PARTITION_DEPTH,
-    cycle.USER_PARTITION_DEPTH: Why.USER_PARTITION_DEPTH, cycle.ACCOUNT_DEPTH: Why.ACCOUNT_DEPTH,
-    cycle.WINDOW: Why.WINDOW, cycle.NOWHERE: Why.NOWHERE, cycle.NOW_ONLY: Why.NOW_ONLY, cycle.UNHELD: Why.LIMIT,
-    cycle.LATER_TASKS: Why.LATER_TASKS, cycle.REJECTED: Why.NOWHERE, cycle.TABLE_FULL: Why.TABLE_FULL,
-    cycle.LICENCES: Why.LICENCES, cycle.IN_RESERVATION: Why.RESERVATION,
+    states.DEPTH: Why.DEPTH, states.USER_DEPTH: Why.USER_DEPTH, states.PARTITION_DEPTH: Why.PARTITION_DEPTH,
+    states.USER_PARTITION_DEPTH: Why.USER_PARTITION_DEPTH, states.ACCOUNT_DEPTH: Why.ACCOUNT_DEPTH,
+    states.WINDOW: Why.WINDOW, states.NOWHERE: Why.NOWHERE, states.NOW_ONLY: Why.NOW_ONLY, states.UNHELD: Why.LIMIT,
+    states.LATER_TASKS: Why.LATER_TASKS, states.REJECTED: Why.NOWHERE, states.TABLE_FULL: Why.TABLE_FULL,
+    states.LICENCES: Why.LICENCES, states.IN_RESERVATION: Why.RESERVATION,
 }  # fmt: skip
 _BLOCKED = {
     Blocked.HELD: Why.HELD, Blocked.DEPENDENCY: Why.DEPENDENCY, Blocked.BEGIN: Why.BEGIN, Blocked.LIMIT: Why.LIMIT,
@@ -202,7 +203,7 @@ def forecast(
 
 
 def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) -> tuple[int, int]:
-    """Return how many published plans a cycle computed anew makes alike (within the resolution), and how many there are."""
+    """Return how many published plans a cycle that is computed anew makes alike, and how many there are."""
     found = forecast(cluster, pinned=False, beyond=False, **options) if planned is None else planned  # type: ignore[arg-type]
     starts: dict[int, list[int]] = {}
     for one in found.plans:
@@ -223,8 +224,8 @@ def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) 
 
 def _room(rows: Records, array_depth: int) -> int:
     """Return how many plans there may be."""
-    tasks = np.minimum(rows.tasks, max(array_depth, 1))[rows.considered]
-    return int(min(tasks.sum(), 10**9))
+    tasks: NDArray[np.int64] = np.minimum(rows.tasks, max(array_depth, 1))[rows.considered]
+    return int(tasks.sum())
 
 
 def _run(state: State, most: int = 10 * MOST) -> Plans:
@@ -235,7 +236,7 @@ def _run(state: State, most: int = 10 * MOST) -> Plans:
     room = min(_room(rows, parameters.max_job_array_resv), most, depth + 64 + parameters.max_job_array_resv)
     room += int(np.count_nonzero(rows.probe)) + 1
     window = parameters.window // parameters.resolution * parameters.resolution
-    licences = state.licences if parameters.licenses else np.zeros(len(state.licences), np.int64)
+    licences = state.all_licences
     table = empty_table(parameters.begin, parameters.begin + window, nodes, licences, 2 * room + 2)
     plans = Plans(
         np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
@@ -243,18 +244,16 @@ def _run(state: State, most: int = 10 * MOST) -> Plans:
         np.zeros((room, nodes), np.int32), np.zeros(1, np.int64),
     )  # fmt: skip
     if parameters.licenses:  # implies bf_running_job_reserve
-        for job, one in enumerate(state.running_jobs):
+        for number, one in enumerate(state.running_jobs):
             taken = np.zeros(nodes, np.int64)
-            shares = slice(int(state.running.first[job]), int(state.running.first[job] + state.running.count[job]))
-            places = state.running.node[shares]
+            first = int(state.running.first[number])
             if one.exclusive:
-                taken[places] = 1
-            begin, end = span_of(
-                parameters.now, max(end_of(one, parameters.now) - parameters.now, 1), parameters.begin,
-                parameters.resolution, state.rules.ends_up,
-            )  # fmt: skip
-            enter(table, taken, np.zeros(len(licences), np.int64), begin, end, True)
-    steps = int(min(np.count_nonzero(rows.considered), depth)) * (nodes + int(state.running.total[1])) * 30
+                taken[state.running.node[first : first + int(state.running.shares[number])]] = 1
+            own = np.array([one.licences.get(name, 0) for name in state.licence_names], np.int64)
+            length = max(end_of(one, parameters.now) - parameters.now, 1)
+            begin, end = span_of(parameters.now, length, parameters.begin, parameters.resolution, state.rules.ends_up)
+            enter(table, taken, own, begin, end, True)
+    steps = min(int(np.count_nonzero(rows.considered)), int(depth)) * (nodes + int(state.running.total[1])) * 30
     kernel = fastest(run_cycle, steps)
     kernel(
         rows, state.closures, state.sets, state.options, state.preempts, state.leaving, state.machine, state.use,
@@ -327,12 +326,10 @@ def _second(state: State, first: Plans) -> _Second:
             order.append((at, -1, 1, _not_before(state, record)))
             continue
         planned = mine.get(at, [])
-        if first.state[at] != cycle.STARTED:
+        if first.state[at] != states.STARTED:
             order += [(at, row, 1, now) for row in planned]
         copies = int(rows.tasks[at]) - len(planned)
-        if copies > 0 and first.state[at] != cycle.SAME_JOB and _moves(record):
-            if record.job.id in {one[0] for one in ()}:
-                continue
+        if copies > 0 and first.state[at] != states.SAME_JOB and _moves(record):
             if record.blocked is Blocked.TASKS and record.job.tasks is not None:
                 copies = min(copies, record.job.tasks.at_once or copies)
             late.append((at, -1, copies, _not_before(state, record)))
@@ -342,7 +339,7 @@ def _second(state: State, first: Plans) -> _Second:
         return found
     index = np.array([one[0] for one in order], np.int64)
     pins = np.array([one[1] for one in order], np.int64)
-    again = Records(*(field[index] for field in rows))
+    again = Records._make(field[index] for field in rows)
     sets = np.concatenate([state.sets, first.nodes[: int(first.total[0])] > 0])
     again.considered[:] = True
     again.now_only[:] = False
@@ -358,25 +355,24 @@ def _second(state: State, first: Plans) -> _Second:
     follow = State(
         state.names, state.records, again, state.closures, sets, state.options, state.preempts, state.leaving,
         state.machine, state.use, state.running, state.running_jobs, state.licences,
-        parameters_of_beyond(state), state.rules, state.usable, state.unseen, state.unclear,
+        state.licence_names, state.all_licences, parameters_of_beyond(state), state.rules, state.usable, state.unseen,
+        state.unclear,
     )  # fmt: skip
     plans = _run(follow, most=MOST + int(np.count_nonzero(pins >= 0)))
-    origins = index.tolist()
-    since, number = 1 << 60, {}
+    since = 1 << 60
     rows_of: dict[int, list[int]] = {}
     for row in range(int(plans.total[0])):
         rows_of.setdefault(int(plans.record[row]), []).append(row)
     for at, (origin, pin, copies, not_before) in enumerate(order):
         if rows.probe[origin]:
             found.since[origin] = since
-            if plans.start[at] >= 0 and plans.state[at] in (cycle.PLANNED, cycle.STARTED):
+            if plans.start[at] >= 0 and plans.state[at] in (states.PLANNED, states.STARTED):
                 found.start[origin] = int(plans.start[at])
                 found.row[origin] = plans.nodes[plans.best[at]]
         elif pin < 0:
             placed = rows_of.get(at, [])
             found.left += copies - len(placed)
-            number[origin] = len(placed)
-            if first.state[origin] == cycle.NOWHERE and placed:
+            if first.state[origin] == states.NOWHERE and placed:
                 since = min(since, int(plans.from_[placed[0]] - plans.limit[placed[0]]))
             else:
                 since = min(since, not_before)
@@ -391,7 +387,7 @@ def _second(state: State, first: Plans) -> _Second:
     return found
 
 
-def parameters_of_beyond(state: State) -> cycle.Parameters:
+def parameters_of_beyond(state: State) -> Parameters:
     """Return the parameters without what ends Slurm's search."""
     one = state.parameters
     return one._replace(
@@ -414,7 +410,7 @@ def _not_before(state: State, record: Record) -> int:
         ends = [end_of(one, now) for one in state.running_jobs if one.array == job.array]
         found = max(found, min(ends, default=now))
     if record.blocked is Blocked.RESERVATION:
-        at = next((at for at, one in enumerate(state.records) if one is record), -1)
+        at = next(at for at, one in enumerate(state.records) if one is record)
         own = int(state.rows.reservation[at])
         found = max(found, int(state.closures.start[own])) if own >= 0 else found
     return found

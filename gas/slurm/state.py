@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from gas.slurm import fitting
 from gas.slurm.cluster import Cluster, Gres, Job, Partition
-from gas.slurm.cycle import Closures, Parameters, Records
 from gas.slurm.features import allowed
 from gas.slurm.fitting import BOUNDLESS, Machine, Use
 from gas.slurm.order import HOLDING, NO_LIMIT, Blocked, Record, limit_of, running_tasks
+from gas.slurm.rows import Closures, Parameters, Records
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
 
@@ -58,6 +58,8 @@ class State:
         Of nodes, by place.
     records
         The queue, place by place as in `rows`.
+    licences, all_licences
+        How many are free now, and how many there are for jobs that are shown.
     unclear
         What of the queue was not understood: constraints, and records that name them.
     """
@@ -75,6 +77,8 @@ class State:
     running: Running
     running_jobs: tuple[Job, ...]
     licences: NDArray[np.int64]
+    licence_names: tuple[str, ...]
+    all_licences: NDArray[np.int64]
     parameters: Parameters
     rules: Rules
     usable: NDArray[np.bool_]
@@ -199,6 +203,7 @@ class _Builder:
             gres,
             np.array([node.weight for node in nodes], np.int64),
             np.array([max(node.threads, 1) for node in nodes], np.int64),
+            np.array([name == "gpu" for name, _ in self.resources.columns] or [False], np.bool_),
         )
 
     # -- what runs
@@ -211,7 +216,7 @@ class _Builder:
         firsts: list[int] = []
         counts: list[int] = []
         shares: list[tuple[int, int, int, int]] = []  # node, CPUs, MB, limit
-        gres: list[tuple[int, Iterable[Gres]]] = []
+        gres: list[tuple[int, tuple[Gres, ...]]] = []
         for job in jobs:
             ends.append(end_of(job, now))
             firsts.append(len(shares))
@@ -225,9 +230,7 @@ class _Builder:
                 known = None if job.cpus_on is None or whole else job.cpus_on.get(name)
                 cpus = int(machine.cpus[place]) if known is None else known
                 memory = self._memory_on(job, name, cpus) if self.with_memory else 0
-                found = () if job.gres_on is None else job.gres_on.get(name, ())
-                if job.gres_on is None:
-                    found = job.gres_per_node
+                found = job.gres_per_node if job.gres_on is None else job.gres_on.get(name, ())
                 if found:
                     gres.append((len(shares), found))
                 shares.append((place, cpus, memory, limited))
@@ -329,6 +332,8 @@ class _Builder:
         if per_node and tasks:
             least = max(least, -(-tasks // per_node))
         least = max(least, partition.least_nodes, 1)
+        if job.gres_per_job and tasks and not self.rules.more_nodes:
+            most = min(most, max(tasks, least))
         if partition.most_nodes is not None:
             most, wanted = min(most, partition.most_nodes), min(wanted, partition.most_nodes)
         return least, max(least, wanted), most
@@ -424,10 +429,17 @@ def state_of(
     overtime = getattr(build.settings, "overtime", None) or 0
     grace = (KILL_WAIT if grace is None else grace) + overtime
     licences = np.array([max(one.total - one.used - one.reserved, 0) for one in cluster.licences or ()], np.int64)
+    licence_names = tuple(one.name for one in cluster.licences or ())
+    hidden = [one.used - sum(job.licences.get(one.name, 0) for job in jobs) for one in cluster.licences or ()]
+    all_licences = np.array(
+        [one.total - one.reserved - max(kept, 0) for one, kept in zip(cluster.licences or (), hidden, strict=True)],
+        np.int64,
+    )
     return State(
         tuple(node.name for node in cluster.nodes), records, rows, closures, build.sets.array(),
-        np.array(build.options, np.int64), may, leaving, machine, use, running, jobs, licences,
-        parameters_of(cluster, grace=grace, beyond=beyond), build.rules, build.usable, unseen, tuple(build.unclear),
+        np.array(build.options, np.int64), may, leaving, machine, use, running, jobs, licences, licence_names,
+        all_licences, parameters_of(cluster, grace=grace, beyond=beyond), build.rules, build.usable, unseen,
+        tuple(build.unclear),
     )  # fmt: skip
 
 
