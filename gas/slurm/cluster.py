@@ -267,6 +267,8 @@ class Partition:
         SelectTypeParameters of its own; empty for the cluster's.
     overtime
         Seconds that its jobs may be over their limit; None for what the cluster has.
+    shared_with
+        With whom alone a job shares its nodes: "user", "mcs", "topo"; empty for anybody.
     """
 
     name: str
@@ -297,6 +299,7 @@ class Partition:
     tres: Mapping[str, float] = field(default_factory=dict)
     selection: str = ""
     overtime: int | None = None
+    shared_with: str = ""
 
 
 @dataclass(frozen=True)
