@@ -49,7 +49,8 @@ PURE = [
     "gas.errors",
 ]
 OF_SLURM = (
-    "notation", "command_line", "json_answers", "json_requests", "refusals", "rest_refusals",
+    "notation", "resources", "configuration", "command_line", "scontrol_records", "details", "json_answers",
+    "json_jobs", "json_machine", "json_requests", "refusals", "rest_refusals",
     "interpretation", "placing", "backfill", "selection", "availability", "submission", "records", "transport",
     "generation", "queue",
 )  # fmt: skip

@@ -126,6 +126,8 @@ class Job:
         On whose account, and with which quality of service; several, separated by commas, where it may have any.
     tasks_asked, cpus_per_task, tasks_per_node
         As asked for; None where that is not said.
+    cpus_per_gpu, threads_per_core
+        CPUs for each GPU; threads of each core that it uses, where it leaves some unused; None where that is not said.
     memory_per_node, memory_per_cpu, memory_per_gpu
         MB asked for in one of these ways; 0 a node is all of it; all None where the default of the partition holds.
     gres_per_node, gres_per_socket, gres_per_task, gres_per_job
@@ -184,6 +186,8 @@ class Job:
     tasks_asked: int | None = None
     cpus_per_task: int = 1
     tasks_per_node: int | None = None
+    cpus_per_gpu: int | None = None
+    threads_per_core: int | None = None
     memory_per_node: int | None = None
     memory_per_cpu: int | None = None
     memory_per_gpu: int | None = None
