@@ -35,7 +35,7 @@ _OWNER = re.compile(
 _COMMENT = " Comment="
 _REST = re.compile(r".*?(?= Command=|\Z)", re.DOTALL)  # what comes after is written by users
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
-_SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+)(?: Mem=(\d+))?(?: GRES=(\S*))? ")
+_SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+)(?: Mem=(\d+))?(?: GRES=(\S*))?(?=\s)")
 _LEADER = re.compile(r"HetJobId=(\d{1,10})")
 _FEATURES = re.compile(r" Features=(.*?) DelayBoot=")
 _TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres))=(\S*)")

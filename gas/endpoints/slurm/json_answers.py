@@ -7,7 +7,8 @@ are one list, and partitions have their limits in tables. A value whose place ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from gas.endpoints.slurm.configuration import hidden, not_planned, scheduling, with_default_memory
@@ -20,12 +21,15 @@ from gas.json_text import parsed
 from gas.slurm.cluster import Cluster, Job, Licence
 from speedup_models.fields import quoted, shown
 
-__all__ = ["ANSWERS", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs"]
+__all__ = ["ANSWERS", "LAST_SHARED", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs"]
 
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {"nodes": "nodes", "partitions": "partitions", "reservations": "reservations", "jobs": "jobs", "diag": "statistics"}
 )
 """Endpoints to ask, and the key of each answer under which the objects are."""
+
+LAST_SHARED = 44
+"""The last version that says which waiting jobs want whole nodes: v0.0.45 of Slurm 26.05.5 has empty lists of all."""
 
 OPTIONAL: Mapping[str, str] = MappingProxyType(
     {
@@ -38,7 +42,11 @@ OPTIONAL: Mapping[str, str] = MappingProxyType(
 
 def _entries(answers: Mapping[str, str | bytes], endpoint: str, key: str) -> Iterator[Entry]:
     """Return the objects of an answer, named after what they are and how they are called."""
-    found = _document(answers, endpoint).find(ANSWERS.get(endpoint, endpoint))
+    return _listed(_document(answers, endpoint), endpoint, key)
+
+
+def _listed(document: Entry, endpoint: str, key: str) -> Iterator[Entry]:
+    found = document.find(ANSWERS.get(endpoint, endpoint))
     if not isinstance(found, Sequence) or isinstance(found, str):
         raise Unreachable(f"{endpoint}: {shown(found)} is no list")
     for number, value in enumerate(found):
@@ -112,7 +120,9 @@ def read_cluster(
         )
     if any("state_flags" not in entry.value and isinstance(entry.find("state"), str) for entry in found["nodes"]):
         cautions.append("this version does not say which nodes are drained; v0.0.37 and later do")
-    jobs, lacking = _jobs(_entries(answers, "jobs", "job_id"), {one.name: one.threads for one in nodes})
+    if any("maximums" not in entry.value for entry in found["partitions"]):
+        cautions.append("this version does not say which partitions give out whole nodes; v0.0.39 and later do")
+    jobs, lacking = _jobs(answers, {one.name: one.threads for one in nodes})
     cores = {one.name: one.cpus // one.threads for one in nodes}
     return Cluster(
         name,
@@ -130,16 +140,22 @@ def read_cluster(
     )
 
 
-def _jobs(entries: Iterable[Entry], threads: Mapping[str, int]) -> tuple[tuple[Job, ...], list[str]]:
+def _jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int]) -> tuple[tuple[Job, ...], list[str]]:
     """Return the jobs, and what their answer does not say of them."""
-    unplanned = False
+    document = _document(answers, "jobs")
     jobs = []
-    for entry in entries:
+    unplanned = False
+    for entry in _listed(document, "jobs", "job_id"):
         jobs.append(job(entry, threads))
         unplanned = unplanned or "scheduled_nodes" not in entry.value
     lacking = []
     if unplanned:
         lacking.append("this version does not say on which nodes jobs are planned; v0.0.39 and later do, and squeue")
+    spoken = re.fullmatch(r"data_parser/v0\.0\.(\d+)", document.text("meta/plugin/data_parser", default=""))
+    if spoken is not None and int(spoken[1]) > LAST_SHARED and any(one.pending for one in jobs):
+        lacking.append(
+            f"v0.0.{spoken[1]} does not say which waiting jobs want whole nodes; v0.0.{LAST_SHARED} does, and squeue"
+        )
     return tuple(jobs), lacking
 
 

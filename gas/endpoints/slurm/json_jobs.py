@@ -9,7 +9,7 @@ from typing import Any
 
 from gas.endpoints.slurm.json_entries import Entry
 from gas.endpoints.slurm.notation import tasks
-from gas.endpoints.slurm.resources import gres, licences, memory_per_gpu
+from gas.endpoints.slurm.resources import amounts, gres, licences, memory_per_gpu
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Gres, Job
 
@@ -89,7 +89,7 @@ def _request(entry: Entry) -> dict[str, Any]:
         "account": entry.text("account", default=""),
         "qos": entry.text("qos", default=""),
         "tasks_asked": entry.number("tasks", default=None),
-        "cpus_per_task": entry.number("cpus_per_task", default=None) or 1,
+        "cpus_per_task": entry.number("cpus_per_task", default=None) or _cpus_of_a_task(entry),
         "tasks_per_node": entry.number("tasks_per_node", default=None) or None,
         "threads_per_core": entry.number("threads_per_core", default=None) or None,
         "gres_per_node": entry.understood(gres, "tres_per_node"),
@@ -112,9 +112,18 @@ def _request(entry: Entry) -> dict[str, Any]:
     else:
         found["memory_per_cpu"] = entry.number("memory_per_cpu", default=None)
         found["memory_per_node"] = entry.number("memory_per_node", default=None)
+        if "memory_per_node" in entry.value and found["memory_per_cpu"] is found["memory_per_node"] is None:
+            found["memory_per_node"] = 0  # which v0.0.38 publishes as null; Slurm has filled in what was not asked for
     with suppress(Unreachable):  # alternatives, which are named among what it asks for besides
         found["licences"] = entry.understood(licences, "licenses")
     return found
+
+
+def _cpus_of_a_task(entry: Entry) -> int:
+    """Return CPUs for each task of a job whose number is not set (v0.0.38 sets it of none), from what it asked for."""
+    asked = entry.understood(amounts, "tres_req_str").get("cpu", 0)
+    tasks_asked = entry.number("tasks", default=None) or 0
+    return int(asked) // tasks_asked if 0 < tasks_asked < asked and asked % tasks_asked == 0 else 1
 
 
 def _priorities(entry: Entry) -> dict[str, int]:

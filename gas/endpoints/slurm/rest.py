@@ -22,7 +22,7 @@ from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.programs import whole_path
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.slurm.json_accounting import accounting_lines
-from gas.endpoints.slurm.json_answers import ANSWERS, OPTIONAL, VERSIONS, read_cluster, read_jobs
+from gas.endpoints.slurm.json_answers import ANSWERS, LAST_SHARED, OPTIONAL, VERSIONS, read_cluster, read_jobs
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
 from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import KINDS, kind_of
@@ -148,7 +148,9 @@ class RestTransport:
         answers: dict[str, bytes] = {}
         for endpoint in asked:
             most = MOST_ANSWER_BYTES - sum(map(len, answers.values()))
-            answers[endpoint] = self._kept.get(endpoint, partial(self._read, endpoint, deadline, most))
+            answers[endpoint] = self._kept.get(
+                endpoint, partial(self._read, endpoint, deadline, most, self._told(endpoint))
+            )
         failed: dict[str, str] = {}
         for endpoint in OPTIONAL:
             if self._is_offered(endpoint):
@@ -224,18 +226,30 @@ class RestTransport:
         }
         return sorted({version for version, _ in self._endpoints})
 
-    def _is_offered(self, endpoint: str) -> bool:
-        """Return whether the version that is spoken has an endpoint, by its description."""
+    def _told(self, endpoint: str) -> int:
+        """Return the version in which an endpoint is asked."""
+        version = self.version()
+        late = endpoint == "jobs" and version > LAST_SHARED
+        return LAST_SHARED if late and self._is_offered(endpoint, LAST_SHARED) else version
+
+    def _is_offered(self, endpoint: str, version: int | None = None) -> bool:
+        """Return whether a version has an endpoint, by its description; by default the one that is spoken."""
         if self._endpoints is None:
             try:
                 self._offered()
             except GasError:
                 return False
-        return (self.version(), endpoint) in (self._endpoints or ())
+        return (self.version() if version is None else version, endpoint) in (self._endpoints or ())
 
-    def _read(self, endpoint: str, deadline: float | None = None, most: int = MOST_ANSWER_BYTES) -> bytes:
+    def _read(
+        self,
+        endpoint: str,
+        deadline: float | None = None,
+        most: int = MOST_ANSWER_BYTES,
+        version: int | None = None,
+    ) -> bytes:
         """Return the answer to a question, in JSON if the reader finds it so."""
-        answer = self._exchange("GET", self._path(endpoint), deadline=deadline, most=most)
+        answer = self._exchange("GET", self._path(endpoint, version), deadline=deadline, most=most)
         if answer.status_code != 200:
             raise self._problem("GET", endpoint, answer)
         if not answer.content.lstrip().startswith(b"{"):
@@ -311,8 +325,8 @@ class RestTransport:
 
     # ------------------------------------------------------------------------------------------------ exchanging
 
-    def _path(self, endpoint: str) -> str:
-        return f"/slurm/v0.0.{self.version()}/{endpoint}"
+    def _path(self, endpoint: str, version: int | None = None) -> str:
+        return f"/slurm/v0.0.{self.version() if version is None else version}/{endpoint}"
 
     def _exchange(
         self,

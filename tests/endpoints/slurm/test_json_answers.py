@@ -50,8 +50,9 @@ def test_both_transports_say_the_same(cluster, published):
 
 
 def test_what_v0_0_38_does_not_publish_is_said(published):
-    configured, planned = read_cluster(published, name="x").cautions
+    configured, whole, planned = read_cluster(published, name="x").cautions
     assert "how Slurm plans (SchedulerParameters) is not known" in configured
+    assert "which partitions give out whole nodes" in whole
     assert "on which nodes jobs are planned" in planned
 
 
