@@ -136,7 +136,7 @@ def restore(backup: Path, state: Path) -> Restored:
         fresh.chmod(0o600)
         highest = max([0, *before, *(id for id, _ in found)])
         mark = MarkFile((state / STORE).with_suffix(".mark"))
-        known, ended, restored = _made_ready(fresh, before, highest, mark.read())
+        known, ended, restored = _made_ready(fresh, before, highest, _furthest(mark, (interrupted or state) / STORE))
         _sync(fresh)
         aside = _put_aside(state) or interrupted
         fresh.rename(state / STORE)
@@ -313,6 +313,24 @@ def _ended_since(job: Job, newer: dict[int, Job]) -> Job | None:
     """Return what had become of an active job by the newer of two states, if it had ended."""
     found = newer.get(job.id)
     return found if found is not None and found.identity == job.identity and not found.active else None
+
+
+def _furthest(mark: MarkFile, path: Path) -> Mark | None:
+    """Return how far a store had got, by its mark and by what it says itself; None if neither is there."""
+    known = mark.read()
+    facts: dict[str, str] = {}
+    with suppress(sqlite3.Error, OSError), _opened(path) as database:
+        for row in database.execute("SELECT key, value, seal FROM meta") if path.exists() else ():
+            if row["seal"] == seal((row["key"], row["value"])):
+                facts[row["key"]] = row["value"]
+    own = [facts.get(key, "") for key in ("epoch", "commits", "last_id")]
+    if not all(each.isascii() and each.isdigit() for each in own):
+        return known
+    epoch, commits, last_id = map(int, own)
+    if known is not None:
+        epoch, commits = max((epoch, commits), (known.epoch, known.commits))
+        last_id = max(last_id, known.last_id)
+    return Mark(facts.get("store", ""), epoch, commits, last_id)
 
 
 def _made_ready(
