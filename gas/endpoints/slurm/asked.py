@@ -56,7 +56,7 @@ def asked(options: Options, size: int, walltime: int, *, user: str, partitions: 
         time_limit=60 * shape.minutes,
         least_nodes=least,
         most_nodes=most,
-        exclusive=options.exclusive or options.whole,
+        exclusive=options.exclusive or (options.whole and not options.shared_with),
         eligible=max(first, options.begin or 0) or None,
         dependency=options.dependency,
         required_nodes=options.required_nodes,
