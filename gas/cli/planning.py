@@ -42,7 +42,10 @@ __all__ = [
 QUICK_SECONDS = 5.0
 """What a prediction that is at once takes at most; after a longer one it is looked how far the clock has moved on."""
 
-ApplicationFile = Annotated[str, typer.Argument(metavar="APP", help="Application file (TOML); - is standard input.")]
+ApplicationFile = Annotated[
+    str | None,
+    typer.Argument(metavar="[APP]", help="Application file (TOML); - is standard input. Or a Slurm job script."),
+]
 NotBefore = Annotated[
     str | None,
     typer.Option("--not-before", metavar="TIME", help="No start before: 2026-11-21T08:00 (local), +2h or @EPOCH."),

@@ -29,5 +29,7 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     records         its jobs as the commands of Gas show them
     probing         real jobs that are cancelled as soon as Slurm has planned them
     generation      the configuration of its partitions
+    discovery       the Slurm that is here, without a configuration
+    reading         one reading for all endpoints of one Slurm
     endpoint        a partition as an endpoint: planned with, submitted to, jobs reshaped
 """

@@ -129,6 +129,10 @@ class Script:
             raise BadInput(f"{path}: has line ends of DOS, which sbatch refuses; dos2unix {path} changes them")
         return cls(path, text, tuple(directives(text, path)))
 
+    def says(self, name: str) -> bool:
+        """Return whether an option stands in it."""
+        return any(one.name == name for one in self.directives)
+
 
 def is_script(text: str) -> bool:
     """Return whether sbatch would take a text for a script."""

@@ -33,6 +33,7 @@ from gas.endpoints.slurm.directives import Directive, Script, from_variables
 from gas.endpoints.slurm.interpretation import _queue, interpret, partition_of, partitions_of
 from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.probing import probe
+from gas.endpoints.slurm.reading import Reading
 from gas.endpoints.slurm.records import record_of
 from gas.endpoints.slurm.sizing import shape_of, size_of, units_on
 from gas.endpoints.slurm.submission import DECIDED, batch_of, options_from
@@ -91,6 +92,10 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         Whether it showed the jobs of all users when it was last asked.
     queue_remarks
         What should be known of the latest `snapshot`.
+    reading
+        What it reads Slurm through, together with others of the same Slurm.
+    script
+        What its jobs run, with the options that stand in it; None where they run commands.
     """
 
     policy: Final = "conservative-replan"
@@ -117,6 +122,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self.is_local = transport.is_local
         self._own_limits = self.limits
         self._chosen = partition
+        self.reading = Reading(transport)
         self.script: Script | None = None
         self._options = tuple(options)
         self._whole = unit == "nodes"
@@ -163,7 +169,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def availability(self) -> Availability:
         """Return when which nodes are free, by Slurm's own plans."""
-        return self.read(self.transport.cluster(self.name))
+        return self.read(self.reading.cluster(self.name))
 
     def read(self, cluster: Cluster) -> Availability:
         """Return what a cluster's answers say; sets `limits` and `remarks`."""
