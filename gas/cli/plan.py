@@ -104,7 +104,7 @@ def plan_command(
     else:
         show_plan(found, answers, explain=explain)
         if found.best is not None and work.script is not None:
-            say()
+            say(f"\nprocessors are {work.counts} ({work.script.path})")
             say(f"submit it: {repeated(context, 'submit')}")
             if (line := _line_of(app, answers, found.best)) is not None:
                 say(f"or by hand: {line}")

@@ -13,7 +13,7 @@ import typer
 
 from gas.application import Application
 from gas.endpoints import Endpoint
-from gas.errors import BadInput, GasError
+from gas.errors import BadInput, GasError, Infeasible
 from gas.times import parse_duration
 from speedup_models import FieldError, Table
 from speedup_models.constraints import MOST_PROCESSORS
@@ -64,16 +64,21 @@ class Work:
         The Slurm job script that is submitted; None where it is a command.
     unit
         What its sizes count; None for what it gives its own size in.
+    counts
+        What a size is, in words.
     """
 
     app: Application
     script: Any = None
     unit: str | None = None
+    counts: str = "processors"
 
     def on(
         self, endpoints: Sequence[Endpoint | tuple[str, Exception]], native: Sequence[str] = (), command: Any = None
     ) -> list[Endpoint | tuple[str, Exception]]:
         """Return schedulers as those of such jobs; one that cannot be comes as its name and the error.
+
+        Partitions that a script leaves out are left out.
 
         Parameters
         ----------
@@ -86,7 +91,17 @@ class Work:
         wrong = [one[1] for one in found if isinstance(one, tuple)]
         if found and len(wrong) == len(found) and isinstance(wrong[0], GasError | FieldError):
             raise wrong[0]
-        return found
+        if self.script is None:
+            return found
+        addresses: set[str] = set()  # two partitions of one Slurm that the script names are one
+        kept: list[Endpoint | tuple[str, Exception]] = []
+        for one in found:
+            if isinstance(one, tuple):
+                kept += [] if isinstance(one[1], Infeasible) else [one]
+            elif one.address not in addresses:
+                addresses.add(one.address)
+                kept.append(one)
+        return kept
 
     def _on(self, endpoint: Endpoint, native: Sequence[str], command: Any) -> Endpoint | tuple[str, Exception]:
         if isinstance(endpoint, Asking):
@@ -122,8 +137,8 @@ def work_of(
         for option, value in (("--sizes", sizes), ("--time", times)):
             if value is not None:
                 raise BadInput(f"{option} {value}: {application} says this too; leave one of the two out")
-        return Work(Application.read(application), found, unit)
-    return Work(_application(found, sizes, times, unit), found, unit)
+        return Work(Application.read(application), found, unit, _counted(found, unit))
+    return Work(_application(found, sizes, times, unit), found, unit, _counted(found, unit))
 
 
 def command_script(command: Sequence[str], directory: str | None) -> Any:
@@ -207,6 +222,16 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
         raise BadInput(f"--sizes {sizes}: names a size twice")
     model = Table.of(dict(zip(counts, map(float, seconds), strict=True)))
     return Application(model, safety=1.0, name=own.name or Path(script.path).stem)
+
+
+def _counted(script: Any, unit: Any) -> str:
+    """Return in words what a size of a script is."""
+    from gas.endpoints.slurm.options import Options
+
+    own = Options.of(script.directives, now=int(time.time()), unit=unit)
+    if own.unit == "tasks" and (own.cpus_per_task or 1) > 1:
+        return f"tasks of {own.cpus_per_task} CPUs"
+    return {"cpus": "CPUs", "gpus": "GPUs"}.get(own.unit, own.unit)
 
 
 def _size(word: str) -> int:

@@ -133,6 +133,10 @@ class Script:
         """Return whether an option stands in it."""
         return any(one.name == name for one in self.directives)
 
+    def value(self, name: str) -> str | None:
+        """Return the value of an option, the last if it stands there more than once; None if there is none."""
+        return next((one.value for one in reversed(self.directives) if one.name == name), None)
+
 
 def is_script(text: str) -> bool:
     """Return whether sbatch would take a text for a script."""

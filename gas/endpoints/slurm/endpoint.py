@@ -31,6 +31,7 @@ from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
 from gas.endpoints.slurm.directives import Directive, Script, from_variables
 from gas.endpoints.slurm.interpretation import _queue, interpret, partition_of, partitions_of
+from gas.endpoints.slurm.notation import words
 from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.probing import probe
 from gas.endpoints.slurm.reading import Reading
@@ -40,7 +41,7 @@ from gas.endpoints.slurm.submission import DECIDED, batch_of, options_from
 from gas.endpoints.slurm.transport import Batch, Transport
 from gas.endpoints.tagging import PATIENCE_SECONDS, Spans, TaggingEndpoint
 from gas.endpoints.wording import name_without_tag, option_list, tag_of
-from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
+from gas.errors import BadInput, Conflict, Forbidden, GasError, Infeasible, NotFound, Unreachable
 from gas.node_availability import Availability
 from gas.planner import Limits
 from gas.slurm.cluster import Cluster, Job, Partition
@@ -148,8 +149,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             if configuration is not None and not Path(configuration).is_file():  # the commands would look elsewhere
                 raise fields.fail("slurm_conf", f"there is no file {configuration}")
             transport = CommandTransport(name, configuration, timeout=timeout, folder=folder)
-        words = option_list(fields, "sbatch", "--constraint=intel")
-        options = options_from(words, fields.where("options"))
+        options = options_from(option_list(fields, "sbatch", "--constraint=intel"), fields.where("options"))
         own = {key: fields.text(key, None) for key in ("account", "qos")}
         options += tuple(Directive(key, one, fields.where(key)) for key, one in own.items() if one is not None)
         endpoint = cls(
@@ -224,9 +224,17 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         command
             A batch script that is run as a command: of its options, Gas decides the size, the time and the name.
         script
-            A batch script that is submitted as it is; what a size counts is what it gives its own size in.
+            A batch script that is submitted as it is; what a size counts is what it gives its own size in, and if it
+            names partitions, these count.
         unit
             What a size of that script counts.
+
+        Raises
+        ------
+        Infeasible
+            The script names other partitions.
+        BadInput
+            It has options with which Gas cannot submit.
         """
         other = copy.copy(self)
         other._options = (*self._options, *options_from(native, "--native"))
@@ -237,12 +245,12 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             other._options = (*(one for one in kept if one.name != "partition"), *other._options)
         if script is not None:
             other.script, other._whole = script, False
-            found = other._asked_in(unit)
-            other.unit = found.unit
-            own = [one.value for one in script.directives if one.name == "partition" and one.value is not None]
-            if self.partition is not None and own and self.partition not in own[-1].split(","):
-                raise BadInput(f"{self.name}: is partition {self.partition}, but {script.path} names {own[-1]}")
-            other.partition = self.partition or ",".join(found.partitions) or None
+            other.unit = other._asked_in(unit).unit
+            own = words(script.value("partition") or "")
+            if self.partition is not None and own and not set(own) & set(self.partition.split(",")):
+                raise Infeasible(f"{self.name}: is partition {self.partition}, but {script.path} names {','.join(own)}")
+            other.partition = ",".join(own) or self.partition
+            other.address = self.transport.address + (f"#{other.partition}" if other.partition else "")
         return other
 
     def asked(self) -> Options:
@@ -279,8 +287,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     def line(self, request: Request, name: str) -> str:
         """Return sbatch's words for a request, for a script of one's own."""
         job = JobDescription(name, ("true",))
-        words = sbatch_line(replace(self.batch(request, job, "line"), name=name))
-        return shlex.join(words if self.script is None else [*words, self.script.path])
+        line = sbatch_line(replace(self.batch(request, job, "line"), name=name))
+        return shlex.join(line if self.script is None else [*line, self.script.path])
 
     def _tell_of(self, batch: Batch, job: JobDescription) -> None:
         asking = self.asking(native=job.native) if job.native else self

@@ -12,7 +12,7 @@ from gas.endpoints.slurm.directives import Script
 from gas.endpoints.slurm.endpoint import SlurmEndpoint, narrowed
 from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.submission import options_from
-from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unreachable
+from gas.errors import BadInput, Conflict, Forbidden, Infeasible, NotFound, Unreachable
 from gas.planner import Limits
 from gas.slurm.cluster import Partition
 from speedup_models.fields import FieldError, Fields
@@ -256,8 +256,17 @@ def test_a_script_is_planned_and_submitted_with_its_own_options(slurm):
 
 def test_a_partition_that_the_script_does_not_name_is_none_for_it(slurm):
     transport = CommandTransport("fake", folder=str(slurm.folder))
-    with pytest.raises(BadInput, match="fake: is partition debug, but job.sh names main"):
+    with pytest.raises(Infeasible, match="fake: is partition debug, but job.sh names main"):
         SlurmEndpoint("fake", transport, partition="debug").asking(script=SCRIPT)
+
+
+def test_several_partitions_that_a_script_names_are_all_submitted_to(slurm):
+    transport = CommandTransport("fake", folder=str(slurm.folder))
+    script = Script.of("#!/bin/sh\n#SBATCH -p main,debug\n", "job.sh")
+    asking = SlurmEndpoint("fake", transport, partition="debug").asking(script=script)
+    assert (asking.partition, asking.address) == ("main,debug", f"{transport.address}#main,debug")
+    assert asking.options() == {"partition": "main,debug"}
+    assert asking.availability().processors == 120
 
 
 def test_the_options_of_a_script_that_is_run_as_a_command_count_but_for_its_size(slurm):

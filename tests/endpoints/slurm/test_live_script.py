@@ -33,7 +33,8 @@ def slurm():
 def here(slurm, tmp_path):
     (tmp_path / "job.sh").write_text(SCRIPT)
     environment = {
-        "PATH": os.environ["PATH"], "SLURM_CONF": str(slurm.folder / "slurm.conf"), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8",
+        "PATH": os.environ["PATH"], "SLURM_CONF": str(slurm.folder / "slurm.conf"), "HOME": str(tmp_path),
+        "LC_ALL": "C.UTF-8",
     }  # fmt: skip
 
     def run(*words):
