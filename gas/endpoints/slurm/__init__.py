@@ -25,9 +25,15 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     transport       what is sent, and what a transport can do
     refusals        what kind of error Slurm's words are, whoever says them
     commands        Slurm by its commands
+    directives      the options of sbatch where they are written: #SBATCH lines, words, variables
+    options         what they mean, and which of them are not planned with
+    sizing          from a size and a walltime to tasks, nodes and GPUs
+    asked           the job that Slurm would have of a size, a walltime and options
     submission      from what is to run to a batch job
     records         its jobs as the commands of Gas show them
     probing         real jobs that are cancelled as soon as Slurm has planned them
     generation      the configuration of its partitions
+    discovery       the Slurm that is here, without a configuration
+    reading         one reading for all endpoints of one Slurm
     endpoint        a partition as an endpoint: planned with, submitted to, jobs reshaped
 """

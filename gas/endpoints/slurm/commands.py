@@ -159,6 +159,8 @@ class CommandTransport:
 
     def reshape(self, id: int, shape: Shape) -> None:
         """Change how much for how long a waiting job asks for."""
+        if shape.others:
+            raise BadInput(f"{self.name}: job {id} asks for GPUs, and cannot be given another shape")
         said = self._ask(("scontrol", "-o", "show", "job", str(id)))
         if re.search(r" HetJobId=\d", said):
             raise BadInput(
@@ -211,17 +213,20 @@ def sbatch_line(batch: Batch) -> list[str]:
     """Return the command that submits a job whose script it reads from standard input."""
     shape = batch.shape
     line = ["sbatch", "--parsable", f"--job-name={batch.name}", f"--time={shape.minutes}"]
+    options = {**batch.options, **dict(shape.others)}
     if shape.nodes is not None:
-        line += [f"--nodes={shape.nodes}-{shape.nodes}", "--exclusive"]
+        line.append(f"--nodes={shape.nodes}-{shape.nodes}")
+        if shape.whole and "exclusive" not in options:
+            line.append("--exclusive")
     if shape.tasks is not None:
         line.append(f"--ntasks={shape.tasks}")
     if batch.directory is not None:
         line.append(f"--chdir={batch.directory}")
     if batch.not_before is not None:
         line.append(f"--begin=uts{batch.not_before}")
-    return line + [f"--{name}" if value is None else f"--{name}={value}" for name, value in batch.options.items()]
+    return line + [f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()]
 
 
-def shown_line(batch: Batch) -> str:
-    """Return the command as one would type it."""
-    return shlex.join(sbatch_line(batch))
+def shown_line(batch: Batch, *words: str) -> str:
+    """Return the command as one would type it, with the script that it is to read after it."""
+    return shlex.join([*sbatch_line(batch), *words])
