@@ -26,7 +26,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from slurm_cluster import SCHEDULING, SlurmCluster
+from private_slurm import SCHEDULING, PrivateSlurm
 
 from gas.endpoints.slurm.command_line import COMMANDS, DETAILS, ENVIRONMENT, read_cluster, with_details
 from gas.endpoints.slurm.interpretation import Interpretation, interpret
@@ -92,19 +92,19 @@ class Measured:
 
 
 @contextmanager
-def filled(kind: str, seed: int) -> Iterator[SlurmCluster]:
+def filled(kind: str, seed: int) -> Iterator[PrivateSlurm]:
     """Bring a cluster up with a queue of a kind that is planned."""
     nodes, cpus = (16, 1) if kind == "fifo" else (12, 4)
     lines = {
         "partitions": ("PartitionName=half Nodes=n[07-12] MaxTime=1440 State=UP",),
         "exclusive": ("PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE MaxTime=1440 State=UP",),
     }.get(kind, ())
-    with SlurmCluster(nodes, cpus, *lines, scheduling=SHALLOW if kind == "depth" else SCHEDULING) as slurm:
+    with PrivateSlurm(nodes, cpus, *lines, scheduling=SHALLOW if kind == "depth" else SCHEDULING) as slurm:
         fill(slurm, kind, random.Random(f"{kind} {seed}"))
         yield slurm
 
 
-def fill(slurm: SlurmCluster, kind: str, chance: random.Random) -> None:
+def fill(slurm: PrivateSlurm, kind: str, chance: random.Random) -> None:
     """Submit the jobs, whose limits are long enough for none to end, and wait until they are planned."""
     if kind == "reservation":
         start = chance.randrange(40, 300)
@@ -135,7 +135,7 @@ def fill(slurm: SlurmCluster, kind: str, chance: random.Random) -> None:
     settle(slurm, last)
 
 
-def settle(slurm: SlurmCluster, last: int) -> None:
+def settle(slurm: PrivateSlurm, last: int) -> None:
     """Wait until Slurm has planned what was submitted: two cycles after the queue has been changed."""
     for _ in range(2):
         slurm.tried("scontrol", "update", f"jobid={last}", f"comment={time.time()}")
@@ -162,7 +162,7 @@ def shapes(kind: str, seed: int, count: int) -> Iterator[Shape]:
 # -- asking
 
 
-def read(slurm: SlurmCluster) -> Cluster:
+def read(slurm: PrivateSlurm) -> Cluster:
     """Return what the cluster publishes."""
     answers = {name: slurm.run(*command, **ENVIRONMENT) for name, command in COMMANDS.items()}
     cluster = read_cluster(answers, name="private")
@@ -186,7 +186,7 @@ def predicted(found: Interpretation, shape: Shape) -> tuple[int | None, bool, in
     )  # fmt: skip
 
 
-def tested_only(slurm: SlurmCluster, shape: Shape) -> int | None:
+def tested_only(slurm: PrivateSlurm, shape: Shape) -> int | None:
     """Return the start that ``sbatch --test-only`` names; None if it refuses."""
     command = ("sbatch", "--test-only", *shape.options, "--wrap=true")
     where = slurm.environment | {"SLURM_TIME_FORMAT": "%s"}
@@ -198,7 +198,7 @@ def tested_only(slurm: SlurmCluster, shape: Shape) -> int | None:
     return int(stamp) if stamp.isdecimal() else int(time.mktime(time.strptime(stamp, "%Y-%m-%dT%H:%M:%S")))
 
 
-def planned(slurm: SlurmCluster, shape: Shape) -> tuple[int | None, Cluster]:
+def planned(slurm: PrivateSlurm, shape: Shape) -> tuple[int | None, Cluster]:
     """Return the start that Slurm plans for a real job of this shape, and what it publishes then; cancel the job."""
     job = slurm.submit(*shape.options)
     try:
@@ -210,7 +210,7 @@ def planned(slurm: SlurmCluster, shape: Shape) -> tuple[int | None, Cluster]:
             time.sleep(0.05)
 
 
-def _plan_of(slurm: SlurmCluster, job: int) -> int | None:
+def _plan_of(slurm: PrivateSlurm, job: int) -> int | None:
     """Return the start that a job is given within two cycles, of which it may be too late for the first."""
     submitted = time.time()
     cycles: set[int] = set()
@@ -231,7 +231,7 @@ def _plan_of(slurm: SlurmCluster, job: int) -> int | None:
     return None
 
 
-def _last_cycle(slurm: SlurmCluster) -> int:
+def _last_cycle(slurm: PrivateSlurm) -> int:
     found = re.search(r"Last cycle when: .*\((\d+)\)", slurm.run("sdiag").partition("Backfilling")[2])
     return int(found[1]) if found else 0
 
@@ -279,7 +279,7 @@ def measured(kind: str, seed: int, count: int) -> list[Measured]:
     return found
 
 
-def _deep(slurm: SlurmCluster, seed: int, count: int) -> list[Measured]:
+def _deep(slurm: PrivateSlurm, seed: int, count: int) -> list[Measured]:
     """Predict from a plan of a few jobs only; then let Slurm plan them all, and ask for the truth."""
     tried = list(shapes("depth", seed, count))
     before = read(slurm)
