@@ -1,7 +1,7 @@
-"""Slurms of other releases than the installed one: Debian's packages, unpacked into a cache folder and run from there.
+"""Slurms of other releases than the installed one: Debian's packages, unpacked in a cache folder and run from there.
 
-``python tests/slurm_trees.py make trixie sid`` makes a folder for each suite of Debian in half a minute, without rights:
-apt resolves and fetches with lists of its own, nothing is installed, and the programs are made to take their own loader
+``python tests/slurm_trees.py make trixie sid`` makes a folder for each suite of Debian in seconds, without rights: apt
+resolves and fetches with lists of its own, nothing is installed, and the programs are made to take their own loader
 and libraries (patchelf) so that they run beside those of the system, with its users and its paths. A folder that is
 there already stays as it is: sid moves, and is at times incomplete. `GAS_SLURM_TREES` names another place for them.
 """
