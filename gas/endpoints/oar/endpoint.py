@@ -26,9 +26,10 @@ from typing import Any, Literal
 
 from gas.endpoints import tagging
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
+from gas.endpoints.oar.chart import SECURITY_TIME, SHORTEST_HOLE, Chart
 from gas.endpoints.oar.commands import TIMEOUT_SECONDS, CommandTransport
 from gas.endpoints.oar.hierarchy import Hierarchy
-from gas.endpoints.oar.interpretation import SECURITY_TIME, SHORTEST_HOLE, Rules, interpret
+from gas.endpoints.oar.interpretation import Rules, interpret
 from gas.endpoints.oar.machine import Job
 from gas.endpoints.oar.quotas import FILE, Quota, quotas_of
 from gas.endpoints.oar.records import record_of
@@ -149,8 +150,10 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
             options=options,
             moldable=fields.boolean("moldable", False),
             rules=Rules(
-                security_time=fields.integer("security_time", SECURITY_TIME, minimum=0, maximum=86400),
-                shortest_hole=fields.integer("shortest_hole", SHORTEST_HOLE, minimum=0, maximum=86400),
+                Chart(
+                    fields.integer("security_time", SECURITY_TIME, minimum=0, maximum=86400),
+                    fields.integer("shortest_hole", SHORTEST_HOLE, minimum=0, maximum=86400),
+                ),
                 standby=fields.boolean("standby", False),
                 policy=policy,
                 priorities=None if queues is None else {one: -place for place, one in enumerate(queues)},

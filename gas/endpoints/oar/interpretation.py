@@ -1,12 +1,7 @@
-"""From OAR's Gantt chart to when which resources are free, by the rules of its scheduler (GanttHoleStorage.pm).
+"""From OAR's Gantt chart to when which resources are free, by the rules of its scheduler.
 
-- A job has its resources from its start until its walltime is over, waiting jobs from their planned start on; the next
-  one starts SCHEDULER_JOB_SECURITY_TIME and a second later. What comes before a planned job must be over for that time
-  when it begins.
-- Between two jobs a hole of at most SCHEDULER_GANTT_HOLE_MINIMUM_TIME is no hole.
 - Waiting jobs that the scheduler plans after a new one (`gas.endpoints.oar.order`) are not in its way.
-- Besteffort jobs are killed for others, so they hold nothing, unless what is planned is one itself. Those that wait are
-  planned at five minutes, whatever they ask for (``$besteffort_duration`` in the schedulers' source).
+- Besteffort jobs are killed for others, so they hold nothing, unless what is planned is one itself.
 - A job keeps its resources, so each is known by its number: two cores of a host, one free before and one after, are not
   a core that is free for the whole time. Units are what requests count: resources, or all of them that have the same
   value of a property (a core with two threads, a host). A unit is free while all of its resources are.
@@ -26,8 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gas.endpoints.oar.availability import Charted, Nested, OarAvailability
+from gas.endpoints.oar.chart import DELIVERED, Chart, Span
 from gas.endpoints.oar.hierarchy import Hierarchy
-from gas.endpoints.oar.machine import HOLDING, Job, Machine, Resource
+from gas.endpoints.oar.machine import Job, Machine, Resource
 from gas.endpoints.oar.order import Policy, order_of
 from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing, exceeded_in
 from gas.errors import BadInput, Infeasible
@@ -35,18 +31,7 @@ from gas.gaps import FOR_EVER
 from gas.node_availability import Spans
 from speedup_models.fields import nearest, quoted
 
-__all__ = ["BESTEFFORT_SECONDS", "SECURITY_TIME", "SHORTEST_HOLE", "Interpretation", "Rules", "interpret"]
-
-SECURITY_TIME = 60
-"""SCHEDULER_JOB_SECURITY_TIME if the site has not changed it (oar.conf)."""
-
-SHORTEST_HOLE = 300
-"""SCHEDULER_GANTT_HOLE_MINIMUM_TIME, as it is delivered (oar.conf)."""
-
-BESTEFFORT_SECONDS = 300
-"""For how long OAR plans a besteffort job (``$besteffort_duration``), at least its security time."""
-
-Span = tuple[int, int]
+__all__ = ["Interpretation", "Rules", "interpret"]
 
 
 @dataclass(frozen=True)
@@ -55,8 +40,8 @@ class Rules:
 
     Attributes
     ----------
-    security_time, shortest_hole
-        Seconds, as oar.conf has them.
+    chart
+        The rules of its chart.
     standby
         Whether absent resources that OAR can wake count.
     queue, project, kinds
@@ -69,8 +54,7 @@ class Rules:
         Those of the site; None if they cannot be read.
     """
 
-    security_time: int = SECURITY_TIME
-    shortest_hole: int = SHORTEST_HOLE
+    chart: Chart = DELIVERED
     standby: bool = False
     queue: str = "default"
     project: str = "default"
@@ -83,11 +67,6 @@ class Rules:
     def besteffort(self) -> bool:
         """Whether what is planned is a besteffort job: it kills no others."""
         return self.queue == "besteffort" or "besteffort" in self.kinds
-
-    @property
-    def besteffort_seconds(self) -> int:
-        """For how long besteffort jobs that wait are planned."""
-        return max(BESTEFFORT_SECONDS, self.security_time)
 
 
 @dataclass(frozen=True)
@@ -139,13 +118,11 @@ def interpret(machine: Machine, resource: str = "resource_id", rules: Rules | No
     if not units:
         states = ", ".join(f"{count} {state}" for state, count in sorted(left_out.items())) or "it has none"
         raise Infeasible(f"{machine.name} has no resource on which a job starts ({states})")
-    order = order_of(machine, rules.queue, policy=rules.policy, priorities=rules.priorities)
+    order = order_of(machine, rules.queue, policy=rules.policy, priorities=rules.priorities, chart=rules.chart)
     ahead = [job for job in machine.jobs if job.id not in order.behind and (rules.besteffort or not job.besteffort)]
     if rules.besteffort:
         ahead = _with_resources(ahead, machine, rules)
-    taken = [
-        _without_small_holes(spans, rules.shortest_hole) for spans in _chart(machine, ahead, units, rules)
-    ]  # fmt: skip
+    taken = [rules.chart.joined(spans) for spans in _chart(machine, ahead, units, rules)]
     unplanned = [job for job in ahead if job.waiting and (job.expected is None or not job.resources)]
     quotas, about_quotas = _quotas(machine, ahead, rules)
     about = (
@@ -169,7 +146,7 @@ def _availability(
     quotas: Quotas | None,
 ) -> OarAvailability:
     """Return what is free of units that are taken in these spans."""
-    security = rules.security_time
+    security = rules.chart.security_time
     nested = None
     names: Sequence[str]
     if len(hierarchy.levels) == 1:
@@ -204,7 +181,7 @@ def _availability(
         np.array(capacity, np.int64),
         Spans.of(rows),
         tuple(names),
-        duration=rules.besteffort_seconds - security if rules.besteffort else None,
+        duration=rules.chart.besteffort_seconds - security if rules.besteffort else None,
         quotas=quotas,
         resources_each=largest,
         nested=nested,
@@ -267,27 +244,11 @@ def _chart(machine: Machine, ahead: Iterable[Job], units: Sequence[_Unit], rules
     unit_of = {id: place for place, unit in enumerate(units) for id in unit.resources}
     chart: list[list[Span]] = [[] if unit.until == FOR_EVER else [(unit.until, FOR_EVER)] for unit in units]
     for job in ahead:
-        span = _span(job, machine.now, rules)
+        span = rules.chart.span(job, machine.now)
         if span is not None:
             for place in {unit_of[id] for id in job.resources if id in unit_of}:
                 chart[place].append(span)
     return chart
-
-
-def _span(job: Job, now: int, rules: Rules) -> Span | None:
-    """Return from when to when a job has its resources, until the next one can start; None if it has none.
-
-    One that should have left already gets a moment more.
-    """
-    start = job.expected if job.waiting or job.start is None else job.start
-    if not job.active or start is None or job.walltime is None:
-        return None
-    if job.waiting and job.besteffort:
-        return start, start + rules.besteffort_seconds + 1
-    end = start + job.walltime + rules.security_time + 1
-    if job.state in HOLDING and end <= now:
-        end = now + rules.security_time + 1
-    return start, end
 
 
 def _with_resources(jobs: Sequence[Job], machine: Machine, rules: Rules) -> list[Job]:
@@ -301,12 +262,12 @@ def _with_resources(jobs: Sequence[Job], machine: Machine, rules: Rules) -> list
     )
     spans: defaultdict[int, list[Span]] = defaultdict(list)
     for job in jobs:
-        span = _span(job, machine.now, rules)
+        span = rules.chart.span(job, machine.now)
         for id in job.resources if span is not None else ():
             spans[id].append(span)  # type: ignore[arg-type]
     found = []
     for job in sorted(jobs, key=lambda one: (one.waiting, one.expected or 0, one.id)):
-        span = _span(job, machine.now, rules)
+        span = rules.chart.span(job, machine.now)
         if span is None or job.resources or not (job.waiting and job.besteffort):
             found.append(job)
             continue
@@ -324,17 +285,6 @@ def _asked_of(job: Job) -> int:
     """Return how many resources a waiting job is planned on, by OAR's message to it."""
     match = re.match(r"R=(\d+),", job.message)
     return int(match[1]) if match else 1
-
-
-def _without_small_holes(spans: Iterable[Span], shortest: int) -> tuple[Span, ...]:
-    """Return spans in order, as one where there is no hole between them, or one of at most `shortest` seconds."""
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start - merged[-1][1] <= shortest:
-            merged[-1] = merged[-1][0], max(merged[-1][1], end)
-        else:
-            merged.append((start, end))
-    return tuple(merged)
 
 
 def _names(hosts: Sequence[str]) -> tuple[str, ...]:
@@ -366,7 +316,7 @@ def _quotas(machine: Machine, ahead: Iterable[Job], rules: Rules) -> tuple[Quota
         return None, remarks
     kinds = (*rules.kinds, "besteffort") if rules.besteffort and "besteffort" not in rules.kinds else rules.kinds
     asked = Standing(rules.queue, rules.project, kinds, machine.user)
-    quotas = Quotas.of(known, asked, _held(machine, ahead, rules), rules.security_time)
+    quotas = Quotas.of(known, asked, _held(machine, ahead, rules), rules.chart.security_time)
     if not quotas.rows:
         return None, remarks
     for quota, held in quotas.rows:
@@ -383,11 +333,11 @@ def _held(machine: Machine, ahead: Iterable[Job], rules: Rules) -> list[Held]:
     usual = {one.id for one in machine.resources if one.kind == "default"}
     found = []
     for job in ahead:
-        span = _span(job, machine.now, rules)
+        span = rules.chart.span(job, machine.now)
         if span is None or "container" in job.types:
             continue
         standing = Standing(job.queue, job.project, tuple(one.split("=")[0] for one in job.types), job.user)
-        seconds = span[1] - span[0] - rules.security_time - 1
+        seconds = span[1] - span[0] - rules.chart.security_time - 1
         resources = sum(id in usual for id in job.resources)
         found.append(Held(standing, resources, span[0], seconds))
     return found

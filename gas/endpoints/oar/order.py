@@ -12,8 +12,8 @@ that was made before it came.
   twice the user's share of what the queue's users have used in the last 30 days and once the share of what they have
   asked for (``karma``); a site may weigh otherwise and set targets (SCHEDULER_FAIRSHARING_* of oar.conf, which users
   cannot read). The message of a job that has been planned shows it with three digits.
-- Users of the same karma come as the database lists them: by name on PostgreSQL as long as few wait, else in no order
-  that could be known.
+- Users of the same karma come as the database lists them, in no order that could be known; it may be seen in the plan
+  (`gas.endpoints.oar.ties`). Where it is not, they are taken to come by name, as PostgreSQL has them where few wait.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from gas.endpoints.oar.chart import DELIVERED, Chart
 from gas.endpoints.oar.machine import Job, Machine, Usage
+from gas.endpoints.oar.ties import users_in_order
 
 __all__ = ["PRIORITIES", "WINDOW_SECONDS", "Order", "Policy", "needs_usage", "order_of", "policy_of"]
 
@@ -89,7 +91,12 @@ def needs_usage(jobs: Iterable[Job], queue: str, user: str) -> bool:
 
 
 def order_of(
-    machine: Machine, queue: str, *, policy: Policy | None = None, priorities: Mapping[str, int] | None = None
+    machine: Machine,
+    queue: str,
+    *,
+    policy: Policy | None = None,
+    priorities: Mapping[str, int] | None = None,
+    chart: Chart | None = None,
 ) -> Order:
     """Return which jobs of a machine are planned after one that its asker submits to a queue.
 
@@ -99,6 +106,8 @@ def order_of(
         The queue's; by default what messages of its jobs say.
     priorities
         Of the queues; by default those that OAR is delivered with.
+    chart
+        The rules of the site's chart.
     """
     known = dict(PRIORITIES if priorities is None else priorities)
     waiting = [job for job in machine.jobs if job.state == "Waiting" and not job.reserved]
@@ -121,7 +130,8 @@ def order_of(
     unseen = len(here) >= MOST_OF_QUEUE
     if ordered == "fair share":
         unseen = bool(machine.user) and own >= MOST_OF_USER
-        after, more = _behind_by_karma(machine, here)
+        first = [job for job in machine.jobs if job.id not in behind and job not in here and not job.besteffort]
+        after, more = _behind_by_karma(machine, here, first, DELIVERED if chart is None else chart)
         behind |= after
         remarks += more
     elif ordered == "unknown" and any(job.user != machine.user for job in here):
@@ -134,8 +144,14 @@ def order_of(
     return Order(frozenset(behind), unseen, tuple(remarks))
 
 
-def _behind_by_karma(machine: Machine, here: list[Job]) -> tuple[set[int], list[str]]:
-    """Return the jobs of a fair-share queue that come after a new one of the asker's."""
+def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart: Chart) -> tuple[set[int], list[str]]:
+    """Return the jobs of a fair-share queue that come after a new one of the asker's.
+
+    Parameters
+    ----------
+    first
+        All other jobs that hold resources, or are planned before those of this queue.
+    """
     others = [job for job in here if job.user != machine.user]
     if not others:
         return set(), []
@@ -143,36 +159,43 @@ def _behind_by_karma(machine: Machine, here: list[Job]) -> tuple[set[int], list[
         return set(), [
             "its queue is ordered by the karma of users; as whom you submit is not known, so a start may come sooner"
         ]
-    shown = _shown(here)
     mine, sure = _own(machine, here)
     if mine is None:
         return set(), ["its queue is ordered by the karma of users, and yours is not known: a start may come sooner"]
-    behind, tied = set(), set()
-    for job in others:
-        karma = shown.get(job.user)
-        if karma is None and machine.usage is not None:
-            karma = _by_default(machine.usage, job.user)
-        if karma is None:
-            continue
-        if abs(karma - mine) < SAME:
-            tied.add(job.user)
-            if job.user > machine.user:
-                behind.add(job.id)
-        elif karma > mine:
-            behind.add(job.id)
+    karma = _shown(here)
+    if machine.usage is not None:
+        karma = {job.user: _by_default(machine.usage, job.user) for job in others} | karma
+    behind = {job.id for job in others if karma.get(job.user, mine - 1) >= mine + SAME}
     remarks = []
     if not sure:
         remarks.append(
             f"its queue is ordered by the karma of users; yours is taken as {mine:.3f} by the weights that OAR is "
             "delivered with, which could not be checked"
         )
+    tied = {job.user for job in others if abs(karma.get(job.user, mine - 1) - mine) < SAME}
     if tied:
-        who = f"{_listed('user', sorted(tied))} {'has' if len(tied) == 1 else 'have'}"
-        remarks.append(
-            f"{who} the same karma as you ({mine:.3f}); OAR's database decides who is first, which is taken to be by "
-            "name"
-        )
+        same = [job for job in here if job.user in tied | {machine.user}]
+        before = [*first, *(job for job in others if job.user not in tied and job.id not in behind)]
+        later, seen = _later_of_tied(machine, same, before, chart)
+        behind |= {job.id for job in same if job.user in later}
+        if not seen:
+            who = f"{_listed('user', sorted(tied))} {'has' if len(tied) == 1 else 'have'}"
+            remarks.append(
+                f"{who} the same karma as you ({mine:.3f}); OAR's database decides who is first, which is taken to be "
+                "by name"
+            )
     return behind, remarks
+
+
+def _later_of_tied(machine: Machine, same: list[Job], before: list[Job], chart: Chart) -> tuple[set[str], bool]:
+    """Return which users of the asker's karma come after the asker, and whether that is seen in the plan."""
+    found = users_in_order(same, before, machine.now, chart)
+    place = next((place for place, users in enumerate(found) if machine.user in users), None)
+    if place is None:
+        return {job.user for job in same if job.user > machine.user}, False
+    later = {user for users in found[place + 1 :] for user in users}
+    unknown = found[place] - {machine.user}
+    return later | {user for user in unknown if user > machine.user}, not unknown
 
 
 def _shown(here: Iterable[Job]) -> dict[str, float]:

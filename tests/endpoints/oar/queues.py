@@ -1,10 +1,10 @@
 """Queues of several kinds on a real OAR, and how well starts in them are predicted by both transports.
 
-`python tests/endpoints/oar/queues.py --probes 12 --seed 7 -o table.md` measures and writes a table. It runs as root on an
-OAR of one's own (it changes the policies of its queues, its accounting and its quotas, and cancels all of its jobs), with
-three users or more: for each random shape Gas predicts by commands and by the REST API, and a real job of this shape is
-submitted, whose planned start is the truth; it is cancelled at once. What was measured is kept in a file of lines
-(`--results`), and what is there already is not measured again.
+`python tests/endpoints/oar/queues.py --probes 12 --seed 7 -o table.md` measures and writes a table. It runs as root on
+an OAR of one's own: it changes the policies of its queues, its accounting and its quotas, and cancels all of its jobs.
+For each random shape Gas predicts by commands and by the REST API, and a real job of this shape is submitted by one of
+the users, whose planned start is the truth; it is cancelled at once. The last of the users has no job in the queue that
+is probed. What was measured is kept in a file of lines (`--results`), and what is there is not measured again.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ class LiveOar:
     def submit(self, user: str, *options: str, run: str = "sleep 36000") -> int:
         home = f"/home/{user}"
         words = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "env", "-i", f"PWD={home}",
-                 f"HOME={home}", f"USER={user}", f"LOGNAME={user}", "SHELL=/bin/bash", "PATH=/usr/bin:/bin", "sh", "-c",
-                 f'cd {home} && exec oarsub "$@"', "sh", "-O", "/dev/null", "-E", "/dev/null", *options, run]  # fmt: skip
+                 f"HOME={home}", f"USER={user}", f"LOGNAME={user}", "SHELL=/bin/sh", "PATH=/usr/bin:/bin", "sh", "-c",
+                 f'cd {home} && exec oarsub "$@"', "sh", "-O/dev/null", "-E/dev/null", *options, run]  # fmt: skip
         said = self.run(*words)
         found = re.search(r"OAR_JOB_ID=(\d+)", said)
         assert found is not None, said
@@ -204,7 +204,7 @@ def fill(oar: LiveOar, kind: str, chance: random.Random) -> None:
             oar.run("oarnodesetting", "-s", chance.choice(("Absent", "Suspected")), "-h", f"127.0.1.{node}")
         time.sleep(2)
     for number in range(24):
-        user = chance.choice(oar.users)
+        user = chance.choice(oar.users if kind in ("quotas", "hidden") else oar.users[:-1])
         minutes = chance.randrange(20, 170)
         size = chance.choice((8, 16, 24, 48)) if number < 5 else chance.randint(2, 80)
         options = ["-l", f"resource_id={size},walltime={minutes // 60}:{minutes % 60:02}:00"]
@@ -232,10 +232,8 @@ def spend(oar: LiveOar, chance: random.Random) -> None:
             used = chance.randint(0, asked)
             for kind, seconds in (("ASKED", asked), ("USED", used)):
                 start = day - back * 86400
-                oar.sql(
-                    f"insert into accounting values ({start}, {start + 86399}, '{user}', 'default', 'default', '{kind}', "
-                    f"{seconds})"
-                )
+                window = f"{start}, {start + 86399}, '{user}', 'default', 'default'"
+                oar.sql(f"insert into accounting values ({window}, '{kind}', {seconds})")
 
 
 def shapes(kind: str, seed: int, count: int) -> Iterator[Shape]:
@@ -267,10 +265,8 @@ def shapes(kind: str, seed: int, count: int) -> Iterator[Shape]:
 def endpoints(oar: LiveOar, shape: Shape, user: str, *, hidden: bool) -> dict[str, OarEndpoint]:
     """Return the endpoints by which a probe of a user is predicted."""
     table = shape.table()
-    if hidden:
-        empty = Path("/nonexistent/quotas")
     by_commands = OarEndpoint.configured("oar", Fields(dict(table), "commands"))
-    by_commands.transport.user = user  # type: ignore[misc]
+    by_commands.transport.user = user
     found = {"commands": by_commands}
     if oar.url is not None:
         more = {} if hidden else {"quotas": str(QUOTAS)}
@@ -278,8 +274,7 @@ def endpoints(oar: LiveOar, shape: Shape, user: str, *, hidden: bool) -> dict[st
             "oar", Fields({**table, **more, "url": oar.url, "ident": user}, "rest")
         )  # fmt: skip
     if hidden:
-        by_commands._quotas = lambda: (None, ())  # type: ignore[method-assign]
-        _ = empty
+        by_commands._quotas = lambda: (None, ())  # as where the server's files are not readable
     return found
 
 
@@ -346,8 +341,9 @@ def table(found: Sequence[Measured]) -> str:
             rows.append(_row(kind, name, there))
     misses = [one for one in found if not one.met and one.kind != "hidden"]
     lines = [
-        f"- {one.kind}, seed {one.seed}, {one.transport}: {one.user} {one.shape}: predicted {_after(one, one.predicted)}, "
-        f"planned {_after(one, one.planned)}{'; the queue moved meanwhile' if one.moved else ''}; {one.message}"
+        f"- {one.kind}, seed {one.seed}, {one.transport}: {one.user} {one.shape}: "
+        f"predicted {_after(one, one.predicted)}, planned {_after(one, one.planned)}"
+        f"{'; the queue moved meanwhile' if one.moved else ''}; {one.message}"
         for one in misses
     ]
     return "\n".join(["# Predicted starts against a real OAR", "", *rows, "", "**The misses**", "", *lines, ""])
@@ -390,7 +386,7 @@ def main() -> None:
     parser.add_argument("--queues", type=int, default=2, help="of each kind")
     parser.add_argument("--kinds", nargs="+", default=list(KINDS))
     parser.add_argument("--seed", type=int, default=int(time.time()) // 86400)
-    parser.add_argument("--users", nargs="+", default=["alice", "bob", "carol"])
+    parser.add_argument("--users", nargs="+", default=["alice", "bob", "carol", "dave"])
     parser.add_argument("--url", default="http://127.0.0.1:6668/oarapi")
     parser.add_argument("--results", type=Path, default=Path("oar-probes.jsonl"))
     parser.add_argument("-o", "--output", type=Path)

@@ -10,18 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gas.endpoints.oar.answers import jobs_of, records_of
+from gas.endpoints.oar.chart import Chart
 from gas.endpoints.oar.conditions import condition_of, fulfils
 from gas.endpoints.oar.interpretation import Rules, interpret
 from gas.endpoints.oar.machine import Job, Machine, Resource
 from gas.errors import BadInput, Infeasible
 from gas.profile import NEVER
 
-
 PLAIN = Rules(quotas=(), policy="fifo")
 
 
 def anchor(machine, processors, walltime, first=0, resource="resource_id", **rules):
-    found = interpret(machine, resource, Rules(**rules)).availability
+    chart = Chart(rules.pop("security_time", 60), rules.pop("shortest_hole", 300))
+    found = interpret(machine, resource, Rules(chart, **rules)).availability
     return int(found.anchors(np.array([processors]), np.array([walltime]), first)[0])
 
 
@@ -280,7 +281,7 @@ def test_the_earliest_start_is_that_of_trying_every_second(machine, processors, 
 
 @given(charts())
 def test_pieces_of_hosts_are_all_of_their_resources(machine):
-    found = interpret(machine, rules=Rules(SECURITY, SHORTEST)).availability
+    found = interpret(machine, rules=Rules(Chart(SECURITY, SHORTEST))).availability
     assert found.processors == len(machine.resources)
     of_host = {}
     for name, units in zip(found.names, found.capacity.tolist(), strict=True):
