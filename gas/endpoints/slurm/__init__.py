@@ -6,6 +6,9 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     notation        its notations: node lists, tasks of arrays, durations, instants
     command_line    the answers of scontrol, squeue and sdiag; answer_records is one record of them,
                     details what scontrol says of each job, into which users write
+    setting_answers what scontrol show config, or slurmrestd's conf, says
+    accounting_answers
+                    accounts, QOS, limits and use, as scontrol show assoc_mgr, sacctmgr and sshare print them
     json_answers    the answers of slurmrestd and of --json, from v0.0.36 on; json_entries is one object of them
     json_accounting what slurmrestd knows of slurmdbd's jobs, as sacct prints it
     json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
