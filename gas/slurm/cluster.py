@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gas.slurm.accounting import Accounting
+from gas.slurm.settings import Settings
+
 __all__ = [
     "ARRAY_DEPTH", "Cluster", "Gres", "Job", "Licence", "Node", "Partition", "Reservation", "Scheduling", "Tasks",
 ]  # fmt: skip
@@ -351,6 +354,10 @@ class Cluster:
         What the answers could not say, in words for a person.
     licences
         None where they are not published.
+    settings
+        How it is configured; None where that is not published.
+    accounting
+        Accounts, QOS, their limits and use; None where nothing of them is published.
     """
 
     name: str
@@ -365,3 +372,5 @@ class Cluster:
     others_visible: bool | None = None
     cautions: tuple[str, ...] = ()
     licences: tuple[Licence, ...] | None = None
+    settings: Settings | None = None
+    accounting: Accounting | None = None

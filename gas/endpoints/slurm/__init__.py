@@ -11,6 +11,9 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     resources       notations of GPUs and the like, of memory and of licences
     configuration   what is read of slurm.conf, by whatever transport
     kept_answers    what is not asked again at once, by how fast it changes
+    setting_answers what scontrol show config, or slurmrestd's conf, says
+    accounting_answers
+                    accounts, QOS, limits and use, as scontrol show assoc_mgr, sacctmgr and sshare print them
     json_accounting what slurmrestd knows of slurmdbd's jobs, as sacct prints it
     json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
     rest            Slurm by slurmrestd; rest_connection is HTTP over a port or a socket, and tokens,
