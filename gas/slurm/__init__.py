@@ -1,6 +1,8 @@
 """Slurm's scheduling, pure: what a cluster publishes, and what its schedulers make of it.
 
 cluster         what Slurm publishes, whatever the transport
+settings        how it is configured: priority, enforcement, preemption, defaults
+accounting      accounts, users and qualities of service, their limits and what is in use
 versions        what its schedulers do otherwise from one release to the next
 order           the queue: a record for each waiting job and partition, in the order in which they are considered
 features        which nodes a constraint allows
