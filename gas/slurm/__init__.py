@@ -5,6 +5,7 @@ settings        how it is configured: priority, enforcement, preemption, default
 accounting      accounts, users and qualities of service, their limits and what is in use
 versions        what its schedulers do otherwise from one release to the next
 order           the queue: a record for each waiting job and partition, in the order in which they are considered
+preemption      whose place a waiting job may take
 features        which nodes a constraint allows
 state           a cluster and its queue as arrays
 rows            the arrays of a cycle: records, reservations, parameters, plans

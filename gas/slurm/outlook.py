@@ -20,8 +20,9 @@ from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import run_cycle
 from gas.slurm.fitting import capable, choose
 from gas.slurm.order import Blocked, Limits, Record, queue
+from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.rows import Parameters, Plans, Records
-from gas.slurm.state import Preempts, State, end_of, state_of
+from gas.slurm.state import State, end_of, state_of
 from gas.slurm.table import empty_table, enter, span_of
 from gas.slurm.will_run import copy_of
 
@@ -173,7 +174,7 @@ def forecast(
     limits
         What says which limit keeps a job from starting in a partition now.
     preempts
-        Whether a waiting job in a partition may take the place of a running one.
+        Whether a waiting job in a partition may take the place of a running one; by default as is configured.
     pinned
         Published plans are believed; else all are made anew.
     memory_counts
@@ -184,6 +185,7 @@ def forecast(
         Also expect what Slurm does not plan at first.
     """
     records = queue(cluster, probes, limits, believe_plans=pinned)
+    preempts = preempting(cluster) if preempts is None else preempts
     state = state_of(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,14 @@ from gas.slurm.cluster import Cluster, Gres, Job, Partition
 from gas.slurm.features import allowed
 from gas.slurm.fitting import BOUNDLESS, Machine, Use
 from gas.slurm.order import HOLDING, NO_LIMIT, Blocked, Record, limit_of, running_tasks
+from gas.slurm.preemption import Preempts
 from gas.slurm.rows import Closures, Parameters, Records
+from gas.slurm.settings import Settings
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
 
-__all__ = ["Preempts", "State", "parameters_of", "state_of"]
+__all__ = ["State", "parameters_of", "state_of"]
 
-Preempts = Callable[[Job, Partition, Job], bool]
-"""Whether a waiting job in a partition may take the place of a running one."""
 
 FOR_EVER = 1 << 50
 KILL_WAIT = 30  # slurm.conf(5), KillWait
@@ -161,10 +161,8 @@ class _Builder:
         self.places = {node.name: place for place, node in enumerate(cluster.nodes)}
         self.sets = Sets(self.count)
         self.resources = _Resources(cluster)
-        settings: Any = getattr(cluster, "settings", None)
-        self.settings = settings
-        selection = " ".join(getattr(settings, "selection_parameters", None) or ())
-        selection += " ".join(one.selection.upper() for one in cluster.partitions)
+        self.settings = settings = cluster.settings or Settings()
+        selection = " ".join((*settings.selection_parameters, *(one.selection.upper() for one in cluster.partitions)))
         self.with_memory = "MEMORY" in selection if memory_counts is None else memory_counts
         self.limited = {
             one.name: at for at, one in enumerate(one for one in cluster.partitions if one.most_cpus is not None)
@@ -341,8 +339,8 @@ class _Builder:
     def _need_memory(self, job: Job, partition: Partition, row: NDArray[np.int64], per_task: int) -> None:
         node, cpu, gpu = job.memory_per_node, job.memory_per_cpu, job.memory_per_gpu
         if node is None and cpu is None and gpu is None and self.with_memory:
-            node = partition.memory_per_node or getattr(self.settings, "memory_per_node", None)
-            cpu = None if node else partition.memory_per_cpu or getattr(self.settings, "memory_per_cpu", None)
+            node = partition.memory_per_node or self.settings.memory_per_node
+            cpu = None if node else partition.memory_per_cpu or self.settings.memory_per_cpu
             if not node and not cpu:
                 node = 0  # DefMemPerNode=UNLIMITED: all of it
         if gpu is not None:
@@ -425,9 +423,8 @@ def state_of(
         whole,
     )
     may = _preempting(build, records, running, jobs, preempts)
-    grace = getattr(build.settings, "kill_wait", None)
-    overtime = getattr(build.settings, "overtime", None) or 0
-    grace = (KILL_WAIT if grace is None else grace) + overtime
+    grace = KILL_WAIT if build.settings.kill_wait is None else build.settings.kill_wait
+    grace += build.settings.overtime or 0
     licences = np.array([max(one.total - one.used - one.reserved, 0) for one in cluster.licences or ()], np.int64)
     licence_names = tuple(one.name for one in cluster.licences or ())
     hidden = [one.used - sum(job.licences.get(one.name, 0) for job in jobs) for one in cluster.licences or ()]

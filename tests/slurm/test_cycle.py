@@ -258,9 +258,7 @@ def test_no_planned_job_is_in_anothers_way_or_breaks_what_it_asks_for(made, aske
 
 @given(clusters(), st.lists(probes, max_size=3))
 def test_a_probe_changes_nothing_for_others(made, asked):
-    assert listed(forecast(made, asked)) == listed(forecast(made)) or any(
-        one.expected != one.planned for one in forecast(made, asked).outlooks
-    )
+    assert listed(forecast(made, asked, beyond=False)) == listed(forecast(made, beyond=False))
 
 
 @pytest.fixture(scope="module")
