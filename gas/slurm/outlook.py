@@ -8,7 +8,7 @@ where there are such jobs before one that is asked for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -190,7 +190,7 @@ def forecast(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until
     )
     first = _run(state)
-    plans = _plans_of(state, first, listed=True)
+    plans = _with_published(state, _plans_of(state, first))
     second: _Second | None = None
     if beyond:
         second = _second(state, first)
@@ -270,23 +270,35 @@ def _why(record: Record, state: int) -> Why | None:
     return _WHY.get(state)
 
 
-def _plans_of(state: State, plans: Plans, *, listed: bool, records: Sequence[int] | None = None) -> list[Planned]:
+def _plans_of(state: State, plans: Plans) -> list[Planned]:
     """Return the plans of the jobs that wait."""
     found = []
     for row in range(int(plans.total[0])):
         at = int(plans.record[row])
-        if state.rows.probe[at]:
-            continue
-        origin = at if records is None else records[at]
-        record = state.records[origin]
-        published = bool(state.rows.pinned[at] >= 0) if records is None else False
-        found.append(
-            Planned(
-                record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
-                published, listed, int(state.rows.not_before[at]),
-            )
-        )  # fmt: skip
+        record = state.records[at]
+        if record.probe is None:
+            found.append(
+                Planned(
+                    record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                    bool(state.rows.pinned[at] >= 0), not_before=int(state.rows.not_before[at]),
+                )
+            )  # fmt: skip
     return found
+
+
+def _with_published(state: State, plans: list[Planned]) -> list[Planned]:
+    """Mark the tasks of arrays whose plans are those that Slurm publishes: of each array one."""
+    shown: dict[int, int] = {}
+    for row, one in enumerate(plans):
+        job, best = one.job, shown.get(one.job.id)
+        if job.tasks is None or job.start is None:
+            continue
+        if abs(one.start - max(job.start, state.parameters.now)) > state.parameters.resolution:
+            continue
+        if best is None or (one.start < plans[best].start) == state.rules.first_task:
+            shown[job.id] = row
+    rows = set(shown.values())
+    return [replace(one, published=True) if row in rows else one for row, one in enumerate(plans)]
 
 
 # -- planning on
@@ -376,7 +388,7 @@ def _second(state: State, first: Plans) -> _Second:
             found.left += copies - len(placed)
             if first.state[origin] == states.NOWHERE and placed:
                 since = min(since, int(plans.from_[placed[0]] - plans.limit[placed[0]]))
-            else:
+            elif placed:
                 since = min(since, not_before)
             record = records[origin]
             found.plans += [
@@ -446,7 +458,8 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
         names = tuple(state.names[place] for place in np.flatnonzero(first.nodes[first.best[at]]).tolist())
     expected = planned
     if second is not None and record.blocked in (None, Blocked.BEGIN, Blocked.RESERVATION, Blocked.TASKS):
-        late = planned is None or planned >= second.since.get(at, 1 << 60) or len(state.closures.end) > 0
+        late = planned is None or planned >= second.since.get(at, 1 << 60)
+        late = late or (planned is not None and _closed(state, at, planned, first.nodes[first.best[at]] > 0))
         if late and at in second.start:
             expected = second.start[at]
             if planned is None:
@@ -456,10 +469,27 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
             expected = None
     never = why in FINAL
     words = record.why
+    own = int(state.rows.reservation[at])
+    if own >= 0 and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
+        expected, words = None, "its reservation ends before it would"  # it would be killed (slurm.conf, ResvOverRun)
     if planned is None and expected is None and not never:
         lacking = lacks(state, at)
         never, words = bool(lacking), lacking or words
     return Outlook(expected, planned, names, record.partition.name, why, words, never)
+
+
+def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool:
+    """Return whether a plan reaches into a reservation that is not open to the job; Slurm finds that when it starts."""
+    closures, rows = state.closures, state.rows
+    end = start + int(rows.limit[at])
+    return any(
+        closures.start[one] < end
+        and closures.end[one] > start
+        and one != rows.reservation[at]
+        and not rows.allowed[at, one]
+        and bool(np.any(state.sets[closures.nodes[one]] & nodes))
+        for one in range(len(closures.start))
+    )
 
 
 def lacks(state: State, at: int) -> str:

@@ -398,8 +398,9 @@ def state_of(
     """
     build = _Builder(cluster, memory_counts)
     machine = build.machine()
-    completing = [job for job in cluster.jobs if job.state == "COMPLETING"]
-    jobs = tuple(job for job in cluster.jobs if job.state in HOLDING and job.state != "COMPLETING")
+    held = [job for job in cluster.jobs if job.state in HOLDING]
+    completing = [job for job in held if job.state == "COMPLETING" and end_of(job, cluster.now) <= cluster.now]
+    jobs = tuple(job for job in held if job not in completing)
     running, use, unseen = build.running(machine, jobs, unseen_until, room)
     leaving = np.array([node.completing or node.rebooting for node in cluster.nodes], np.bool_)
     for job in completing:
@@ -481,16 +482,17 @@ def _records(
     tasks, room, limit, since, nodes, first, options, required, plan, start, reserved, only = table
     plan[:] = -1
     room[:] = 1 << 40
-    base: dict[tuple[str, tuple[str, ...], str], int] = {}
+    base: dict[tuple[str, tuple[str, ...]], int] = {}
     shown: set[int] = set()
     for at, record in enumerate(records):
         job, partition = record.job, record.partition
         build.need(job, partition, need[at], gres[at])
-        key = (partition.name, job.excluded_nodes, "")
+        key = (partition.name, job.excluded_nodes)
         if key not in base:
             inside = build.of_names(partition.nodes) & build.usable & ~build.of_names(job.excluded_nodes)
             base[key] = build.sets.add(inside)
-        nodes[at] = base[key]
+        # set 0 is empty: a node that it must have is not there
+        nodes[at] = base[key] if all(name in build.places for name in job.required_nodes) else 0
         first[at], options[at] = build.features(job.features)
         required[at] = build.sets.add(build.of_names(job.required_nodes)) if job.required_nodes else 0
         limit[at] = limit_of(job, partition)
