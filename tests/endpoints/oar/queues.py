@@ -34,6 +34,9 @@ FAIR = "oar_sched_gantt_with_timesharing_and_fairsharing_and_quotas"
 QUOTAS = Path("/etc/oar/scheduler_quotas.conf")
 WITHIN = 60
 PATIENCE = 90
+REFUSED = "no enough matching resources"
+"""What OAR says of a job that it has no plan for."""
+
 NOW = 30
 """Seconds from a reading on in which a start is one "now"."""
 
@@ -158,7 +161,8 @@ class LiveOar:
         while True:
             jobs = self.jobs()
             moving = [one for one in jobs.values() if one["state"] not in ("Running", "Waiting", "Hold")]
-            if not moving and all(one["scheduledStart"] for one in jobs.values()):
+            planned = all(one["scheduledStart"] or REFUSED in str(one["message"]).lower() for one in jobs.values())
+            if not moving and planned:
                 return {id: one["scheduledStart"] for id, one in jobs.items()}
             if time.monotonic() > ends:
                 return {id: one["scheduledStart"] for id, one in jobs.items()}
@@ -171,7 +175,7 @@ class LiveOar:
             job = self.jobs("-j", str(id))[id]
             start = job["startTime"] or job["scheduledStart"]
             message = str(job["message"])
-            if start or "no enough" in message.lower() or time.monotonic() > ends:
+            if start or REFUSED in message.lower() or time.monotonic() > ends:
                 return (int(str(start)) if start else None), message
             time.sleep(0.3)
 
@@ -207,6 +211,8 @@ def fill(oar: LiveOar, kind: str, chance: random.Random) -> None:
         user = chance.choice(oar.users if kind in ("quotas", "hidden") else oar.users[:-1])
         minutes = chance.randrange(20, 170)
         size = chance.choice((8, 16, 24, 48)) if number < 5 else chance.randint(2, 80)
+        if kind in ("quotas", "hidden"):
+            size = chance.randint(2, 20)
         options = ["-l", f"resource_id={size},walltime={minutes // 60}:{minutes % 60:02}:00"]
         if kind == "queues" and chance.random() < 0.4:
             options += ["-q", "night"]
