@@ -62,6 +62,8 @@ class Order:
     ----------
     behind
         Numbers of the waiting jobs that are planned after it.
+    sequence
+        Numbers of the jobs of its queue that wait, in the order in which they are planned.
     unseen
         Whether it is planned only when others of the user's have started: so many of them wait.
     remarks
@@ -69,6 +71,7 @@ class Order:
     """
 
     behind: frozenset[int]
+    sequence: tuple[int, ...] = ()
     unseen: bool = False
     remarks: tuple[str, ...] = ()
 
@@ -142,7 +145,9 @@ def order_of(
         remarks.append(
             f"{what} wait in its queue; OAR plans no more of them, so a new one has no planned start at first"
         )
-    return Order(frozenset(behind), unseen, tuple(remarks))
+    karma = _shown(here) if ordered == "fair share" else {}
+    sequence = sorted(here, key=lambda job: (karma.get(job.user, 0.0), job.user if karma else "", job.id))
+    return Order(frozenset(behind), tuple(job.id for job in sequence), unseen, tuple(remarks))
 
 
 def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart: Chart) -> tuple[set[int], list[str]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import pickle
 import random
 import re
 import statistics
@@ -287,11 +288,13 @@ def endpoints(oar: LiveOar, shape: Shape, user: str, *, hidden: bool) -> dict[st
     return found
 
 
-def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str) -> list[Measured]:
+def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str, kept: Path | None = None) -> list[Measured]:
     """Predict a shape by each transport, submit it, and return what was predicted and what OAR plans."""
     before = oar.settled()
-    predicted = {}
+    predicted, seen = {}, {}
     for name, endpoint in endpoints(oar, shape, user, hidden=kind == "hidden").items():
+        read = endpoint.transport.machine
+        endpoint.transport.machine = lambda *words, read=read, name=name: seen.setdefault(name, read(*words))
         found = endpoint.availability()
         start = int(found.anchors(np.array([shape.size]), np.array([shape.minutes * 60]), 0)[0])
         predicted[name] = (found.now, None if start == NEVER else start, endpoint.remarks)
@@ -306,19 +309,23 @@ def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str) -> list[M
     planned, message = oar.planned(id)
     oar.cancel(id)
     oar.gone([id])
-    return [
+    measured = [
         Measured(kind, seed, user, name, shape, now, start, planned, remarks, message, moved)
         for name, (now, start, remarks) in predicted.items()
     ]
+    for one in measured:
+        if kept is not None and not one.met:
+            (kept / f"{kind}-{seed}-{id}-{one.transport}.pickle").write_bytes(pickle.dumps((one, seen[one.transport])))
+    return measured
 
 
-def measured(oar: LiveOar, kind: str, seed: int, count: int) -> list[Measured]:
+def measured(oar: LiveOar, kind: str, seed: int, count: int, kept: Path | None = None) -> list[Measured]:
     """Fill a queue of a kind and probe it."""
     chance = random.Random(f"{kind} {seed}")
     fill(oar, kind, chance)
     found = []
     for shape in shapes(kind, seed, count):
-        found += probe(oar, kind, seed, shape, chance.choice(oar.users))
+        found += probe(oar, kind, seed, shape, chance.choice(oar.users), kept)
     return found
 
 
@@ -398,6 +405,7 @@ def main() -> None:
     parser.add_argument("--users", nargs="+", default=["alice", "bob", "carol", "dave"])
     parser.add_argument("--url", default="http://127.0.0.1:6668/oarapi")
     parser.add_argument("--results", type=Path, default=Path("oar-probes.jsonl"))
+    parser.add_argument("--kept", type=Path, help="folder for what was read where a start was missed")
     parser.add_argument("-o", "--output", type=Path)
     wanted = parser.parse_args()
     oar = LiveOar(wanted.users, wanted.url)
@@ -406,7 +414,7 @@ def main() -> None:
         for kind in wanted.kinds:
             if (kind, seed) in done:
                 continue
-            found = measured(oar, kind, seed, wanted.probes)
+            found = measured(oar, kind, seed, wanted.probes, wanted.kept)
             with wanted.results.open("a") as file:
                 file.writelines(json.dumps(asdict(one)) + "\n" for one in found)
             misses = [f"{_after(one, one.predicted)}/{_after(one, one.planned)}" for one in found if not one.met]
