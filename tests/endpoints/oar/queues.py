@@ -120,8 +120,15 @@ class LiveOar:
             raise RuntimeError(f"{words}: {done.stderr or done.stdout}")
         return done.stdout
 
-    def sql(self, text: str) -> None:
-        self.run("su", "postgres", "-c", f'psql -q -v ON_ERROR_STOP=1 oar -c "{text}"')
+    def sql(self, text: str) -> str:
+        return self.run("su", "postgres", "-c", f'psql -qAt -v ON_ERROR_STOP=1 oar -c "{text}"').strip()
+
+    def passed(self) -> None:
+        """Wait until OAR has planned anew since now: what is cancelled stays in its chart until then."""
+        begun, ends = int(time.time()), time.monotonic() + PATIENCE
+        last = "select start_time from gantt_jobs_predictions_visu where moldable_job_id = 0"
+        while int(self.sql(last) or 0) <= begun and time.monotonic() < ends:
+            time.sleep(0.3)
 
     def submit(self, user: str, *options: str, run: str = "sleep 36000") -> int:
         home = f"/home/{user}"
@@ -309,6 +316,7 @@ def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str, kept: Pat
     planned, message = oar.planned(id)
     oar.cancel(id)
     oar.gone([id])
+    oar.passed()
     measured = [
         Measured(kind, seed, user, name, shape, now, start, planned, remarks, message, moved)
         for name, (now, start, remarks) in predicted.items()
