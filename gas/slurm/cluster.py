@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gas.slurm.accounting import Accounting
+from gas.slurm.settings import Settings
+
 __all__ = [
     "ARRAY_DEPTH", "Cluster", "Gres", "Job", "Licence", "Node", "Partition", "Reservation", "Scheduling", "Tasks",
 ]  # fmt: skip
@@ -126,6 +129,8 @@ class Job:
         On whose account, and with which quality of service; several, separated by commas, where it may have any.
     tasks_asked, cpus_per_task, tasks_per_node
         As asked for; None where that is not said.
+    cpus_per_gpu, threads_per_core
+        CPUs for each GPU; threads of each core that it uses, where it leaves some unused; None where that is not said.
     memory_per_node, memory_per_cpu, memory_per_gpu
         MB asked for in one of these ways; 0 a node is all of it; all None where the default of the partition holds.
     gres_per_node, gres_per_socket, gres_per_task, gres_per_job
@@ -184,6 +189,8 @@ class Job:
     tasks_asked: int | None = None
     cpus_per_task: int = 1
     tasks_per_node: int | None = None
+    cpus_per_gpu: int | None = None
+    threads_per_core: int | None = None
     memory_per_node: int | None = None
     memory_per_cpu: int | None = None
     memory_per_gpu: int | None = None
@@ -267,6 +274,8 @@ class Partition:
         SelectTypeParameters of its own; empty for the cluster's.
     overtime
         Seconds that its jobs may be over their limit; None for what the cluster has.
+    shared_with
+        With whom alone a job shares its nodes: "user", "mcs", "topo"; empty for anybody.
     """
 
     name: str
@@ -297,6 +306,7 @@ class Partition:
     tres: Mapping[str, float] = field(default_factory=dict)
     selection: str = ""
     overtime: int | None = None
+    shared_with: str = ""
 
 
 @dataclass(frozen=True)
@@ -344,6 +354,10 @@ class Cluster:
         What the answers could not say, in words for a person.
     licences
         None where they are not published.
+    settings
+        How it is configured; None where that is not published.
+    accounting
+        Accounts, QOS, their limits and use; None where nothing of them is published.
     """
 
     name: str
@@ -358,3 +372,5 @@ class Cluster:
     others_visible: bool | None = None
     cautions: tuple[str, ...] = ()
     licences: tuple[Licence, ...] | None = None
+    settings: Settings | None = None
+    accounting: Accounting | None = None

@@ -5,8 +5,15 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
 
     notation        its notations: node lists, tasks of arrays, durations, instants
     command_line    the answers of scontrol, squeue and sdiag; answer_records is one record of them,
-                    details what scontrol says of each job, into which users write
-    json_answers    the answers of slurmrestd and of --json, from v0.0.36 on; json_entries is one object of them
+                    scontrol_records those of scontrol, details what it says of each job, into which users write
+    json_answers    the answers of slurmrestd and of --json, from v0.0.36 on; json_entries is one object of them,
+                    json_jobs its jobs, json_machine all else
+    resources       notations of GPUs and the like, of memory and of licences
+    configuration   what is read of slurm.conf, by whatever transport
+    kept_answers    what is not asked again at once, by how fast it changes
+    setting_answers what scontrol show config, or slurmrestd's conf, says
+    accounting_answers
+                    accounts, QOS, limits and use, as scontrol show assoc_mgr, sacctmgr and sshare print them
     json_accounting what slurmrestd knows of slurmdbd's jobs, as sacct prints it
     json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
     rest            Slurm by slurmrestd; rest_connection is HTTP over a port or a socket, and tokens,

@@ -12,10 +12,14 @@ import shlex
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 
 from gas.endpoints.programs import Programs, user_name
 from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm import command_line
+from gas.endpoints.slurm.command_line import OPTIONAL
+from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import kind_of
 from gas.endpoints.slurm.transport import ACCOUNTED, Batch, Shape
 from gas.errors import BadInput, Conflict, GasError, NotFound, Unreachable
@@ -78,16 +82,28 @@ class CommandTransport:
             kept["SLURM_CONF"] = configuration
         asking = {**kept, **command_line.ENVIRONMENT}
         self.programs = Programs(name, asking, MISSING, timeout=timeout, folder=folder)
+        self._kept: KeptAnswers[str] = KeptAnswers()
         self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit what it has
 
     def cluster(self, name: str) -> Cluster:
         """Return everything that is published."""
         deadline = time.monotonic() + self.timeout
         mark = secrets.token_hex(8)
-        answers = {kind: self._ask(command, deadline) for kind, command in command_line.commands(mark).items()}
-        cluster = command_line.read_cluster(answers, name=name, mark=mark)
+        answers: dict[str, str] = {}
+        failed: dict[str, str] = {}
+        for kind, command in sorted(command_line.commands(mark).items(), key=lambda one: one[0] in OPTIONAL):
+            try:
+                answers[kind] = self._kept.get(kind, partial(self._ask, command, deadline))
+            except GasError as error:
+                if kind not in OPTIONAL:
+                    raise
+                failed[kind] = str(error)
+        cluster = command_line.read_cluster(answers, name=name, mark=mark, failed=failed)
         if any(job.pending for job in cluster.jobs) or command_line.unclear_shares(cluster):
-            cluster = command_line.detailed(cluster, self._ask(command_line.DETAILS, deadline))
+            try:
+                cluster = command_line.detailed(cluster, self._ask(command_line.DETAILS, deadline))
+            except GasError as error:
+                cluster = replace(cluster, cautions=(*cluster.cautions, f"{command_line.NO_DETAILS} ({error})"))
         return cluster
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
@@ -108,12 +124,12 @@ class CommandTransport:
 
     def cluster_name(self) -> str:
         """Return what the cluster calls itself."""
-        found = re.search(r"^ClusterName *= *(\S+)", self._ask(command_line.COMMANDS["config"]), re.MULTILINE)
+        found = re.search(r"^ClusterName *= *(\S+)", self._config(), re.MULTILINE)
         return "slurm" if found is None else found[1]
 
     def memory(self) -> int | None:
         """Return for how many seconds ended jobs are remembered at least."""
-        found = re.search(r"^MinJobAge *= *(\d+)", self._ask(command_line.COMMANDS["config"]), re.MULTILINE)
+        found = re.search(r"^MinJobAge *= *(\d+)", self._config(), re.MULTILINE)
         return None if found is None else int(found[1]) or NEVER_FORGETS
 
     def submit(self, batch: Batch) -> int:
@@ -161,6 +177,9 @@ class CommandTransport:
         self._run(["scontrol", "update", f"jobid={id}", *counts, f"TimeLimit={shape.minutes}"], sends=True)
 
     # ------------------------------------------------------------------------------------------------ running
+
+    def _config(self) -> str:
+        return self._kept.get("config", partial(self._ask, command_line.COMMANDS["config"]))
 
     def _ask(self, command: Sequence[str], deadline: float | None = None) -> str:
         return self._run(command, deadline=deadline)
