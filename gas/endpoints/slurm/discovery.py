@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from gas.endpoints.slurm.commands import CommandTransport
@@ -12,7 +14,7 @@ from gas.endpoints.slurm.endpoint import SlurmEndpoint
 from gas.endpoints.slurm.generation import configuration_of, tables_of
 from gas.endpoints.slurm.reading import Reading
 
-__all__ = ["is_here", "share", "tables_here", "text_here"]
+__all__ = ["is_here", "own_groups", "share", "tables_here", "text_here"]
 
 
 def is_here() -> bool:
@@ -23,13 +25,22 @@ def is_here() -> bool:
 def tables_here() -> dict[str, dict[str, str]]:
     """Return the tables of a configuration, one for each partition that takes jobs; asks Slurm for them."""
     transport = CommandTransport("slurm")
-    return tables_of(transport.cluster(transport.cluster_name()), _keys())
+    return tables_of(transport.cluster(transport.cluster_name()), _keys(), transport.user, own_groups())
 
 
 def text_here() -> str:
     """Return the same as the text of a ``gas.toml``."""
     transport = CommandTransport("slurm")
-    return configuration_of(transport.cluster(transport.cluster_name()), _keys())
+    return configuration_of(transport.cluster(transport.cluster_name()), _keys(), transport.user, own_groups())
+
+
+def own_groups() -> frozenset[str]:
+    """Return the names of the user's groups: partitions may be for some of them only."""
+    found = set()
+    for number in {os.getgid(), *os.getgroups()}:
+        with suppress(KeyError):
+            found.add(grp.getgrgid(number).gr_name)
+    return frozenset(found)
 
 
 def _keys() -> dict[str, str]:
