@@ -10,7 +10,7 @@ standing        a job with all that its limits depend on
 access          who may use a partition, and what it allows
 limits          what limits say to a job; verdict is the answer, reasons are Slurm's names of them,
                 release is how much of a limit is in use, and when running jobs give it back
-blocked         the waiting jobs that limits hold back
+blocked         the waiting jobs that limits hold back; held_back is what limits say to any job
 explanation     why a job waits
 versions        what its schedulers do otherwise from one release to the next
 order           the queue: a record for each waiting job and partition, in the order in which they are considered
