@@ -51,7 +51,7 @@ PURE = [
 OF_SLURM = (
     "notation", "command_line", "json_answers", "json_requests", "refusals", "rest_refusals",
     "interpretation", "placing", "backfill", "selection", "availability", "submission", "records", "transport",
-    "generation", "queue", "setting_answers", "accounting_answers",
+    "generation", "queue", "setting_answers", "accounting_answers", "json_associations",
 )  # fmt: skip
 PURE += [f"gas.endpoints.slurm.{name}" for name in OF_SLURM]
 PURE += [

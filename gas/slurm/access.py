@@ -21,6 +21,7 @@ NO_ACCOUNT = "Invalid account or account/partition combination specified"
 NO_QOS = "Invalid qos specification"
 NOT_IN_GROUP = "not in group permitted to use this partition"
 NOT_OPEN_TO_QOS = "Job's QOS not permitted to use this partition"
+CLOSED = (NOT_IN_GROUP, NOT_OPEN_TO_QOS, "PartitionConfig")
 NO_NODES = "Requested node configuration is not available"
 
 
@@ -71,7 +72,7 @@ def _licences(case: Standing, job: Job) -> Iterator[Binding]:
 def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:
     """Test what a partition allows; `groups` are the user's, where they are known."""
     found = list(_partition(case, groups))
-    if any(one.outcome == NEVER for one in found):  # nodes are not looked for then
+    if any(one.reason in CLOSED for one in found):  # nodes are not looked for then
         return [one for one in found if one.reason != NO_NODES]
     return found
 
@@ -187,9 +188,10 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
         ),
         (max(job.cpus_per_task, 1) * (job.tasks_per_node or 1), max(each), "CPUs a node", NO_NODES),
     ]
-    if job.most_nodes is not None:
-        most = sum(sorted(each, reverse=True)[: max(job.most_nodes, 1)])
-        tests.append((job.cpus, most, f"CPUs on {job.most_nodes:,} nodes", NO_NODES))
+    bounds = [one for one in (job.most_nodes, partition.most_nodes) if one]
+    if bounds and nodes_asked(job, partition) <= min(bounds):
+        most = sum(sorted(each, reverse=True)[: min(bounds)])
+        tests.append((job.cpus, most, f"CPUs on {min(bounds):,} nodes", NO_NODES))
     if case.settings.release() > (24, 11) and not job.id and (job.tasks_asked or job.cpus) < partition.least_nodes:
         words = (
             f"{named} wants at least {partition.least_nodes:,} nodes a job (MinNodes), and fewer tasks are asked for"

@@ -11,6 +11,8 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
                     accounts, QOS, limits and use, as scontrol show assoc_mgr, sacctmgr and sshare print them
     json_answers    the answers of slurmrestd and of --json, from v0.0.36 on; json_entries is one object of them
     json_accounting what slurmrestd knows of slurmdbd's jobs, as sacct prints it
+    json_associations
+                    accounts, QOS, shares and the configuration, as slurmrestd publishes them
     json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
     rest            Slurm by slurmrestd; rest_connection is HTTP over a port or a socket, and tokens,
                     rest_refusals is what slurmrestd says when something went wrong
