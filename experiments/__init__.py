@@ -6,6 +6,7 @@ What studies share, from the bottom:
     logs        which logs there are in a folder, and on which machine and terms they are simulated
     models      the workload models of the literature, by seed and load
     ledger      results of runs, kept: interrupted studies go on, and nothing is computed twice
+    dependencies  what computing a result depends on: modules reached by imports, data, libraries
     report      the same report as self-contained HTML and as Markdown
     records     results as CSV and Parquet
 

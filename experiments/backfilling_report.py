@@ -30,7 +30,7 @@ class Origin:
     gas: str
     """Version of Gas."""
     sources: str
-    """Hash of the sources on which results depend (see `experiments.ledger.sources_version`)."""
+    """Hash of the sources on which results depend (see `experiments.dependencies`)."""
     libraries: tuple[str, ...]
     """Names and versions of libraries on which bytes depend."""
     command: str

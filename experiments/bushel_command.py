@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bushel_command"]
 
-SOURCES = ("experiments.bushel", "experiments.moldability", "experiments.improvement")
-
 
 def bushel_command(
     traces: TracesOption = None,
@@ -61,9 +59,7 @@ def bushel_command(
     if not runs:
         raise BadInput("none of the logs has a month that the paper took; give others by --traces")
     configurations = [run.configuration for run in runs]
-    results = computed(
-        bushel_run, configurations, logs, sources=SOURCES, output=output, workers=workers, part=part, dask=dask
-    )
+    results = computed(bushel_run, configurations, logs, output=output, workers=workers, part=part, dask=dask)
     if results is not None:
         if not any(result["moldable"] for result in results):
             raise BadInput("no log has jobs that can give way, or be moldable: all are too large, or there is none")
@@ -79,14 +75,14 @@ def _report(study: Bushels, output: Path, command: str) -> None:
     from experiments.records import table_files
     from experiments.report import write, write_files
 
-    written = write(bushel_report(study, origin_of(command, SOURCES)), output, "bushel")
+    written = write(bushel_report(study, origin_of(command, bushel_run)), output, "bushel")
     rows = [
         {"log": run.site.trace, "moldable_by": run.kind.name, "percent": run.percent, "seed": run.seed} | _flat(result)
         for run, result in zip(study.runs, study.results, strict=True)
     ]
     written += write_files(output, table_files("bushel-results", rows))
     done = [(run.log.name, run.configuration, result) for run, result in zip(study.runs, study.results, strict=True)]
-    written += write_cost("bushel", bushel_run, done, sources=SOURCES, output=output)
+    written += write_cost("bushel", bushel_run, done, output=output)
     if words := banner(study):
         tell(words)
     for title, found in (

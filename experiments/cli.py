@@ -29,19 +29,6 @@ __all__ = ["experiment_app"]
 QUICK_LOADS = (0.5, 0.7, 0.9)
 QUICK_JOBS = 21_000
 QUICK_HELP = "Few and short runs of the models: a first look, labelled so; 6 to 20 s instead of 20 to 40 s."
-SOURCES = (
-    "workloads",
-    "gas.simulation",
-    "gas.s3",
-    "gas.profile",
-    "experiments.runs",
-    "experiments.models",
-    "experiments.logs",
-)
-"""What results depend on; another version of it computes anew."""
-LIBRARIES = ("numpy", "scipy")
-"""The same; versions of what the sources call."""
-
 experiment_app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -100,7 +87,8 @@ def _backfilling(traces: Path | None, output: Path, options: Options, workers: i
     """Return the study, with what is not kept yet computed."""
     from experiments.backfilling import Study, change_runs, log_runs, model_runs
     from experiments.compiling import compile_simulator
-    from experiments.ledger import Ledger, sources_version
+    from experiments.dependencies import version_of
+    from experiments.ledger import Ledger
     from experiments.logs import find_logs
     from experiments.runs import study_run
 
@@ -114,7 +102,7 @@ def _backfilling(traces: Path | None, output: Path, options: Options, workers: i
         if thanks := courtesy(log.header.acknowledgements):
             note(f"log: {log.name}, {thanks}")
     of_logs, of_models, of_changes = log_runs(logs), model_runs(options), change_runs(options)
-    ledger = Ledger(output / "runs", sources_version(SOURCES, LIBRARIES))
+    ledger = Ledger(output / "runs", version_of(study_run))
     files = {log.sha256: str(log.path) for log in logs}
     run = partial(study_run, files=files)
     configurations = [one.configuration for one in of_logs]
@@ -141,19 +129,16 @@ def _backfilling(traces: Path | None, output: Path, options: Options, workers: i
 
 
 def _report(study: Study, output: Path, command: str) -> None:
-    from importlib.metadata import version
-
     from experiments.backfilling_method import form
-    from experiments.backfilling_report import Origin, backfilling_report
+    from experiments.backfilling_report import backfilling_report
     from experiments.backfilling_tables import cell_rows, result_rows
     from experiments.claims import claims, headline
-    from experiments.ledger import sources_version
+    from experiments.month_command import origin_of
     from experiments.records import table_files
     from experiments.report import write, write_files
+    from experiments.runs import study_run
 
-    libraries = tuple(f"{name} {version(name)}" for name in (*LIBRARIES, "matplotlib"))
-    origin = Origin(version("apples-gas"), sources_version(SOURCES, LIBRARIES), libraries, command)
-    written = write(backfilling_report(study, origin), output, "backfilling")
+    written = write(backfilling_report(study, origin_of(command, study_run)), output, "backfilling")
     written += write_files(output, table_files("results", result_rows(study)) | table_files("cells", cell_rows(study)))
     if banner := form(study.options):
         tell(banner)

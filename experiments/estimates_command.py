@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["estimates_command"]
 
-SOURCES = ("experiments.estimates_run", "experiments.estimates_use", "experiments.estimates_history")
-"""What its results depend on, beside what those of all such studies do."""
-
 
 def estimates_command(
     traces: TracesOption = None,
@@ -59,7 +56,6 @@ def estimates_command(
         estimates_run,
         [run.configuration for run in runs],
         logs,
-        sources=SOURCES,
         output=output,
         workers=workers,
         part=part_of(shard),
@@ -80,11 +76,10 @@ def _report(study: Study, output: Path, command: str) -> None:
     tables = {"counts": count_rows, "means": mean_rows, "doubling": doubling_rows, "runs": run_rows}
     write_study(
         "estimates",
-        estimates_report(study, origin_of(command, SOURCES)),
+        estimates_report(study, origin_of(command, estimates_run)),
         {name: rows(study) for name, rows in tables.items()},
         claims(study),
         of_configuration=estimates_run,
         done=study.done,
-        sources=SOURCES,
         output=output,
     )

@@ -12,19 +12,18 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from gas.errors import BadInput, GasError
 from workloads.whole_file import whole_file
 
-__all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "interrupts_blocked", "sources_version"]
+__all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "interrupts_blocked"]
 
 Configuration: TypeAlias = Mapping[str, Any]
 """What determines a run: names and JSON values."""
@@ -63,7 +62,7 @@ class Ledger:
     folder
         Where they are.
     version
-        Of what computes them, see `sources_version`.
+        Of what computes them, see `experiments.dependencies`.
     """
 
     def __init__(self, folder: Path, version: str) -> None:
@@ -167,43 +166,6 @@ class Ledger:
             self.keep(run, configurations[same[0]], result, cost)
             done(same, json.loads(json.dumps(result)))  # as it will be read back, every later time
         return [results[i] for i in range(len(configurations))]
-
-
-def sources_version(modules: Iterable[str], distributions: Iterable[str] = ("numpy",)) -> str:
-    """Return a hash of the sources of modules and packages, and of the versions of distributions that are installed.
-
-    Parameters
-    ----------
-    modules
-        Their dotted names; a package stands for all that is in it.
-    distributions
-        Libraries on whose version results depend, say for the random numbers that a seed gives.
-    """
-    from importlib.metadata import PackageNotFoundError, version
-
-    digest = hashlib.sha256()
-    for name in sorted(set(modules)):
-        for path, label in _sources(name):
-            digest.update(f"{label}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    for distribution in sorted(set(distributions)):
-        try:
-            digest.update(f"{distribution}={version(distribution)}\0".encode())
-        except PackageNotFoundError:
-            digest.update(f"{distribution}=none\0".encode())
-    return digest.hexdigest()
-
-
-def _sources(name: str) -> Iterator[tuple[Path, str]]:
-    spec = find_spec(name)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"there is no module {name}")
-    origin = Path(spec.origin)
-    if spec.submodule_search_locations is None:
-        yield origin, name
-        return
-    for path in sorted(origin.parent.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            yield path, f"{name}/{path.relative_to(origin.parent).as_posix()}"
 
 
 def _digest(result: Result) -> str:

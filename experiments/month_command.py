@@ -26,22 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["computed", "logs_at_hand", "origin_of", "part_of", "study_of", "tell_claims"]
 __all__ += ["write_cost", "write_study"]
 
-SOURCES = (
-    "workloads",
-    "gas.simulation",
-    "gas.s3",
-    "gas.profile",
-    "gas.planner",
-    "gas.walk",
-    "gas.application",
-    "speedup_models",
-    "experiments.benchmarks",
-    "experiments.substitution",
-    "experiments.logs",
-)
-"""What results of all these studies depend on; another version of it computes anew."""
-LIBRARIES = ("numpy", "scipy")
-
 
 def part_of(shard: str | None) -> tuple[int, int] | None:
     """Return which part of how many is to be computed, None for all.
@@ -103,7 +87,6 @@ def computed(
     configurations: Sequence[Configuration],
     logs: Sequence[Found],
     *,
-    sources: Sequence[str],
     output: Path,
     workers: int | None,
     part: tuple[int, int] | None = None,
@@ -117,8 +100,6 @@ def computed(
     ----------
     of_configuration
         What computes a result from a configuration and the paths of the logs, `files`.
-    sources
-        The study's own modules on which its results depend, beside `SOURCES`.
     workers
         Processes that compute; as many as there are processors if None.
     dask
@@ -132,7 +113,7 @@ def computed(
     except OSError as error:
         why = error.strerror or error
         raise BadInput(f"--output {output}: cannot be made a folder: {why}; name one that may be written") from None
-    ledger = _ledger(output, sources)
+    ledger = _ledger(output, of_configuration)
     run = partial(of_configuration, files={log.sha256: str(log.path) for log in logs})
     wanted = configurations if part is None else configurations[part[0] - 1 :: part[1]]
     if dask is None and any(ledger.find(run, one) is None for one in wanted):
@@ -165,7 +146,6 @@ def write_cost(
     of_configuration: Callable[..., Result],
     done: Sequence[tuple[str, Configuration, Result]],
     *,
-    sources: Sequence[str],
     output: Path,
 ) -> list[Path]:
     """Write what a study cost beside its report, and return the files.
@@ -181,7 +161,7 @@ def write_cost(
     from experiments.cost import Entry, cost_report
     from experiments.report import write
 
-    ledger = _ledger(output, sources)
+    ledger = _ledger(output, of_configuration)
     entries = []
     for log, configuration, result in done:
         cost = ledger.cost(of_configuration, configuration)
@@ -191,10 +171,11 @@ def write_cost(
     return write(cost_report(study, entries), output, f"{study}-cost")
 
 
-def _ledger(output: Path, sources: Sequence[str]) -> Ledger:
-    from experiments.ledger import Ledger, sources_version
+def _ledger(output: Path, of_configuration: Callable[..., Result]) -> Ledger:
+    from experiments.dependencies import version_of
+    from experiments.ledger import Ledger
 
-    return Ledger(output / "runs", sources_version((*SOURCES, *sources), LIBRARIES))
+    return Ledger(output / "runs", version_of(of_configuration))
 
 
 def study_of(
@@ -203,7 +184,6 @@ def study_of(
     options: Options,
     traces: Path | None,
     *,
-    sources: Sequence[str],
     output: Path,
     workers: int | None,
     part: tuple[int, int] | None,
@@ -219,9 +199,7 @@ def study_of(
     configurations = [one.configuration for one in of_months]
     more = cost_runs(of_months)
     configurations += [one.configuration for one in more]
-    results = computed(
-        of_month, configurations, logs, sources=sources, output=output, workers=workers, part=part, dask=dask
-    )
+    results = computed(of_month, configurations, logs, output=output, workers=workers, part=part, dask=dask)
     if results is None:
         return None
     count = len(of_months)
@@ -243,7 +221,6 @@ def write_study(
     *,
     of_configuration: Callable[..., Result],
     done: Sequence[tuple[str, Configuration, Result]],
-    sources: Sequence[str],
     output: Path,
 ) -> None:
     """Write a study's report, its tables and what it cost, and say which statements hold.
@@ -263,7 +240,7 @@ def write_study(
     written = write(report, output, name)
     for part, rows in tables.items():
         written += write_files(output, table_files(f"{name}-{part}", rows))
-    written += write_cost(name, of_configuration, done, sources=sources, output=output)
+    written += write_cost(name, of_configuration, done, output=output)
     if report.banner:
         tell(report.banner)
     tell_claims(claims)
@@ -278,12 +255,12 @@ def tell_claims(found: Sequence[Claim]) -> None:
         tell_verdict(verdict, f"{claim.text}: {claim.here}")
 
 
-def origin_of(command: str, sources: Sequence[str]) -> Origin:
-    """Return what makes a report that is made by a command, whose results depend on these modules beside `SOURCES`."""
+def origin_of(command: str, of_configuration: Callable[..., Result]) -> Origin:
+    """Return what makes a report: a command, and the function that computes a result from a configuration."""
     from importlib.metadata import version
 
     from experiments.backfilling_report import Origin
-    from experiments.ledger import sources_version
+    from experiments.dependencies import LIBRARIES, installed, version_of
 
-    libraries = tuple(f"{name} {version(name)}" for name in (*LIBRARIES, "matplotlib"))
-    return Origin(version("apples-gas"), sources_version((*SOURCES, *sources), LIBRARIES), libraries, command)
+    libraries = installed((*LIBRARIES, "matplotlib"))
+    return Origin(version("apples-gas"), version_of(of_configuration), libraries, command)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["power_command"]
 
-SOURCES = ("experiments.power", "experiments.losses")
-
 
 def power_command(
     traces: TracesOption = None,
@@ -77,7 +75,6 @@ def power_command(
         terms,
         options,
         traces,
-        sources=SOURCES,
         output=output,
         workers=workers,
         part=part_of(shard),
@@ -106,11 +103,10 @@ def _report(study: Study, output: Path, command: str) -> None:
     ]
     write_study(
         "power",
-        power_report(study, origin_of(command, SOURCES)),
+        power_report(study, origin_of(command, power_run)),
         {"outcomes": rows},
         claims(study),
         of_configuration=power_run,
         done=study.done,
-        sources=SOURCES,
         output=output,
     )

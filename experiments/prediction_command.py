@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["prediction_command"]
 
-SOURCES = ("gas.prediction", "experiments.power", "experiments.losses", "experiments.prediction_run")
-"""What its results depend on, beside what those of all such studies do."""
-
 
 def prediction_command(
     traces: TracesOption = None,
@@ -74,7 +71,6 @@ def prediction_command(
         prediction_run,
         [*(run.configuration for run in calibrations), *(run.configuration for run in choices)],
         logs,
-        sources=SOURCES,
         output=output,
         workers=workers,
         part=part_of(shard),
@@ -101,11 +97,10 @@ def _report(study: Study, output: Path, command: str) -> None:
 
     write_study(
         "prediction",
-        prediction_report(study, origin_of(command, SOURCES)),
+        prediction_report(study, origin_of(command, prediction_run)),
         {"starts": prediction_rows(study), "choices": choice_rows(study)},
         claims(study),
         of_configuration=prediction_run,
         done=study.done,
-        sources=SOURCES,
         output=output,
     )

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["supercomputers_command"]
 
-SOURCES = ("experiments.supercomputers", "experiments.supercomputers_run")
-"""What its results depend on, beside what those of all such studies do."""
-
 
 def supercomputers_command(
     traces: TracesOption = None,
@@ -64,7 +61,6 @@ def supercomputers_command(
         supercomputers_run,
         [run.configuration for run in runs],
         logs,
-        sources=SOURCES,
         output=output,
         workers=workers,
         part=part_of(shard),
@@ -86,7 +82,7 @@ def _report(study: Study, output: Path, chosen: str) -> None:
     from experiments.supercomputers_run import supercomputers_run
     from experiments.supercomputers_study import run_rows
 
-    origin = origin_of(f"gas experiment supercomputers --traces TRACES {chosen}", SOURCES)
+    origin = origin_of(f"gas experiment supercomputers --traces TRACES {chosen}", supercomputers_run)
     report = supercomputers_report(study, origin)
     written = write(report, output, "supercomputers")
     written += write_files(output, table_files("supercomputers-runs", run_rows(study)))
@@ -101,7 +97,7 @@ def _report(study: Study, output: Path, chosen: str) -> None:
         )
         for run, result in zip(study.runs, study.results, strict=True)
     ]
-    written += write_cost("supercomputers", supercomputers_run, done, sources=SOURCES, output=output)
+    written += write_cost("supercomputers", supercomputers_run, done, output=output)
     if report.banner:
         tell(report.banner)
     tell(report.lead)

@@ -20,8 +20,6 @@ from gas.cli.tables import note
 
 __all__ = ["walk_command"]
 
-SOURCES = ("experiments.power", "experiments.losses", "experiments.walk")
-
 
 def walk_command(
     traces: TracesOption = None,
@@ -49,7 +47,6 @@ def walk_command(
         (BASE,),
         options,
         traces,
-        sources=SOURCES,
         output=output,
         workers=workers,
         part=part_of(shard),
@@ -60,7 +57,7 @@ def walk_command(
     from experiments.records import table_files
     from experiments.report import write, write_files
 
-    origin = origin_of(f"gas experiment walk --traces TRACES --seed {seed} --runs {runs}", SOURCES)
+    origin = origin_of(f"gas experiment walk --traces TRACES --seed {seed} --runs {runs}", walk_run)
     report = walk_report(study, origin)
     written = write(report, output, "walk")
     rows = [
@@ -69,7 +66,7 @@ def walk_command(
         for outcome in result["outcomes"]
     ]
     written += write_files(output, table_files("walk-outcomes", rows))
-    written += write_cost("walk", walk_run, study.done, sources=SOURCES, output=output)
+    written += write_cost("walk", walk_run, study.done, output=output)
     tell(report.lead)
     for path in written:
         note(f"gas: {path} written")

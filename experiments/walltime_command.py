@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["walltime_command"]
 
-SOURCES = ("experiments.walltime_run", "experiments.walltime_accuracy")
-"""What its results depend on, beside what those of all such studies do."""
-
 
 def walltime_command(
     traces: TracesOption = None,
@@ -55,7 +52,6 @@ def walltime_command(
         walltime_run,
         [run.configuration for run in runs],
         logs,
-        sources=SOURCES,
         output=output,
         workers=workers,
         part=part_of(shard),
@@ -76,11 +72,10 @@ def _report(study: Study, output: Path, command: str) -> None:
     tables = {"accuracy": accuracy_rows, "gains": gain_rows, "months": month_rows, "published": published_rows}
     write_study(
         "walltime",
-        walltime_report(study, origin_of(command, SOURCES)),
+        walltime_report(study, origin_of(command, walltime_run)),
         {name: rows(study) for name, rows in tables.items()},
         claims(study),
         of_configuration=walltime_run,
         done=study.done,
-        sources=SOURCES,
         output=output,
     )

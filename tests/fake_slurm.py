@@ -27,6 +27,7 @@ squeue*)
     [ "$listed" = none ] || sed "s/{us}/&$mark/g; s/{rs}/&$mark/g" "{folder}/jobs" ;;
 *"show nodes") cat "{answers}/nodes.txt" ;;
 *"show partitions") cat "{answers}/partitions.txt" ;;
+*"show licenses") echo "No licenses configured in Slurm." ;;
 *"show reservations") cat "{answers}/reservations.txt" ;;
 *"show config") cat "{answers}/config.txt" ;;
 "scontrol update "*)

@@ -49,9 +49,11 @@ PURE = [
     "gas.errors",
 ]
 OF_SLURM = (
-    "notation", "command_line", "json_answers", "json_requests", "refusals", "rest_refusals",
+    "notation", "resources", "configuration", "command_line", "scontrol_records", "details", "json_answers",
+    "json_jobs", "json_machine", "json_requests", "refusals", "rest_refusals",
     "interpretation", "placing", "backfill", "selection", "availability", "submission", "records", "transport",
-    "generation", "queue", "setting_answers", "accounting_answers", "json_associations",
+    "generation", "queue", "directives", "options", "sizing", "asked", "setting_answers", "accounting_answers",
+    "json_associations",
 )  # fmt: skip
 PURE += [f"gas.endpoints.slurm.{name}" for name in OF_SLURM]
 PURE += [

@@ -7,6 +7,7 @@ Its modules:
     options         what several commands share: endpoints, planning options, job references
     predicting      --predict: what is likely to become of the candidates of a plan
     planning        the options of a plan; asking and planning with whoever answers
+    scripts         what is planned and submitted: an application, or a Slurm job script
     plan            plan
     submit          submit
     submitting      a job sent to one of several schedulers, once

@@ -78,16 +78,21 @@ KeyOption = Annotated[
 
 
 def chosen_endpoints(
-    names: list[str] | None, files: list[str] | None, config: Path | None
+    names: list[str] | None, files: list[str] | None, config: Path | None, *, slurm_here: bool = False
 ) -> list[Endpoint | tuple[str, Exception]]:
     """Return the schedulers that are meant: those named, or all of the configuration.
 
     An endpoint that cannot even be set up comes as its name and the error, so that the others go on.
+
+    Parameters
+    ----------
+    slurm_here
+        Without a configuration, the partitions of the Slurm that is here are taken, or what is wrong with it is raised.
     """
     given, lists = [_address(name) for name in names or []], list(files or [])
     if lists.count("-") > 1:
         raise BadInput("--availability -: standard input can be read only once")
-    configuration = Configuration() if lists and not given else load_configuration(config)
+    configuration = Configuration() if lists and not given else _configuration(config, needed=slurm_here)
     if not given and not lists:
         given = configuration.names
         if not given:
@@ -108,7 +113,35 @@ def chosen_endpoints(
                 raise
             chosen.append((name, error))
     chosen += [FileEndpoint(path, path) for path in dict.fromkeys(lists)]
+    of_slurm: list[Any] = [one for one in chosen if hasattr(one, "reading")]
+    if len(of_slurm) > 1:
+        from gas.endpoints.slurm.discovery import share
+
+        share(of_slurm)
     return chosen
+
+
+def _configuration(explicit: Path | None, *, needed: bool = False) -> Configuration:
+    """Return the configuration; without a file, the partitions of the Slurm that is here.
+
+    Parameters
+    ----------
+    needed
+        Why that Slurm cannot be used is raised.
+    """
+    found = load_configuration(explicit)
+    if found.path is not None:
+        return found
+    from gas.endpoints.slurm.discovery import is_here, tables_here
+
+    if not is_here():
+        return found
+    try:
+        return Configuration(None, tables_here())
+    except GasError:
+        if needed:
+            raise
+        return found
 
 
 def _address(name: str) -> str:
@@ -122,7 +155,7 @@ def _address(name: str) -> str:
 
 def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
     """Return the one scheduler that is meant and takes jobs."""
-    configuration = Configuration() if name and "://" in name else load_configuration(config)
+    configuration = Configuration() if name and "://" in name else _configuration(config)
     if name is None:
         if len(configuration.names) != 1:
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""

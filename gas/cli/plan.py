@@ -25,6 +25,7 @@ from gas.cli.planning import (
     why_nothing,
 )
 from gas.cli.predicting import Predict, Risk, Samples, Seed, predicting, refuse_both_from_standard_input
+from gas.cli.scripts import ScriptFile, ScriptUnit, Sizes, Times, repeated, work_of
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
 from gas.errors import Infeasible
@@ -39,7 +40,12 @@ MOST_SHOWN, MOST_EXPLAINED = 12, 100
 
 
 def plan_command(
-    application: ApplicationFile,
+    context: typer.Context,
+    application: ApplicationFile = None,
+    script: ScriptFile = None,
+    sizes: Sizes = None,
+    times: Times = None,
+    unit: ScriptUnit = None,
     endpoint: Endpoints = None,
     availability: AvailabilityFiles = None,
     not_before: NotBefore = None,
@@ -65,21 +71,28 @@ def plan_command(
     """Find the request that finishes first.
 
     Which scheduler, how many processors, which walltime: every possible request is looked at.
+
+    gas plan --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
+
+    A Slurm job script is planned with what its #SBATCH lines ask for; without a gas.toml, on all partitions of the
+    Slurm that is here.
     """
     refuse_both_from_standard_input(application, predict)
-    app = Application.read(application)
+    work = work_of(application, script, sizes, times, unit)
+    app = work.app
     predictor = predicting(predict, risk, samples, seed)
     wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor, stale_ok)
-    answers, found = make_plan(app, chosen_endpoints(endpoint, availability, config), wishes)
+    chosen = chosen_endpoints(endpoint, availability, config, slurm_here=work.script is not None)
+    answers, found = make_plan(app, work.on(chosen), wishes)
     if plot is not None:
         draw(found, answers, plot)
     if form is not None and found.best is not None:
         from gas.workflows.conversions import converted
 
         best = found.best
-        where: Any = next(a.endpoint for a in answers if a.name == best.scheduler and a.availability is not None)
-        if form == "sbatch" and hasattr(where, "line"):  # which knows its partition, account and unit
-            words: Any = where.line(Request(best.processors, best.walltime), app.name)
+        line = _line_of(app, answers, best)
+        if form == "sbatch" and line is not None:  # of a scheduler that knows its partition, account and unit
+            words: Any = line
         else:
             words = converted(found, form)
         if isinstance(words, str):
@@ -90,8 +103,22 @@ def plan_command(
         print_json(found.to_wire([a.to_wire() for a in answers]))
     else:
         show_plan(found, answers, explain=explain)
+        if found.best is not None and work.script is not None:
+            say(f"\nprocessors are {work.counts} ({work.script.path})")
+            say(f"submit it: {repeated(context, 'submit')}")
+            if (line := _line_of(app, answers, found.best)) is not None:
+                say(f"or by hand: {line}")
     if found.best is None:
         raise Infeasible(why_nothing(found))
+
+
+def _line_of(app: Application, answers: Sequence[Answer], best: Candidate) -> str | None:
+    """Return the command that submits a request by hand; None if its scheduler does not say it."""
+    where: Any = next(a.endpoint for a in answers if a.name == best.scheduler and a.availability is not None)
+    if not hasattr(where, "line"):
+        return None
+    line: str = where.line(Request(best.processors, best.walltime), app.name)
+    return line
 
 
 def sentence(candidate: Candidate, found: Plan) -> str:

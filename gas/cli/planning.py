@@ -19,7 +19,7 @@ from gas.endpoints.asking import ask_again
 from gas.endpoints.freshness import MOST_APART_LIVE, without_stale
 from gas.errors import BadInput, Unreachable, outcome_of
 from gas.node_availability import Availability
-from gas.planner import Algorithm, Plan, plan
+from gas.planner import Algorithm, Limits, Plan, plan
 from gas.prediction.choice import PredictedPlan
 from gas.times import duration_text, iso_time, parse_instant
 
@@ -42,7 +42,10 @@ __all__ = [
 QUICK_SECONDS = 5.0
 """What a prediction that is at once takes at most; after a longer one it is looked how far the clock has moved on."""
 
-ApplicationFile = Annotated[str, typer.Argument(metavar="APP", help="Application file (TOML); - is standard input.")]
+ApplicationFile = Annotated[
+    str | None,
+    typer.Argument(metavar="[APP]", help="Application file (TOML); - is standard input. Or a Slurm job script."),
+]
 NotBefore = Annotated[
     str | None,
     typer.Option("--not-before", metavar="TIME", help="No start before: 2026-11-21T08:00 (local), +2h or @EPOCH."),
@@ -229,8 +232,8 @@ class _Broken:
     address: str = ""
 
     @property
-    def limits(self) -> Any:
-        raise NotImplementedError
+    def limits(self) -> Limits:  # protocols are checked by having a look
+        return Limits()
 
     def availability(self) -> Any:
         raise NotImplementedError

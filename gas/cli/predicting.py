@@ -60,7 +60,7 @@ Samples = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="With --predict: of the samples (0).")]
 
 
-def refuse_both_from_standard_input(application: str, history: str | None) -> None:
+def refuse_both_from_standard_input(application: str | None, history: str | None) -> None:
     """Refuse an application and a history that are both to come from standard input."""
     if application == history == "-":
         raise BadInput("--predict -: standard input is the application already; name a file for one of the two")
@@ -222,7 +222,7 @@ class Predicting:
             history = self._remembered[answer.name] = _asked(endpoint, answer.name)
         snapshot = endpoint.snapshot(history.users)
         remarks = tuple(getattr(endpoint, "queue_remarks", ()))
-        past = history.past(snapshot, getattr(endpoint, "unit", "cpus"))
+        past = history.past(snapshot, "nodes" if getattr(endpoint, "unit", "cpus") == "nodes" else "cpus")
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
             remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like everybody",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -125,7 +124,9 @@ def endpoints_command(
         _allow_or_withdraw(file, config, trust, untrust)
         return
     if generate is not None:
-        say(_generated().rstrip())
+        from gas.endpoints.slurm.discovery import text_here
+
+        say(text_here().rstrip())
         note("gas: in a gas.toml of the current folder it is used once gas endpoints --trust has allowed it")
         return
     chosen = chosen_endpoints(endpoint, availability, config)
@@ -198,17 +199,6 @@ def _allow_or_withdraw(file: Path | None, config: Path | None, trust: bool, untr
         runs = f", runs {shlex.join(map(str, command))}" if isinstance(command, list) else ""
         where = table.get("url") or table.get("path") or table.get("slurm_conf") or table.get("folder") or ""
         say(f"  {name}: {table.get('type', 'of no type')} {where}".rstrip() + runs)
-
-
-def _generated() -> str:
-    """Return the configuration of the Slurm whose commands are here."""
-    from gas.endpoints.slurm.commands import CommandTransport
-    from gas.endpoints.slurm.generation import configuration_of
-
-    transport = CommandTransport("slurm")
-    where = os.environ.get("SLURM_CONF")
-    keys = {} if where is None else {"slurm_conf": str(Path(where).absolute())}
-    return configuration_of(transport.cluster(transport.cluster_name()), keys)
 
 
 def _row(entry: dict[str, Any]) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from gas.cli.planning import (
     Wishes,
 )
 from gas.cli.predicting import Predict, Risk, Samples, Seed, predicting, refuse_both_from_standard_input
+from gas.cli.scripts import Asking, ScriptFile, ScriptUnit, Sizes, Times, command_script, work_of
 from gas.cli.states import report_end
 from gas.cli.submitting import Made, Submission, planned
 from gas.cli.tables import note, print_json, say
@@ -49,7 +50,11 @@ __all__ = ["submit_command"]
 
 def submit_command(
     context: typer.Context,
-    application: ApplicationFile,
+    application: ApplicationFile = None,
+    script: ScriptFile = None,
+    sizes: Sizes = None,
+    times: Times = None,
+    unit: ScriptUnit = None,
     endpoint: Endpoints = None,
     not_before: NotBefore = None,
     deadline: Deadline = None,
@@ -91,14 +96,22 @@ def submit_command(
 
     gas submit APP [options] -- COMMAND
 
+    gas submit --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
+
     In the command, {processors} and {walltime} stand for what was chosen; it also finds them in GAS_PROCESSORS and
     GAS_WALLTIME.
+
+    A Slurm job script is submitted as it is, with what its #SBATCH lines ask for; only its size, its time and where it
+    goes are what was planned.
 
     Whatever happens on the network, one call submits at most one job. With --key, so do all calls with the same KEY:
     one that finds the job submitted says so, and submits nothing.
     """
     command = tuple(context.args)
-    if simulate == bool(command):
+    work = work_of(application, script, sizes, times, unit)
+    if work.script is not None:
+        _refuse_besides_script({"a command": command, "--simulate": simulate, "--env": env})
+    elif simulate == bool(command):
         raise BadInput(
             "--simulate runs no command; leave one of the two out"
             if simulate
@@ -107,21 +120,26 @@ def submit_command(
     if key is not None:
         checked_key(key)
     refuse_both_from_standard_input(application, predict)
-    app = Application.read(application)
+    app = work.app
     predictor = predicting(predict, risk, samples, seed)
     wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor, stale_ok)
     environment = _environment(env or [])
-    endpoints = chosen_endpoints(endpoint, None, config)
+    endpoints = work.on(
+        chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None),
+        native or (),
+        command_script(command, directory),
+    )
 
     def sized(found: Plan, best: Candidate, chosen: Endpoint) -> tuple[Request, JobDescription]:
-        here = directory or (str(Path.cwd()) if getattr(chosen, "is_local", False) else None)
+        own_directory = work.script is not None and work.script.says("chdir")
+        here = directory or (str(Path.cwd()) if getattr(chosen, "is_local", False) and not own_directory else None)
         job = JobDescription(
             name or app.name,
             command,
             environment,
             here,
             best.execution_time if simulate else None,
-            tuple(native or ()),
+            () if isinstance(chosen, Asking) else tuple(native or ()),
         ).sized(best.processors, best.walltime)
         wanted = None if not_before is None else parse_instant(not_before, found.now, "--not-before")
         others = ((c.processors, c.walltime) for c in found.candidates if c.scheduler == best.scheduler and c != best)
@@ -214,6 +232,13 @@ def _likely(found: Plan) -> str:
 def _reference(endpoint: Endpoint, id: int) -> str:
     """Return a job as the other commands take it."""
     return f"{id} -e {endpoint.name}"
+
+
+def _refuse_besides_script(given: dict[str, Any]) -> None:
+    """Refuse what would change what a job script runs."""
+    for what, value in given.items():
+        if value:
+            raise BadInput(f"{what}: a job script is submitted as it is; write it into the script")
 
 
 def _environment(pairs: list[str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
 from gas.service.jobs import Job
+from gas.service.mark import Mark, MarkFile
 from gas.service.reconciling import directories
 from gas.service.rows import DamagedRow, job_of, seal
 from gas.service.store import COMMANDED, Store, first_problem, open_database
@@ -29,6 +30,7 @@ STORE = "s3.sqlite"
 
 _MOST_PROBLEMS = 20
 _ASIDE = "before-restore-"
+_ENDINGS = ("-wal", "-shm", "-journal")
 
 
 @dataclass(frozen=True)
@@ -123,26 +125,26 @@ def restore(backup: Path, state: Path) -> Restored:
     problems, jobs = problems_of(backup)
     if problems:
         raise StoreDamaged(f"{backup}: is damaged ({problems[0]}); nothing was changed, see `gas check {backup}`")
-    # A restore that was interrupted between the two renames has left what it replaces aside already.
-    interrupted = None if (state / STORE).exists() else _latest_aside(state)
-    before = _jobs_in((interrupted or state) / STORE)
     fresh = state / f"{STORE}.restoring"
     found = set(directories(state / "jobs").values())
     try:
+        interrupted = _unfinished(state)
+        before = _jobs_in((interrupted or state) / STORE)
+        for path in (fresh, *_beside(fresh)):
+            path.unlink(missing_ok=True)
         shutil.copyfile(backup, fresh)
         fresh.chmod(0o600)
+        highest = max([0, *before, *(id for id, _ in found)])
+        mark = MarkFile((state / STORE).with_suffix(".mark"))
+        known, ended, restored = _made_ready(fresh, before, highest, _furthest(mark, (interrupted or state) / STORE))
         _sync(fresh)
         aside = _put_aside(state) or interrupted
         fresh.rename(state / STORE)
         _sync(state)
-        with closing(Store(state / STORE)) as store:
-            known = {(job.id, job.identity) for job in _all(store)}
-            ended = [newer for job in store.active() if (newer := _ended_since(job, before)) is not None]
-            store.write(changed=ended)
-            store.go_on_from_here("a backup was restored")
-            store.give_no_number_up_to(max([store.last_id(), *before, *(id for id, _ in found)]))
+        mark.write(restored)
+        mark.close()
         _give_to_owner(state, aside)
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, Conflict) as error:  # a copy that cannot be opened is a conflict elsewhere
         raise StoreFailed(
             f"{state}: the backup cannot be put in place ({error}); mend that and restore again"
         ) from None
@@ -313,6 +315,59 @@ def _ended_since(job: Job, newer: dict[int, Job]) -> Job | None:
     return found if found is not None and found.identity == job.identity and not found.active else None
 
 
+def _furthest(mark: MarkFile, path: Path) -> Mark | None:
+    """Return how far a store had got, by its mark and by what it says itself; None if neither is there."""
+    known = mark.read()
+    facts: dict[str, str] = {}
+    with suppress(sqlite3.Error, OSError), _opened(path) as database:
+        for row in database.execute("SELECT key, value, seal FROM meta") if path.exists() else ():
+            if row["seal"] == seal((row["key"], row["value"])):
+                facts[row["key"]] = row["value"]
+    own = [facts.get(key, "") for key in ("epoch", "commits", "last_id")]
+    if not all(each.isascii() and each.isdigit() for each in own):
+        return known
+    epoch, commits, last_id = map(int, own)
+    if known is not None:
+        epoch, commits = max((epoch, commits), (known.epoch, known.commits))
+        last_id = max(last_id, known.last_id)
+    return Mark(facts.get("store", ""), epoch, commits, last_id)
+
+
+def _made_ready(
+    path: Path, before: dict[int, Job], highest: int, mark: Mark | None
+) -> tuple[set[tuple[int, str]], list[Job], Mark]:
+    """Make a copy of a backup what is to be served from, in one file, before it takes the place of anything.
+
+    Were it done in its place, a failure halfway would leave a store that looks restored and knows nothing of the one
+    before it.
+
+    Parameters
+    ----------
+    before
+        The jobs of the store that it will replace.
+    highest
+        No number up to this is given again.
+    mark
+        How far the store before had got.
+
+    Returns
+    -------
+    The numbers and identities of its jobs, those that stay ended, and how far it has got.
+    """
+    with closing(Store(path)) as store:
+        known = {(job.id, job.identity) for job in _all(store)}
+        ended = [newer for job in store.active() if (newer := _ended_since(job, before)) is not None]
+        store.write(changed=ended)
+        store.go_on_from_here("a backup was restored", mark)
+        store.give_no_number_up_to(highest)
+        made = store.mark()
+    with closing(open_database(path)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+    for each in _beside(path):
+        each.unlink(missing_ok=True)
+    return known, ended, made
+
+
 def _give_to_owner(state: Path, aside: Path | None) -> None:
     """Have the files belong to whom the state directory belongs to, also if root has restored them."""
     owner = state.stat()
@@ -326,20 +381,43 @@ def _code_of(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _latest_aside(state: Path) -> Path | None:
-    return max(state.glob(f"{_ASIDE}*"), default=None, key=lambda each: each.stat().st_mtime)
+def _unfinished(state: Path) -> Path | None:
+    """Return where an interrupted restore has put the store aside that was there before; None if it is in its place.
+
+    One that was interrupted while it moved the files of that store is undone: the database itself was moved last.
+    """
+    aside = max(state.glob(f"{_ASIDE}*"), default=None, key=lambda each: each.name)
+    if aside is None:
+        return None
+    if not (aside / STORE).exists():
+        for path in aside.iterdir():
+            path.rename(state / path.name)
+        _sync(state)
+        aside.rmdir()
+        return None
+    return None if (state / STORE).exists() else aside
+
+
+def _beside(path: Path) -> list[Path]:
+    """Return the files that belong to a database, beside its own, and the mark that it has as a store."""
+    return [*(path.with_name(f"{path.name}{end}") for end in _ENDINGS), path.with_suffix(".mark")]
 
 
 def _put_aside(state: Path) -> Path | None:
-    """Move the files of a store into a directory of their own, and return that."""
-    files = [state / f"{STORE}{end}" for end in ("", "-wal", "-shm") if (state / f"{STORE}{end}").exists()]
-    if not files:
+    """Move the files of a store into a directory of their own, the database last, and return that directory."""
+    if not any((state / f"{STORE}{end}").exists() for end in ("", *_ENDINGS)):
         return None
     name = f"{_ASIDE}{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
-    aside = next(p for n in range(1000) if not (p := state / (f"{name}-{n}" if n else name)).exists())
+    aside = next(p for n in range(1000) if not (p := state / (f"{name}-{n:03}" if n else name)).exists())
     aside.mkdir(mode=0o700)
-    for file in files:
-        file.rename(aside / file.name)
+    for end in (*_ENDINGS, ""):
+        file = state / f"{STORE}{end}"
+        if not end:
+            _sync(aside)  # a database without its newest changes would look whole
+            _sync(state)
+        if file.exists():
+            file.rename(aside / file.name)
+    _sync(aside)
     return aside
 
 

@@ -291,7 +291,11 @@ class Store:
             raise
         self._commits, self._last_id, self._jobs = self._commits + 1, last_id, jobs
         self.doubtful = False
-        self._mark.write(Mark(self.identity, self.epoch, self._commits, self._last_id))
+        self._mark.write(self.mark())
+
+    def mark(self) -> Mark:
+        """Return how far the store has got."""
+        return Mark(self.identity, self.epoch, self._commits, self._last_id)
 
     def _undo(self) -> None:
         if self._database.in_transaction:

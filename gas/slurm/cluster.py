@@ -129,6 +129,8 @@ class Job:
         On whose account, and with which quality of service; several, separated by commas, where it may have any.
     tasks_asked, cpus_per_task, tasks_per_node
         As asked for; None where that is not said.
+    cpus_per_gpu, threads_per_core
+        CPUs for each GPU; threads of each core that it uses, where it leaves some unused; None where that is not said.
     memory_per_node, memory_per_cpu, memory_per_gpu
         MB asked for in one of these ways; 0 a node is all of it; all None where the default of the partition holds.
     gres_per_node, gres_per_socket, gres_per_task, gres_per_job
@@ -189,6 +191,8 @@ class Job:
     tasks_asked: int | None = None
     cpus_per_task: int = 1
     tasks_per_node: int | None = None
+    cpus_per_gpu: int | None = None
+    threads_per_core: int | None = None
     memory_per_node: int | None = None
     memory_per_cpu: int | None = None
     memory_per_gpu: int | None = None
@@ -273,6 +277,8 @@ class Partition:
         SelectTypeParameters of its own; empty for the cluster's.
     overtime
         Seconds that its jobs may be over their limit; None for what the cluster has.
+    shared_with
+        With whom alone a job shares its nodes: "user", "mcs", "topo"; empty for anybody.
     """
 
     name: str
@@ -303,6 +309,7 @@ class Partition:
     tres: Mapping[str, float] = field(default_factory=dict)
     selection: str = ""
     overtime: int | None = None
+    shared_with: str = ""
 
 
 @dataclass(frozen=True)

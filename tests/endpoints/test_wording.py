@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gas.endpoints import JobDescription, Request
 from gas.endpoints.oar import submission as of_oar
 from gas.endpoints.slurm import submission as of_slurm
+from gas.endpoints.slurm.options import Options
 from gas.endpoints.wording import checked_name, long_options, name_without_tag, option_list, shell_word, tag_of
 from gas.errors import BadInput
 from speedup_models.fields import FieldError, Fields
@@ -19,7 +20,7 @@ LINES = st.text(st.characters(blacklist_characters="\0\n\r", codec="utf-8"))
 def batches(name, key):
     job, request = JobDescription(name, ("true",)), Request(1, 60)
     return [
-        of_slurm.batch_of(request, job, key=key, unit="cpus", options={}),
+        of_slurm.batch_of(request, job, key=key, asked=Options(), words={}),
         of_oar.batch_of(request, job, key=key, resource="core"),
     ]
 

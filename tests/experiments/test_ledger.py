@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.ledger import Ledger, sources_version
+from experiments.ledger import Ledger
 from gas.errors import BadInput, GasError
 
 
@@ -122,24 +122,6 @@ def test_a_worker_that_dies_is_an_error_and_the_rest_is_kept(ledger):
     with pytest.raises(GasError, match="worker process was killed"):
         ledger.run(double, [{"x": 1, "die": True}, {"x": 2, "die": True}], workers=2)
     assert ledger.run(double, XS, workers=2)[1]["twice"] == 2
-
-
-def test_the_version_follows_sources_and_their_data(tmp_path, monkeypatch):
-    package = tmp_path / "made_up_package"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "inner.py").write_text("a = 1\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    first = sources_version(["made_up_package"])
-    assert sources_version(["made_up_package"]) == first
-    (package / "inner.py").write_text("a = 2\n")
-    second = sources_version(["made_up_package"])
-    (package / "table.csv").write_text("1,2\n")
-    third = sources_version(["made_up_package"])
-    assert len({first, second, third, sources_version(["made_up_package"], ("numpy", "scipy"))}) == 4
-    sys.modules.pop("made_up_package", None)
-    with pytest.raises(ModuleNotFoundError):
-        sources_version(["no_such_package_at_all"])
 
 
 def test_a_result_that_was_changed_is_computed_anew(tmp_path):

@@ -18,7 +18,6 @@ from experiments.walltime_account import account_section, class_rows
 from experiments.walltime_accuracy import KEYS, WINDOWS
 from experiments.walltime_cells import gain_cells, text_cells
 from experiments.walltime_claims import advantages, claims
-from experiments.walltime_command import SOURCES as SOURCES_OF_STUDY
 from experiments.walltime_report import banner
 from experiments.walltime_run import walltime_run
 from experiments.walltime_study import (
@@ -109,7 +108,7 @@ def study(told, logs):
     """The same study, from what the command kept."""
     runs = study_runs(Options(), logs)
     configurations = [run.configuration for run in runs]
-    results = computed(walltime_run, configurations, logs, sources=SOURCES_OF_STUDY, output=told[0], workers=1)
+    results = computed(walltime_run, configurations, logs, output=told[0], workers=1)
     return Study(Options(), runs, results, ["no log ANL-Intrepid-2009-*.swf.gz"])
 
 

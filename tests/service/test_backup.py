@@ -7,10 +7,11 @@ import sqlite3
 import time
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from gas.errors import BadInput, Conflict, NotFound, StoreDamaged
+from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
 from gas.service.backup import STORE, back_up, check, restore, save_sound
 from gas.service.jobs import Wish
 from gas.service.live import LiveScheduler
@@ -231,6 +232,56 @@ def test_a_restore_that_was_interrupted_is_completed_by_the_next_one(machine, tm
     restored = restore(tmp_path / "backup", machine.state)
     assert ([job.id for job in restored.lost], restored.aside) == ([lost.id], aside)
     assert machine.start().submit(asks("bob", "true"))[0].id == lost.id + 1
+
+
+@pytest.fixture(scope="module")
+def outlived(tmp_path_factory):
+    """Return a backup that knows job 1, and a state directory with jobs 2 to 4 in the WAL, as after a power cut."""
+    folder = tmp_path_factory.mktemp("outlived")
+    live = LiveScheduler("test", 2, folder / "state")
+    live.submit(asks("ann", "true"))
+    back_up(folder / "state", folder / "backup")
+    for _ in range(3):
+        live.submit(asks("ann", "true"))
+    shutil.copytree(folder / "state", folder / "kept")
+    live.stop()
+    assert (folder / "kept" / f"{STORE}-wal").stat().st_size > 0
+    (folder / "kept" / "s3.mark").unlink()  # it is written without waiting for the disk
+    return folder / "backup", folder / "kept"
+
+
+@pytest.mark.parametrize("failing", ["copyfile", "chmod", "fsync", "rename", "mkdir", "unlink"])
+def test_a_restore_that_fails_anywhere_loses_nothing_of_what_it_replaces(outlived, tmp_path, monkeypatch, failing):
+    backup, kept = outlived
+    state = tmp_path / "state"
+    owner = {"copyfile": shutil, "fsync": os, "chmod": Path, "rename": Path, "mkdir": Path, "unlink": Path}[failing]
+    true = getattr(owner, failing)
+    for count in range(100):
+        shutil.rmtree(state, ignore_errors=True)
+        shutil.copytree(kept, state)
+        calls = iter(range(count, -2, -1))
+
+        def fails(*arguments, calls=calls, **options):
+            if next(calls, -1) == 0:
+                raise OSError(5, "Input/output error")
+            return true(*arguments, **options)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, failing, fails)
+            try:
+                restore(backup, state)
+            except (StoreFailed, OSError):
+                failed = True
+            else:
+                failed = False
+        if failed:
+            restore(backup, state)
+        with closing(Store(state / STORE)) as store:
+            assert store.last_id() >= 4, f"{failing} number {count} failed"
+            assert store.job(2) is None
+        if next(calls, -1) >= 0:
+            break  # it was not called so often
+    assert count > 0 or failing in ("mkdir", "copyfile", "chmod")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can restore what belongs to another user")

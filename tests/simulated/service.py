@@ -16,6 +16,7 @@ from typing import Any
 
 from gas.errors import BadInput, GasError
 from gas.service import live
+from gas.service.clock import STEP_SECONDS
 from gas.service.limits import Limits
 from simulated import calls, commands, database
 from simulated.kernel import INIT, Crashed, Kernel, Process, Task
@@ -157,7 +158,10 @@ class Service:
                 process.die(1)
                 return
             self.scheduler = scheduler
-            self.note(f"the service is up: {scheduler.clock.now() - int(self.kernel.time())} s beside the wall clock")
+            beside = scheduler.clock.now() - int(self.kernel.time())
+            self.note(f"the service is up: {beside} s beside the wall clock")
+            if abs(beside) > STEP_SECONDS:  # it follows once that has stood for a minute of its own life
+                self.oracle.disturb(self.kernel.now + 90, runs=False)
             self.oracle.disturb(self.kernel.now + 3)
             began = self.kernel.now
             with contextlib.suppress(GasError):

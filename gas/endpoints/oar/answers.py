@@ -10,17 +10,32 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from gas.endpoints.oar.machine import WAITING, Event, Job, Resource, Wanted
+from gas.endpoints.oar.machine import WAITING, Event, Job, Resource, Usage, Wanted
 from gas.errors import Unreachable
 from gas.json_text import parsed as parsed_json
 from speedup_models.fields import quoted
 
-__all__ = ["complaint_of", "jobs_of", "page_of", "parsed", "records_of", "resources_of", "submitted_as"]
+__all__ = [
+    "complaint_of",
+    "jobs_of",
+    "joined",
+    "page_of",
+    "parsed",
+    "records_of",
+    "resources_of",
+    "submitted_as",
+    "usage_in",
+    "usage_of",
+]
 
 FOR_EVER = 2147483646
 """From here on ``available_upto`` means no end."""
+
+LONGEST_USER = 10
+"""Characters of a user's name that ``oarstat --accounting`` shows."""
 
 _FLEETING = frozenset(
     {"api_timestamp", "id", "jobs", "last_job_date", "links", "next_state", "resource_id", "state", "state_num"}
@@ -32,6 +47,7 @@ _LEVEL = re.compile(r"/(\w+)=(\w+)")
 _EXITED = re.compile(r"^Oar\w+ command exited with status \d+: *")
 _USUAL = re.compile(r"\[ADMISSION RULE\]|Oarsub failed, please verify")
 _GRAVE = re.compile(r"ADMISSION RULE.*(error|not allowed|denied|cannot|must)", re.IGNORECASE)
+_USED = re.compile(r"(?P<user>\S+) +[\d-]+ [\d:]+ +[\d-]+ [\d:]+ +(?P<asked>\d+) +(?P<used>\d+)")
 _MADE = re.compile(r"(?:^|\s)OAR_JOB_ID\s*=\s*(\d+)\s*$", re.MULTILINE)
 
 
@@ -88,6 +104,22 @@ def jobs_of(records: Iterable[Mapping[str, Any]], source: str) -> tuple[Job, ...
     return tuple(sorted((_job(_Record(source, record)) for record in records), key=lambda one: one.id))
 
 
+def joined(charted: Iterable[Job], listed: Iterable[Job]) -> tuple[Job, ...]:
+    """Return jobs that are in the chart, which has resources, or in oarstat's list, which has the rest."""
+    found = {job.id: job for job in charted}
+    for job in listed:
+        there = found.get(job.id)
+        if there is None:
+            found[job.id] = job
+        elif there.state == job.state:
+            start, expected = there.start or job.start, there.expected or job.expected
+            found[job.id] = replace(
+                job, resources=there.resources, start=start, expected=expected, walltime=there.walltime or job.walltime,
+                types=there.types or job.types,
+            )  # fmt: skip
+    return tuple(found[id] for id in sorted(found))
+
+
 def submitted_as(said: str) -> int | None:
     """Return the number of the job that oarsub says it has made; None if it says none, or one that is none (-1)."""
     found = [int(number) for number in _MADE.findall(said)]
@@ -101,6 +133,43 @@ def complaint_of(said: str) -> str:
     lines = [_EXITED.sub("", line) for line in lines if line and not line.startswith(("OAR_JOB_ID=", "####"))]
     weighty = [line for line in lines if not _USUAL.search(line) or _GRAVE.search(line)]
     return "; ".join(dict.fromkeys(weighty or lines))[:500]
+
+
+def usage_in(table: str, source: str) -> Usage:
+    """Return what users have used and asked for, from the table of ``oarstat --accounting``.
+
+    It cuts the names of users after ten characters. Those that are then the same are left out with no harm but that
+    they count as one: what all have used is the sum in any case.
+    """
+    users: dict[str, tuple[int, int]] = {}
+    for line in table.splitlines():
+        match = _USED.fullmatch(line.rstrip())
+        if match is None:
+            if not line.strip() or "----" in line or "First window" in line:
+                continue
+            raise Unreachable(f"{source}: answered {quoted(line[:80])}, which is no line of OAR's accounting")
+        used, asked = users.get(match["user"], (0, 0))
+        users[match["user"]] = used + int(match["used"]), asked + int(match["asked"])
+    return Usage(users, LONGEST_USER)
+
+
+def usage_of(records: Iterable[Mapping[str, Any]], source: str) -> Usage:
+    """Return what users have used and asked for, from the REST API: by project, and of all queues together."""
+    users: dict[str, tuple[int, int]] = {}
+    for one in records:
+        consumed = one.get("consumptions")
+        if not isinstance(consumed, Mapping):
+            raise Unreachable(f"{source}: answered a project without consumptions; is it the REST API of OAR?")
+        for place, kind in enumerate(("USED", "ASKED")):
+            seconds = consumed.get(kind) or {}
+            if not isinstance(seconds, Mapping):
+                raise Unreachable(f"{source}, {kind}: {quoted(str(seconds)[:80])} is not what users have consumed")
+            record = _Record(f"{source}, {kind}", seconds)
+            for user in seconds:
+                both = list(users.get(user, (0, 0)))
+                both[place] += record.whole(user, 0) or 0
+                users[user] = both[0], both[1]
+    return Usage(users, whole=False)
 
 
 class _Record:
@@ -177,6 +246,7 @@ def _resource(record: _Record) -> Resource:
         draining=record.text("drain") == "YES",
         desktop=record.text("desktop_computing") == "YES",
         until=None if until is None or until >= FOR_EVER else until,
+        never_halted=until is not None and until > FOR_EVER,
         properties={
             key: str(value)
             for key, value in sorted(record.values.items())
@@ -207,6 +277,8 @@ def _job(record: _Record) -> Job:
         resources=_numbers(record),
         wanted=_wanted(record.text("wanted_resources")),
         message=record.text("message"),
+        project=record.text("project"),
+        reserved=record.text("reservation") not in ("", "None"),
         exit_code=record.whole("exit_code", None),
         events=tuple(_event(_Record(record.where, one)) for one in record.list("events") if isinstance(one, Mapping)),
         command=record.text("command"),

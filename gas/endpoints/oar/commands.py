@@ -7,17 +7,29 @@ who has started them: one that hangs is left alone then.
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import time
 from collections.abc import Mapping, Sequence
 
-from gas.endpoints.oar.answers import complaint_of, jobs_of, parsed, records_of, resources_of, submitted_as
-from gas.endpoints.oar.machine import Job, Machine, Resource
+from gas.endpoints.oar.answers import (
+    complaint_of,
+    jobs_of,
+    joined,
+    parsed,
+    records_of,
+    resources_of,
+    submitted_as,
+    usage_in,
+)
+from gas.endpoints.oar.machine import Job, Machine, Resource, Usage
+from gas.endpoints.oar.order import WINDOW_SECONDS, needs_usage
 from gas.endpoints.oar.submission import Batch, arguments_of
 from gas.endpoints.oar.transport import NO_DATABASE
 from gas.endpoints.programs import Finished, Programs, user_name
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.errors import BadInput, Conflict, Forbidden, Unreachable
+from speedup_models.fields import quoted
 
 __all__ = ["TIMEOUT_SECONDS", "CommandTransport"]
 
@@ -25,6 +37,7 @@ TIMEOUT_SECONDS = 30.0
 """oarstat asks the database some ten times for each job, so it takes seconds where many wait."""
 
 MISSING = "OAR's commands are on its frontends (or name, in the endpoint's table, their `folder`, or its API's `url`)"
+DAY = 86400
 SLACK_SECONDS = 3600
 AHEAD_SECONDS = 3 * 366 * 86400
 """For how long before and after now the Gantt chart is asked for."""
@@ -62,13 +75,13 @@ class CommandTransport:
         self.address = f"oar://{socket.gethostname()}"  # its commands do not say of which OAR they are
         self.user = user_name()
         self._properties = properties
-        self.timeout = 2 * timeout  # it is read in two steps, or three
+        self.timeout = 3 * timeout  # it is read in two steps, or up to five
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("OAR", "GAS_"))}
         environment = kept | {"TZ": "UTC"}  # in which oarstat reads the times it is given
         self.programs = Programs(name, environment, MISSING, timeout=timeout, folder=folder)
 
-    def machine(self, name: str) -> Machine:
-        """Return everything that is published: the Gantt chart, and the jobs that are not in it."""
+    def machine(self, name: str, queue: str = "default") -> Machine:
+        """Return everything that is published: the Gantt chart, and what it leaves out of jobs."""
         now = int(time.time())
         window = ", ".join(
             time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(instant))
@@ -83,14 +96,40 @@ class CommandTransport:
         if self._properties is not None:
             meant = {one.id for one in self._meant(self._properties)}
             resources = tuple(one for one in resources if one.id in meant)
-        there = {job.id for job in planned}
-        others = tuple(job for job in self.active_jobs() if job.id not in there)
-        return Machine(name, now, resources, planned + others)
+        jobs = joined(planned, self.active_jobs())
+        usage = self._usage(now, queue) if needs_usage(jobs, queue, self.user) else None
+        return Machine(name, now, resources, jobs, self.user, usage)
 
     def _meant(self, properties: str) -> Sequence[Resource]:
+        """Return the resources that a condition means.
+
+        oarnodes answers nothing, and no error, where the database does not understand it.
+        """
+        found = self._resources(properties)
+        if not found and not self._resources(f"({properties}) OR 1 = 1"):
+            raise BadInput(
+                f"{self.name}: OAR's database does not understand the condition {quoted(properties)} (`properties` in "
+                "its table); write SQL on the properties that oarnodes shows, texts in single quotes: cluster = 'fast'"
+            )
+        return found
+
+    def _resources(self, properties: str) -> tuple[Resource, ...]:
         source = f"{self.name}: oarnodes"
         answer = self._run(["oarnodes", "-J", "--sql", properties])
         return resources_of(records_of(parsed(answer, source), source), source)
+
+    def _usage(self, now: int, queue: str) -> Usage:
+        """Return what the users of a queue have used in the window of its fair share."""
+        first = now - WINDOW_SECONDS
+        name = queue.replace("'", "''")
+        rows = f"queue_name = '{name}' AND window_start >= {first} AND window_start < {now}"
+        days = ", ".join(time.strftime("%Y-%m-%d", time.gmtime(at)) for at in (first - 2 * DAY, now + 2 * DAY))
+        table = self._run(["oarstat", "--accounting", days, "--sql", rows])
+        return usage_in(table, f"{self.name}: oarstat --accounting")
+
+    def preview(self, batch: Batch) -> str:
+        """Return the command line that would submit a job."""
+        return f"{shlex.join(arguments_of(batch))}\n"
 
     def job(self, id: int) -> Job | None:
         """Return a job, also one that has ended; None if there is none."""

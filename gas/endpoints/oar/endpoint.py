@@ -20,14 +20,18 @@ OAR plans by estimate: `start_by` is not looked at.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from gas.endpoints import tagging
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
+from gas.endpoints.oar.chart import SECURITY_TIME, SHORTEST_HOLE, Chart
 from gas.endpoints.oar.commands import TIMEOUT_SECONDS, CommandTransport
-from gas.endpoints.oar.interpretation import SECURITY_TIME, SHORTEST_HOLE, interpret
+from gas.endpoints.oar.hierarchy import Hierarchy
+from gas.endpoints.oar.interpretation import Rules, interpret
 from gas.endpoints.oar.machine import Job
+from gas.endpoints.oar.quotas import FILE, Quota, quotas_of
 from gas.endpoints.oar.records import record_of
 from gas.endpoints.oar.submission import Batch, batch_of, options_from
 from gas.endpoints.oar.transport import Transport
@@ -56,15 +60,18 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
     transport
         How it is spoken to.
     resource
-        What processors are: ``resource_id``, ``core``, ``nodes``, or another property of the site's resources.
+        What processors are: ``resource_id``, ``core``, ``nodes``, or another property of the site's resources, or
+        levels of them as ``host/core=4`` (`gas.endpoints.oar.hierarchy`).
     queue
         By default OAR's own choice.
     options
         Further options of oarsub, by their long names.
     moldable
         Whether OAR is given all shapes and decides by itself; else it is given the chosen one.
-    security_time, shortest_hole, standby
-        How its scheduler plans (`gas.endpoints.oar.interpretation`).
+    rules
+        How its scheduler plans (`gas.endpoints.oar.interpretation`); queue, project and types are filled in.
+    quotas_file
+        Where its quotas are written; None for where OAR's server has them, if that is readable here.
     limits
         What bounds a request.
     patience
@@ -80,9 +87,8 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         queue: str | None = None,
         options: tuple[tuple[str, str | None], ...] = (),
         moldable: bool = False,
-        security_time: int = SECURITY_TIME,
-        shortest_hole: int = SHORTEST_HOLE,
-        standby: bool = False,
+        rules: Rules | None = None,
+        quotas_file: str | None = None,
         limits: Limits | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
@@ -90,17 +96,25 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
         self.moldable = moldable
         self.resource = resource
         self._options = options if queue is None else (("queue", queue), *options)
-        self._besteffort = queue == "besteffort" or ("type", "besteffort") in options
-        self._security_time, self._shortest_hole, self._standby = security_time, shortest_hole, standby
+        kinds = tuple(str(value).split("=")[0] for option, value in options if option == "type" and value)
+        place = "besteffort" if "besteffort" in kinds else "default"
+        self._rules = replace(
+            Rules() if rules is None else rules,
+            queue=place if queue is None else queue,
+            project=str(dict(options).get("project") or "default"),
+            kinds=tuple(sorted(kinds)),
+        )
+        self._quotas_file = quotas_file
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> OarEndpoint:
         """Return the endpoint of a table.
 
         Its keys are ``resource``, ``queue``, ``project``, ``properties`` (a condition in SQL), ``options`` (more of
-        oarsub's), ``moldable``, ``security_time``, ``shortest_hole``, ``standby``, ``patience`` and limits; for the
-        commands ``folder`` and ``timeout``; with ``url``, the REST API is spoken to, and the keys are those of
-        `gas.endpoints.oar.rest`.
+        oarsub's), ``moldable``, ``security_time``, ``shortest_hole``, ``standby``, ``queues`` (all of the site's, the
+        highest priority first), ``policy`` ("fifo" or "fair share", if jobs do not show it), ``quotas`` (a file),
+        ``patience`` and limits; for the commands ``folder`` and ``timeout``; with ``url``, the REST API is spoken to,
+        and the keys are those of `gas.endpoints.oar.rest`.
         """
         properties = fields.text("properties", None)
         transport: Transport
@@ -114,8 +128,15 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
             folder = None if folder is None else whole_path(fields, "folder", folder)
             transport = CommandTransport(name, properties=properties, timeout=timeout, folder=folder)
         resource = fields.text("resource", "resource_id")
-        if not (resource.isascii() and resource.isidentifier()):
-            raise fields.fail("resource", f"{quoted(resource)} is no property of resources; write core, for example")
+        try:
+            Hierarchy.of(resource)
+        except BadInput as error:
+            raise fields.fail("resource", str(error)) from None
+        policy = fields.text("policy", None)
+        if policy not in (None, "fifo", "fair share"):
+            raise fields.fail("policy", f'{quoted(policy)} is neither "fifo" nor "fair share"')
+        queues = _queues(fields)
+        quotas_file = fields.text("quotas", None)
         words = option_list(fields, "oarsub", "--type=besteffort")
         options = options_from(words, fields.where("options"))
         for option, value in (("project", fields.text("project", None)), ("property", properties)):
@@ -128,9 +149,16 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
             queue=fields.text("queue", None),
             options=options,
             moldable=fields.boolean("moldable", False),
-            security_time=fields.integer("security_time", SECURITY_TIME, minimum=0, maximum=86400),
-            shortest_hole=fields.integer("shortest_hole", SHORTEST_HOLE, minimum=0, maximum=86400),
-            standby=fields.boolean("standby", False),
+            rules=Rules(
+                Chart(
+                    fields.integer("security_time", SECURITY_TIME, minimum=0, maximum=86400),
+                    fields.integer("shortest_hole", SHORTEST_HOLE, minimum=0, maximum=86400),
+                ),
+                standby=fields.boolean("standby", False),
+                policy=policy,
+                priorities=None if queues is None else {one: -place for place, one in enumerate(queues)},
+            ),
+            quotas_file=None if quotas_file is None else whole_path(fields, "quotas", quotas_file),
             limits=limits_from(fields),
             patience=fields.number("patience", PATIENCE_SECONDS, minimum=0, maximum=86400),
         )
@@ -141,23 +169,47 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def availability(self) -> Availability:
         """Return when which resources are free, by OAR's Gantt chart; sets `remarks`."""
-        found = interpret(
-            self.transport.machine(self.name),
-            self.resource,
-            security_time=self._security_time,
-            shortest_hole=self._shortest_hole,
-            standby=self._standby,
-            besteffort=self._besteffort,
-        )
-        self.remarks = found.remarks
+        quotas, remarks = self._quotas()
+        machine = self.transport.machine(self.name, self._rules.queue)
+        found = interpret(machine, self.resource, replace(self._rules, quotas=quotas))
+        self.remarks = (*remarks, *found.remarks)
         return found.availability
+
+    def _quotas(self) -> tuple[tuple[Quota, ...] | None, tuple[str, ...]]:
+        """Return the quotas of the site, None if they cannot be read, and what there is to say of that."""
+        named = self._quotas_file
+        if named is None and not isinstance(self.transport, CommandTransport):
+            return None, ()
+        try:
+            text = Path(named or FILE).read_text("utf-8", "replace")
+        except OSError as error:
+            if named is None:
+                return None, ()
+            raise BadInput(f"{self.name}: its quotas cannot be read from {named}: {error.strerror}") from None
+        try:
+            return quotas_of(text, named or FILE), ()
+        except BadInput as error:
+            return None, (f"the quotas of its scheduler are not understood: {error}",)
 
     # ------------------------------------------------------------------------------------------------ acting
 
     def batch(self, request: Request, job: JobDescription, key: str) -> Batch:
         """Return what is submitted."""
-        options = (*self._options, *options_from(job.native, "--native"))
+        native = options_from(job.native, "--native")
+        if ("type", "besteffort") in native and not self._rules.besteffort:
+            raise BadInput(
+                '--native: --type=besteffort changes the plan; write queue = "besteffort" in the endpoint\'s table'
+            )
+        if any(option == "hold" for option, _ in native):
+            raise BadInput(
+                "--native: a job that is held (--hold) has no start to plan; submit it without, then oarhold it"
+            )
+        options = (*self._options, *native)
         return batch_of(request, job, key=key, resource=self.resource, options=options, moldable=self.moldable)
+
+    def preview(self, request: Request, job: JobDescription) -> str:
+        """Return what would be submitted, with all shapes that OAR is given to choose from."""
+        return self.transport.preview(self.batch(request, job, "preview"))
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:
         """Return the user's jobs that bear the tag of a key and have not ended; else the latest of them."""
@@ -222,3 +274,15 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
     def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
         """Refuse: advance reservations of an OAR are not made by Gas."""
         raise BadInput(f"{self.name}: Gas makes no reservations of OAR's; oarsub -r 'YYYY-MM-DD hh:mm:ss' does")
+
+
+def _queues(fields: Fields) -> list[str] | None:
+    """Return the names of the site's queues as a table has them, None if it has none."""
+    names = fields.value("queues", None)
+    if names is None:
+        return None
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
+        raise fields.fail("queues", 'must be a list of queues, the highest priority first: ["admin", "default"]')
+    if len(set(names)) < len(names):
+        raise fields.fail("queues", "names a queue twice")
+    return names

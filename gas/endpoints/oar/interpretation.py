@@ -1,9 +1,6 @@
-"""From OAR's Gantt chart to when which resources are free, by the rules of its scheduler (GanttHoleStorage.pm).
+"""From OAR's Gantt chart to when which resources are free, by the rules of its scheduler.
 
-- A job has its resources from its start until its walltime is over, waiting jobs from their planned start on; the next
-  one starts SCHEDULER_JOB_SECURITY_TIME and a second later. What comes before a planned job must be over for that time
-  when it begins.
-- Between two jobs a hole of at most SCHEDULER_GANTT_HOLE_MINIMUM_TIME is no hole.
+- Waiting jobs that the scheduler plans after a new one (`gas.endpoints.oar.order`) are not in its way.
 - Besteffort jobs are killed for others, so they hold nothing, unless what is planned is one itself.
 - A job keeps its resources, so each is known by its number: two cores of a host, one free before and one after, are not
   a core that is free for the whole time. Units are what requests count: resources, or all of them that have the same
@@ -15,49 +12,61 @@
 from __future__ import annotations
 
 import hashlib
-import operator
+import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gas.endpoints.oar.machine import HOLDING, Job, Machine, Resource
+from gas.endpoints.oar.availability import Charted, Nested, OarAvailability
+from gas.endpoints.oar.chart import DELIVERED, Chart, Span
+from gas.endpoints.oar.hierarchy import Hierarchy
+from gas.endpoints.oar.machine import Job, Machine, Resource
+from gas.endpoints.oar.order import Policy, order_of
+from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing, exceeded_in
 from gas.errors import BadInput, Infeasible
 from gas.gaps import FOR_EVER
-from gas.node_availability import NodeAvailability, Spans
+from gas.node_availability import Spans
 from speedup_models.fields import nearest, quoted
 
-__all__ = [
-    "SECURITY_TIME",
-    "SHORTEST_HOLE",
-    "Condition",
-    "Interpretation",
-    "condition_of",
-    "fulfils",
-    "interpret",
-    "property_of",
-]
+__all__ = ["Interpretation", "Rules", "interpret"]
 
-SECURITY_TIME = 60
-"""SCHEDULER_JOB_SECURITY_TIME if the site has not changed it (oar.conf)."""
 
-SHORTEST_HOLE = 300
-"""SCHEDULER_GANTT_HOLE_MINIMUM_TIME, as it is delivered (oar.conf)."""
+@dataclass(frozen=True)
+class Rules:
+    """How the site's scheduler plans, as far as users are told, and what jobs of this endpoint are.
 
-_TERM = re.compile(r"\s*(\w+)\s*(<>|!=|<=|>=|=|<|>)\s*(?:'([^'\\]*)'|(\d+))\s*", re.ASCII)
+    Attributes
+    ----------
+    chart
+        The rules of its chart.
+    standby
+        Whether absent resources that OAR can wake count.
+    queue, project, kinds
+        Where jobs are submitted, for which project, and their types.
+    policy
+        How the queue is ordered; None if that is to be seen from its jobs.
+    priorities
+        Of the queues; None for those that OAR is delivered with.
+    quotas
+        Those of the site; None if they cannot be read.
+    """
 
-_SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq, "!=": operator.ne, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge,
-}  # fmt: skip
+    chart: Chart = DELIVERED
+    standby: bool = False
+    queue: str = "default"
+    project: str = "default"
+    kinds: tuple[str, ...] = ()
+    policy: Policy | None = None
+    priorities: Mapping[str, int] | None = None
+    quotas: tuple[Quota, ...] | None = None
 
-Condition = tuple[tuple[str, str, str], ...]
-"""Names of properties, signs and values."""
-
-Span = tuple[int, int]
+    @property
+    def besteffort(self) -> bool:
+        """Whether what is planned is a besteffort job: it kills no others."""
+        return self.queue == "besteffort" or "besteffort" in self.kinds
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ class Interpretation:
         How sure it is, in sentences for a person.
     """
 
-    availability: NodeAvailability
+    availability: OarAvailability
     unplanned: tuple[int, ...]
     remarks: tuple[str, ...]
 
@@ -81,37 +90,20 @@ class Interpretation:
 class _Unit:
     """What a request counts: resources that are only given together."""
 
+    path: tuple[str, ...]
     host: str
     resources: tuple[int, ...]
     until: int
 
 
-def property_of(resource: str) -> str:
-    """Return the property by which units are told apart that requests name so: ``nodes`` are hosts."""
-    return "network_address" if resource == "nodes" else resource
-
-
-def interpret(
-    machine: Machine,
-    resource: str = "resource_id",
-    *,
-    security_time: int = SECURITY_TIME,
-    shortest_hole: int = SHORTEST_HOLE,
-    standby: bool = False,
-    besteffort: bool = False,
-) -> Interpretation:
+def interpret(machine: Machine, resource: str = "resource_id", rules: Rules | None = None) -> Interpretation:
     """Return what is free of a machine, and which jobs are not in its chart.
 
     Parameters
     ----------
     resource
-        What a processor is in requests: ``resource_id``, ``core``, ``nodes`` or another property of the site's.
-    security_time, shortest_hole
-        Seconds, as oar.conf has them.
-    standby
-        Whether absent resources that OAR can wake count.
-    besteffort
-        Whether what is planned is a besteffort job: it kills no others.
+        What a processor is in requests: ``resource_id``, ``core``, ``nodes`` or another property of the site's, or
+        levels of them (`gas.endpoints.oar.hierarchy`).
 
     Raises
     ------
@@ -120,113 +112,179 @@ def interpret(
     Infeasible
         There is none on which a job starts.
     """
-    units, left_out = _units(machine, property_of(resource), standby)
+    rules = Rules() if rules is None else rules
+    hierarchy = Hierarchy.of(resource)
+    units, left_out = _units(machine, hierarchy, rules.standby)
     if not units:
         states = ", ".join(f"{count} {state}" for state, count in sorted(left_out.items())) or "it has none"
         raise Infeasible(f"{machine.name} has no resource on which a job starts ({states})")
-    chart = _chart(machine, units, security_time, besteffort)
-    nodes: Counter[tuple[str, tuple[Span, ...]]] = Counter()
-    for unit, spans in zip(units, chart, strict=True):
-        nodes[unit.host, _without_small_holes(spans, shortest_hole)] += 1
-    rows = [
-        (place, start - security_time, end, count)
-        for place, ((_, spans), count) in enumerate(nodes.items())
-        for start, end in spans
-    ]
-    version = hashlib.sha256(repr(sorted(nodes.items())).encode()).hexdigest()[:16]
-    availability = NodeAvailability(
-        machine.name,
-        "estimate",
-        machine.now,
-        version,
-        np.array(list(nodes.values()), np.int64),
-        Spans.of(rows),
-        _names([host for host, _ in nodes]),
+    order = order_of(machine, rules.queue, policy=rules.policy, priorities=rules.priorities, chart=rules.chart)
+    ahead = [job for job in machine.jobs if job.id not in order.behind and (rules.besteffort or not job.besteffort)]
+    if rules.besteffort:
+        ahead = _with_resources(ahead, machine, rules)
+    taken = [rules.chart.joined(spans) for spans in _chart(machine, ahead, units, rules)]
+    unplanned = [job for job in ahead if job.waiting and (job.expected is None or not job.resources)]
+    quotas, about_quotas = _quotas(machine, ahead, rules)
+    about = (
+        ["besteffort jobs are planned at 5 minutes, whatever they ask for, and killed when others need their place"]
+        if rules.besteffort
+        else []
     )
-    unplanned = [job for job in machine.jobs if job.waiting and (job.expected is None or not job.resources)]
-    if not besteffort:
-        unplanned = [job for job in unplanned if not job.besteffort]
-    remarks = (*_remarks_on_jobs(unplanned), *_remarks_on_resources(left_out))
+    remarks = (
+        *order.remarks, *about_quotas, *about, *_remarks_on_jobs(unplanned), *_remarks_on_resources(left_out),
+    )  # fmt: skip
+    availability = _availability(machine, hierarchy, units, taken, rules, quotas)
     return Interpretation(availability, tuple(job.id for job in unplanned), remarks)
 
 
-def _units(machine: Machine, key: str, standby: bool) -> tuple[list[_Unit], Counter[str]]:
+def _availability(
+    machine: Machine,
+    hierarchy: Hierarchy,
+    units: Sequence[_Unit],
+    taken: Sequence[tuple[Span, ...]],
+    rules: Rules,
+    quotas: Quotas | None,
+) -> OarAvailability:
+    """Return what is free of units that are taken in these spans."""
+    security = rules.chart.security_time
+    nested = None
+    names: Sequence[str]
+    if len(hierarchy.levels) == 1:
+        nodes: Counter[tuple[str, tuple[Span, ...]]] = Counter()
+        for unit, spans in zip(units, taken, strict=True):
+            nodes[unit.host, spans] += 1
+        capacity, names = list(nodes.values()), _names([host for host, _ in nodes])
+        rows = [
+            (place, start - security, end, count)
+            for place, ((_, spans), count) in enumerate(nodes.items())
+            for start, end in spans
+        ]
+        version = repr(sorted(nodes.items()))
+    else:
+        charted = [
+            Charted(unit.path, tuple((start - security, end) for start, end in spans))
+            for unit, spans in zip(units, taken, strict=True)
+        ]
+        nested = Nested(hierarchy, tuple(charted))
+        most = hierarchy.most([unit.path for unit in units])
+        if most == 0:
+            raise Infeasible(f"{machine.name} has no place for one {hierarchy.name} of {hierarchy.text(1)}")
+        steps = [*nested.steps(machine.now), (FOR_EVER, most)]
+        rows = [(0, start, end, most - free) for (start, free), (end, _) in itertools.pairwise(steps) if free < most]
+        capacity, names, version = [most], [], repr(sorted((one.path, one.taken) for one in charted))
+    largest = max(len(unit.resources) for unit in units) * hierarchy.inside * hierarchy.outside
+    return OarAvailability(
+        machine.name,
+        "estimate",
+        machine.now,
+        hashlib.sha256(version.encode()).hexdigest()[:16],
+        np.array(capacity, np.int64),
+        Spans.of(rows),
+        tuple(names),
+        duration=rules.chart.besteffort_seconds - security if rules.besteffort else None,
+        quotas=quotas,
+        resources_each=largest,
+        nested=nested,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ units
+
+
+def _units(machine: Machine, hierarchy: Hierarchy, standby: bool) -> tuple[list[_Unit], Counter[str]]:
     """Return the units that jobs can get, in the order of their resources, and how many resources are left out why.
 
     A unit of which a part cannot be used is not given; a part that is dead is as if it had never been.
     """
-    parts: defaultdict[str, list[Resource]] = defaultdict(list)
+    parts: defaultdict[tuple[str, ...], list[Resource]] = defaultdict(list)
     known: set[str] = {"resource_id"}
     left_out: Counter[str] = Counter()
     for one in machine.resources:
         known |= one.properties.keys()
-        value = str(one.id) if key == "resource_id" else one.properties.get(key, "")
+        path = tuple(str(one.id) if key == "resource_id" else one.properties.get(key, "") for key in hierarchy.keys)
         if one.kind != "default" or one.desktop:
             continue
         if one.state == "Dead":
             left_out["dead"] += 1
-        elif value:
-            parts[value].append(one)
-    if key not in known:
-        hint = nearest(key, known)
-        raise BadInput(f"{machine.name}: its resources have no property {quoted(key)} (`resource` in its table){hint}")
+        elif all(path):
+            parts[path].append(one)
+    for key in hierarchy.keys:
+        if key not in known:
+            problem = f"{machine.name}: its resources have no property {quoted(key)} (`resource` in its table)"
+            raise BadInput(f"{problem}{nearest(key, known)}")
     units = []
-    for resources in parts.values():
+    for path, resources in parts.items():
         why = [_why_not(one, machine.now, standby) for one in resources]
         if any(why):
             left_out.update(one or "part of a unit that is not whole" for one in why)
             continue
         until = min(one.until if one.until and standby else FOR_EVER for one in resources)
-        units.append(_Unit(resources[0].host, tuple(one.id for one in resources), until))
+        units.append(_Unit(path, resources[0].host, tuple(one.id for one in resources), until))
     return units, left_out
 
 
 def _why_not(resource: Resource, now: int, standby: bool) -> str:
-    """Return why no job starts on a resource, empty if one does."""
+    """Return why no job starts on a resource, empty if one does.
+
+    One that is absent is in standby if it has a time until which OAR may wake it. As it is delivered, with none, it is
+    rather one that has been taken away; where OAR saves energy it wakes that, too (``get_gantt_hostname_to_wake_up``).
+    """
     if resource.draining:
         return "draining"
     if resource.state == "Absent" and (resource.until is None or resource.until > now):
-        return "" if standby else "in standby"
+        return "" if standby else "absent" if resource.never_halted else "in standby"
     return "" if resource.state == "Alive" else resource.state.lower()
 
 
-def _chart(machine: Machine, units: Sequence[_Unit], security_time: int, besteffort: bool) -> list[list[Span]]:
-    """Return when each unit is taken, until the next job can start."""
+# ------------------------------------------------------------------------------------------------ the chart
+
+
+def _chart(machine: Machine, ahead: Iterable[Job], units: Sequence[_Unit], rules: Rules) -> list[list[Span]]:
+    """Return when each unit is taken by jobs that come first, until the next job can start."""
     unit_of = {id: place for place, unit in enumerate(units) for id in unit.resources}
     chart: list[list[Span]] = [[] if unit.until == FOR_EVER else [(unit.until, FOR_EVER)] for unit in units]
-    for job in machine.jobs:
-        if job.besteffort and not besteffort:
-            continue
-        span = _span(job, machine.now, security_time)
+    for job in ahead:
+        span = rules.chart.span(job, machine.now)
         if span is not None:
             for place in {unit_of[id] for id in job.resources if id in unit_of}:
                 chart[place].append(span)
     return chart
 
 
-def _span(job: Job, now: int, security_time: int) -> Span | None:
-    """Return from when to when a job has its resources, until the next one can start; None if it has none.
+def _with_resources(jobs: Sequence[Job], machine: Machine, rules: Rules) -> list[Job]:
+    """Return jobs with the resources that besteffort jobs are planned on, which OAR's commands do not show.
 
-    One that should have left already gets a moment more.
+    They are the first that are free then, in the order in which OAR takes them (SCHEDULER_RESOURCE_ORDER).
     """
-    start = job.expected if job.waiting or job.start is None else job.start
-    if not job.active or start is None or job.walltime is None:
-        return None
-    end = start + job.walltime + security_time + 1
-    if job.state in HOLDING and end <= now:
-        end = now + security_time + 1
-    return start, end
+    ordered = sorted(
+        (one for one in machine.resources if one.state == "Alive" and one.kind == "default"),
+        key=lambda one: (one.host, one.id),
+    )
+    spans: defaultdict[int, list[Span]] = defaultdict(list)
+    for job in jobs:
+        span = rules.chart.span(job, machine.now)
+        for id in job.resources if span is not None else ():
+            spans[id].append(span)  # type: ignore[arg-type]
+    found = []
+    for job in sorted(jobs, key=lambda one: (one.waiting, one.expected or 0, one.id)):
+        span = rules.chart.span(job, machine.now)
+        if span is None or job.resources or not (job.waiting and job.besteffort):
+            found.append(job)
+            continue
+        free = [
+            one for one in ordered if all(end <= span[0] or start >= span[1] for start, end in spans[one.id])
+        ]  # fmt: skip
+        taken = tuple(one.id for one in free[: _asked_of(job)])
+        for id in taken:
+            spans[id].append(span)
+        found.append(replace(job, resources=taken))
+    return found
 
 
-def _without_small_holes(spans: Iterable[Span], shortest: int) -> tuple[Span, ...]:
-    """Return spans in order, as one where there is no hole between them, or one of at most `shortest` seconds."""
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start - merged[-1][1] <= shortest:
-            merged[-1] = merged[-1][0], max(merged[-1][1], end)
-        else:
-            merged.append((start, end))
-    return tuple(merged)
+def _asked_of(job: Job) -> int:
+    """Return how many resources a waiting job is planned on, by OAR's message to it."""
+    match = re.match(r"R=(\d+),", job.message)
+    return int(match[1]) if match else 1
 
 
 def _names(hosts: Sequence[str]) -> tuple[str, ...]:
@@ -238,6 +296,54 @@ def _names(hosts: Sequence[str]) -> tuple[str, ...]:
         seen[host] += 1
         names.append(host if times[host] == 1 else f"{host}#{seen[host]}")
     return tuple(names)
+
+
+# ------------------------------------------------------------------------------------------------ quotas
+
+
+def _quotas(machine: Machine, ahead: Iterable[Job], rules: Rules) -> tuple[Quotas | None, list[str]]:
+    """Return the quotas that a job must keep, as far as they are known, and what there is to say of them."""
+    messages = [job.message for job in machine.jobs if job.queue == rules.queue]
+    seen = exceeded_in(messages)
+    known = rules.quotas if rules.quotas is not None else seen
+    remarks = []
+    if rules.quotas is None and (any("quota_" in one for one in messages) or not any(messages)):
+        remarks.append(
+            "its scheduler may have quotas, which cannot be read here (scheduler_quotas.conf; name a copy as `quotas` "
+            "in the endpoint's table): if you are at one, a start comes later"
+        )
+    if not known or not machine.user:
+        return None, remarks
+    kinds = (*rules.kinds, "besteffort") if rules.besteffort and "besteffort" not in rules.kinds else rules.kinds
+    asked = Standing(rules.queue, rules.project, kinds, machine.user)
+    quotas = Quotas.of(known, asked, _held(machine, ahead, rules), rules.chart.security_time)
+    if not quotas.rows:
+        return None, remarks
+    for quota, held in quotas.rows:
+        busy = [one for one in held if one.start <= machine.now]
+        remarks.append(
+            f"quota {quota} holds for you (resources, jobs, resource hours at a time); now {len(busy)} jobs have "
+            f"{sum(one.resources for one in busy)} resources of it"
+        )
+    return quotas, remarks
+
+
+def _held(machine: Machine, ahead: Iterable[Job], rules: Rules) -> list[Held]:
+    """Return what jobs hold, as far as quotas count it."""
+    usual = {one.id for one in machine.resources if one.kind == "default"}
+    found = []
+    for job in ahead:
+        span = rules.chart.span(job, machine.now)
+        if span is None or "container" in job.types:
+            continue
+        standing = Standing(job.queue, job.project, tuple(one.split("=")[0] for one in job.types), job.user)
+        seconds = span[1] - span[0] - rules.chart.security_time - 1
+        resources = sum(id in usual for id in job.resources)
+        found.append(Held(standing, resources, span[0], seconds))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ remarks
 
 
 def _remarks_on_jobs(unplanned: Sequence[Job]) -> list[str]:
@@ -256,38 +362,3 @@ def _remarks_on_resources(left_out: Mapping[str, int]) -> list[str]:
     which = ", ".join(f"{count} {state}" for state, count in sorted(left_out.items()))
     hint = "; `standby = true` in its table counts those that OAR wakes" if "in standby" in left_out else ""
     return [f"resources left out: {which}{hint}"]
-
-
-def condition_of(text: str) -> Condition:
-    """Return the comparisons of ``name = 'value' AND other >= 8``, all of which must hold.
-
-    Raises
-    ------
-    BadInput
-        It is more of SQL than that.
-    """
-    found = []
-    for term in re.split(r"\bAND\b", text, flags=re.IGNORECASE):
-        match = _TERM.fullmatch(term)
-        if match is None:
-            raise BadInput(
-                f"{quoted(term.strip())}: over REST, conditions are of the form name = 'value' AND other >= 8; "
-                "without url, OAR's own commands understand all of SQL"
-            )
-        found.append((match[1], match[2], match[4] if match[3] is None else match[3]))
-    return tuple(found)
-
-
-def fulfils(resource: Resource, condition: Condition) -> bool:
-    """Return whether a resource has what a condition asks for."""
-    return all(
-        name in resource.properties and _holds(resource.properties[name], sign, value)
-        for name, sign, value in condition
-    )
-
-
-def _holds(left: str, sign: str, right: str) -> bool:
-    """Return whether a comparison holds, of numbers if both are."""
-    numbers = left.isdecimal() and right.isdecimal()
-    a, b = ((int(left), ""), (int(right), "")) if numbers else ((0, left), (0, right))
-    return _SIGNS[sign](a, b)

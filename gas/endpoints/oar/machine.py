@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["ACTIVE", "HOLDING", "WAITING", "Event", "Job", "Machine", "Resource", "Wanted"]
+__all__ = ["ACTIVE", "HOLDING", "WAITING", "Event", "Job", "Machine", "Resource", "Usage", "Wanted"]
 
 WAITING = frozenset({"Waiting", "Hold", "toLaunch", "toAckReservation"})
 """States of jobs that have not started."""
@@ -37,6 +37,8 @@ class Resource:
         Whether it is somebody's desktop computer, which only jobs that ask for one get.
     until
         Up to when it can be used, or woken if it is absent; None if for ever.
+    never_halted
+        Whether it is one that OAR does not switch off to save energy, as all are that a site has not set up for that.
     properties
         What requests can name, as text.
     """
@@ -48,6 +50,7 @@ class Resource:
     draining: bool = False
     desktop: bool = False
     until: int | None = None
+    never_halted: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -82,6 +85,8 @@ class Job:
         Numbers of those that it has, or is planned on where that is published.
     wanted
         The shapes that it asks for; of several, OAR takes the one that ends first.
+    reserved
+        Whether it is an advance reservation, whose start is fixed.
     exit_code
         As wait(2) has it: the exit status times 256, or a signal.
     """
@@ -100,6 +105,8 @@ class Job:
     resources: tuple[int, ...] = ()
     wanted: tuple[Wanted, ...] = ()
     message: str = ""
+    project: str = ""
+    reserved: bool = False
     exit_code: int | None = None
     events: tuple[Event, ...] = ()
     command: str = ""
@@ -124,10 +131,43 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """What the users of a queue have used and asked for in the window of its fair share, in seconds of resources.
+
+    Attributes
+    ----------
+    users
+        Of each user; OAR's commands cut the names after `cut` characters.
+    cut
+        None where names are whole.
+    whole
+        Whether it is of this queue alone; the REST API sums up over all queues.
+    """
+
+    users: Mapping[str, tuple[int, int]]
+    cut: int | None = None
+    whole: bool = True
+
+    def of(self, user: str) -> tuple[int, int]:
+        """Return what a user has used and asked for."""
+        return self.users.get(user if self.cut is None else user[: self.cut], (0, 0))
+
+
+@dataclass(frozen=True)
 class Machine:
-    """All of it, as it was at one moment."""
+    """All of it, as it was at one moment.
+
+    Attributes
+    ----------
+    user
+        Who asks; empty if that is not known.
+    usage
+        Of the queue that is planned for; None if it could not be read.
+    """
 
     name: str
     now: int
     resources: tuple[Resource, ...]
     jobs: tuple[Job, ...]
+    user: str = ""
+    usage: Usage | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gas.endpoints.oar.interpretation import property_of
+from gas.endpoints.oar.hierarchy import Hierarchy, property_of
 from gas.endpoints.oar.machine import Job
 from gas.endpoints.records import ACTIVE, job_record
 
@@ -17,8 +17,9 @@ def processors_of(job: Job, resource: str) -> int:
 
     OAR does not say which of several shapes it has taken but for its walltime.
     """
-    key = property_of(resource)
-    if key == "resource_id" and job.resources:
+    hierarchy = Hierarchy.of(resource)
+    key = property_of(hierarchy.name)
+    if resource == "resource_id" and job.resources:
         return len(job.resources)
     chosen = [one for one in job.wanted if one.walltime == job.walltime] or list(job.wanted[:1])
     for shape in chosen:
@@ -26,7 +27,7 @@ def processors_of(job: Job, resource: str) -> int:
         counts = [count for _, count in shape.levels[: names.index(key) + 1]] if key in names else [None]
         known = [count for count in counts if count is not None]
         if len(known) == len(counts):
-            return math.prod(known)
+            return math.prod(known) // hierarchy.outside
     return len(job.resources)
 
 

@@ -6,6 +6,8 @@ trusts that, by a name in the header X-REMOTE-IDENT (``ident``). Reading needs n
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 import os
 import re
@@ -17,9 +19,10 @@ from urllib.parse import urlencode
 from gas.endpoints.access import Access, is_loopback, split_address
 from gas.endpoints.connection import never_made, words_of
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer, Unreadable, exchange, new_session
-from gas.endpoints.oar.answers import complaint_of, jobs_of, page_of, parsed, resources_of, submitted_as
-from gas.endpoints.oar.interpretation import condition_of, fulfils
-from gas.endpoints.oar.machine import Job, Machine
+from gas.endpoints.oar.answers import complaint_of, jobs_of, page_of, parsed, resources_of, submitted_as, usage_of
+from gas.endpoints.oar.conditions import condition_of, fulfils
+from gas.endpoints.oar.machine import Job, Machine, Usage
+from gas.endpoints.oar.order import WINDOW_SECONDS, needs_usage
 from gas.endpoints.oar.submission import Batch, body_of
 from gas.endpoints.oar.transport import NO_DATABASE
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
@@ -42,6 +45,8 @@ MOST_PAGES = 2000
 MEMORY_SECONDS = 90 * 86400
 """For how long back jobs that have ended are looked for: without a bound OAR would go through all that it ever had."""
 
+DAY = 86400
+
 ENDED = "Terminated,Error,toError"
 
 
@@ -61,7 +66,7 @@ class RestTransport:
     ident
         The user's name, for APIs that trust the header X-REMOTE-IDENT.
     properties
-        A condition on the resources that count (`gas.endpoints.oar.interpretation.condition_of`).
+        A condition on the resources that count (`gas.endpoints.oar.conditions.condition_of`).
     netrc
         Whether name and password of ``~/.netrc`` may be sent.
     """
@@ -82,7 +87,7 @@ class RestTransport:
         parts = split_address(url)
         self.name = name
         self.address = url.rstrip("/")
-        self.timeout = 3 * timeout  # three requests read how things stand
+        self.timeout = 4 * timeout  # up to four requests read how things stand
         self._timeout = timeout
         self._access = access or Access()
         self._condition = None if properties is None else condition_of(properties)
@@ -128,7 +133,7 @@ class RestTransport:
             self._user = found if isinstance(found, str) else ""
         return self._user
 
-    def machine(self, name: str) -> Machine:
+    def machine(self, name: str, queue: str = "default") -> Machine:
         """Return everything that is published."""
         source = f"{self.name}: resources/full.json"
         listed, _ = self._pages("resources/full.json", {})
@@ -137,7 +142,22 @@ class RestTransport:
             resources = tuple(one for one in resources if fulfils(one, self._condition))
         jobs, now = self._pages("jobs/details.json", {})
         found = jobs_of(jobs, f"{self.name}: jobs/details.json")
-        return Machine(name, int(time.time()) if now is None else now, resources, found)
+        now = int(time.time()) if now is None else now
+        usage = self._usage(now) if needs_usage(found, queue, self.user) else None
+        return Machine(name, now, resources, found, self.user, usage)
+
+    def _usage(self, now: int) -> Usage | None:
+        """Return what users have used in the window of a fair share, of all queues; None where the API is older."""
+        span = {"from": str(now - WINDOW_SECONDS + DAY), "to": str(now)}  # by ends of days, and by their starts
+        try:
+            listed, _ = self._pages("accounting.json", span)
+        except NotFound:
+            return None
+        return usage_of(listed, f"{self.name}: accounting.json")
+
+    def preview(self, batch: Batch) -> str:
+        """Return the request that would submit a job."""
+        return f"POST {self.address}/jobs.json\n{json.dumps(body_of(batch), indent=2)}\n"
 
     def job(self, id: int) -> Job | None:
         """Return a job, also one that has ended; None if there is none."""
@@ -225,7 +245,9 @@ class RestTransport:
             asked = now if asked is None else asked
             if not all(isinstance(record.get("id"), int | None) for record in records):
                 raise Unreachable(f"{self.name}: {path} has numbers that are none; is it the REST API of OAR?")
-            found |= {record.get("id"): record for record in records}  # the list may move between two pages
+            places = itertools.count(offset)
+            keyed = [(record.get("id"), next(places)) for record in records]  # the list may move between two pages
+            found |= {place if id is None else str(id): one for (id, place), one in zip(keyed, records, strict=True)}
             offset += len(records)
             if not records or offset >= total:
                 return list(found.values()), asked

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gas.endpoints.endpoint import JobDescription, Request
-from gas.endpoints.oar.interpretation import property_of
+from gas.endpoints.oar.hierarchy import Hierarchy, property_of
 from gas.endpoints.wording import TOLD, checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
 from speedup_models.fields import quoted
@@ -128,11 +128,14 @@ def _deciding_command(words: Iterable[str], environment: Mapping[str, str], reso
 
     OAR_RESOURCE_PROPERTIES_FILE has a line for each resource, in which only its number is not named.
     """
-    key = property_of(resource)
+    hierarchy = Hierarchy.of(resource)
+    key = property_of(hierarchy.name)
     lines = '"$OAR_RESOURCE_PROPERTIES_FILE"'
     count = f"grep -c . {lines}"
     if key != "resource_id":
         count = f"grep -o \" {key} = '[^']*'\" {lines} | sort -u | grep -c ."
+    if hierarchy.outside > 1:
+        count = f"expr $({count}) / {hierarchy.outside}"
     settings = [f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items()) if name not in TOLD]
     script = (
         f"GAS_PROCESSORS=$({count}); GAS_WALLTIME=$OAR_JOB_WALLTIME_SECONDS; export GAS_PROCESSORS GAS_WALLTIME; "
@@ -144,7 +147,8 @@ def _deciding_command(words: Iterable[str], environment: Mapping[str, str], reso
 def resource_text(batch: Batch, shape: Shape) -> str:
     """Return a shape as oarsub's ``-l`` takes it."""
     hours, minutes, seconds = shape.walltime // 3600, shape.walltime // 60 % 60, shape.walltime % 60
-    return f"/{batch.resource}={shape.processors},walltime={hours}:{minutes:02}:{seconds:02}"
+    asked = Hierarchy.of(batch.resource).text(shape.processors)
+    return f"{asked},walltime={hours}:{minutes:02}:{seconds:02}"
 
 
 def arguments_of(batch: Batch) -> list[str]:

@@ -19,8 +19,11 @@ NO_DATABASE = re.compile(r"DB connection error|[Cc]annot connect to (the )?datab
 class Transport(SendingTransport[Batch], Protocol):
     """One way to speak to one OAR."""
 
-    def machine(self, name: str) -> Machine:
-        """Return everything that is published; `name` is what the user calls it."""
+    def machine(self, name: str, queue: str = "default") -> Machine:
+        """Return everything that is published; `name` is what the user calls it, `queue` is where jobs will go."""
+
+    def preview(self, batch: Batch) -> str:
+        """Return what would be sent to submit a job, for a person."""
 
     def job(self, id: int) -> Job | None:
         """Return a job, also one that has ended; None if there is none."""

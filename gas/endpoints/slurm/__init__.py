@@ -5,11 +5,15 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
 
     notation        its notations: node lists, tasks of arrays, durations, instants
     command_line    the answers of scontrol, squeue and sdiag; answer_records is one record of them,
-                    details what scontrol says of each job, into which users write
+                    scontrol_records those of scontrol, details what it says of each job, into which users write
+    json_answers    the answers of slurmrestd and of --json, from v0.0.36 on; json_entries is one object of them,
+                    json_jobs its jobs, json_machine all else
+    resources       notations of GPUs and the like, of memory and of licences
+    configuration   what is read of slurm.conf, by whatever transport
+    kept_answers    what is not asked again at once, by how fast it changes
     setting_answers what scontrol show config, or slurmrestd's conf, says
     accounting_answers
                     accounts, QOS, limits and use, as scontrol show assoc_mgr, sacctmgr and sshare print them
-    json_answers    the answers of slurmrestd and of --json, from v0.0.36 on; json_entries is one object of them
     json_accounting what slurmrestd knows of slurmdbd's jobs, as sacct prints it
     json_associations
                     accounts, QOS, shares and the configuration, as slurmrestd publishes them
@@ -26,9 +30,15 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     transport       what is sent, and what a transport can do
     refusals        what kind of error Slurm's words are, whoever says them
     commands        Slurm by its commands
+    directives      the options of sbatch where they are written: #SBATCH lines, words, variables
+    options         what they mean, and which of them are not planned with
+    sizing          from a size and a walltime to tasks, nodes and GPUs
+    asked           the job that Slurm would have of a size, a walltime and options
     submission      from what is to run to a batch job
     records         its jobs as the commands of Gas show them
     probing         real jobs that are cancelled as soon as Slurm has planned them
     generation      the configuration of its partitions
+    discovery       the Slurm that is here, without a configuration
+    reading         one reading for all endpoints of one Slurm
     endpoint        a partition as an endpoint: planned with, submitted to, jobs reshaped
 """

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.endpoints.slurm.asked import asked
 from gas.endpoints.slurm.backfill import Placement
-from gas.endpoints.slurm.placing import Plan
+from gas.endpoints.slurm.options import Options
+from gas.endpoints.slurm.placing import Machine, Plan
 from gas.endpoints.slurm.selection import Request
+from gas.errors import Infeasible
 from gas.node_availability import NodeAvailability
 from gas.profile import NEVER
+from gas.slurm.cluster import Partition
 
 __all__ = ["SlurmAvailability"]
 
@@ -24,16 +28,25 @@ class SlurmAvailability(NodeAvailability):
     ----------
     plan
         The machine and all waiting jobs on it.
-    template
-        What every job asks for here, but for its size and walltime.
+    machine
+        All nodes.
+    options
+        What every job asks for besides its size and walltime.
+    partitions
+        Those that jobs are submitted to: Slurm takes the one where a job starts first.
+    user
+        Who submits.
     """
 
     plan: Plan | None = None
-    template: Request | None = None
+    machine: Machine | None = None
+    options: Options = field(default_factory=Options)
+    partitions: tuple[Partition, ...] = ()
+    user: str = ""
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
         """Return the expected start of each request, with a walltime in whole minutes as Slurm's are."""
-        if self.plan is None or self.template is None:
+        if self.plan is None:
             return super().anchors(processors, walltimes, first)
         found = np.full(len(processors), NEVER, np.int64)
         for k, (size, walltime) in enumerate(zip(processors.tolist(), walltimes.tolist(), strict=True)):
@@ -44,8 +57,9 @@ class SlurmAvailability(NodeAvailability):
 
     def placement(self, size: int, walltime: int, first: int = 0) -> Placement | None:
         """Return where so many units for so many seconds are expected to go, not before an instant; None if never."""
-        asked = self._asked(size, walltime, first)
-        return None if asked is None or self.plan is None else self.plan.find(asked)
+        plan = self.plan
+        found = [plan.find(one) for one in self._requests(size, walltime, first)] if plan is not None else []
+        return min((one for one in found if one is not None), key=lambda one: one.start, default=None)
 
     def slurms_plan(self, size: int, walltime: int) -> Placement | None:
         """Return where Slurm will plan a job that is submitted now.
@@ -53,17 +67,18 @@ class SlurmAvailability(NodeAvailability):
         That is too early where it comes before jobs that Slurm does not plan yet; and if it is not `listed`, Slurm
         has no plan for it at first.
         """
-        asked = self._asked(size, walltime, self.now)
-        return None if asked is None or self.plan is None else self.plan.backfill.find(asked)
+        plan = self.plan
+        found = [plan.backfill.find(one) for one in self._requests(size, walltime, self.now)] if plan else []
+        return min((one for one in found if one is not None), key=lambda one: one.start, default=None)
 
-    def _asked(self, size: int, walltime: int, first: int) -> Request | None:
-        if self.template is None:
-            return None
-        whole = self.template.exclusive and bool((self.capacity == 1).all())
-        least = max(self.template.least, size) if whole else self.template.least
-        if self.template.most is not None and least > self.template.most:
-            return None
-        return replace(
-            self.template, cpus=max(size, least), least=least, walltime=-(-walltime // 60) * 60,
-            not_before=max(first, self.template.not_before),
-        )  # fmt: skip
+    def _requests(self, size: int, walltime: int, first: int) -> list[Request]:
+        """Return what a job asks of each of its partitions; nothing if there is no such job."""
+        if self.machine is None:
+            return []
+        names = tuple(one.name for one in self.partitions)
+        try:
+            job = asked(self.options, size, walltime, user=self.user, partitions=names, first=max(first, self.now))
+        except Infeasible:
+            return []
+        found = [self.machine.request(job, one, job.eligible or self.now) for one in self.partitions]
+        return [one for one in found if one.most is None or one.least <= one.most]

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from datetime import tzinfo
 from types import MappingProxyType
-from typing import Any
 
-from gas.endpoints.slurm.answer_records import Record, count, limit, whole
+from gas.endpoints.slurm.answer_records import Record, count
+from gas.endpoints.slurm.configuration import hidden, not_planned, release, scheduling, with_default_memory
 from gas.endpoints.slurm.details import DETAILS, detailed, unclear_shares, with_details
-from gas.endpoints.slurm.notation import duration, node_names, states_against, tasks, words
+from gas.endpoints.slurm.notation import duration, node_names, tasks, words
+from gas.endpoints.slurm.scontrol_records import licence, node, partition, reservation
 from gas.errors import BadInput, Unreachable
-from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling
+from gas.slurm.cluster import Cluster, Job
 from speedup_models.fields import quoted
 
 __all__ = [
-    "COMMANDS", "DETAILS", "ENVIRONMENT", "commands", "detailed", "read_cluster", "read_jobs", "unclear_shares",
-    "with_details",
+    "COMMANDS", "DETAILS", "ENVIRONMENT", "NO_DETAILS", "OPTIONAL", "commands", "detailed", "read_cluster", "read_jobs",
+    "unclear_shares", "with_details",
 ]  # fmt: skip
 
 ENVIRONMENT: Mapping[str, str] = MappingProxyType({"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"})
@@ -54,15 +54,30 @@ def commands(mark: str = "") -> Mapping[str, tuple[str, ...]]:
     columns = (US + mark).join(f"%{c}" for c in COLUMNS.values()) + RS + mark
     return MappingProxyType(
         {
-            "nodes": ("scontrol", "-a", "-o", "show", "nodes"),
+            "nodes": ("scontrol", "-a", "-o", "-d", "show", "nodes"),
             "partitions": ("scontrol", "-a", "-o", "show", "partitions"),
             "reservations": ("scontrol", "-o", "show", "reservations"),
+            "licences": ("scontrol", "-o", "show", "licenses"),
             "config": ("scontrol", "show", "config"),
             "jobs": ("squeue", "-a", "-h", "--noconvert", "-o", columns),
             "diagnostics": ("sdiag",),
         }
     )
 
+
+OPTIONAL: Mapping[str, str] = MappingProxyType(
+    {
+        "reservations": "jobs that would run into one start later than said",
+        "licences": "jobs that ask for some may start later than said",
+    }
+)
+"""Answers without which there is a plan nevertheless, and what it then lacks."""
+
+NO_DETAILS = "the jobs' memory, GRES and node ranges cannot be read: jobs may start at other times than said"
+"""What it means when `DETAILS` are not answered."""
+
+SHARING_APART = (25, 5)
+"""From a release after 24.11 on (seen in 26.05) squeue's %h is NO of all jobs, and scontrol has Exclusive= of each."""
 
 COMMANDS = commands()
 """The same without a mark, for who trusts all users."""
@@ -89,7 +104,13 @@ def _lines(answers: Mapping[str, str], name: str, key: str, zone: tzinfo | None)
 
 
 def read_cluster(
-    answers: Mapping[str, str], *, name: str, zone: tzinfo | None = None, now: int | None = None, mark: str = ""
+    answers: Mapping[str, str],
+    *,
+    name: str,
+    zone: tzinfo | None = None,
+    now: int | None = None,
+    mark: str = "",
+    failed: Mapping[str, str] = MappingProxyType({}),
 ) -> Cluster:
     """Return what the answers to `commands` say together.
 
@@ -103,6 +124,8 @@ def read_cluster(
         Epoch second of the answers; by default sdiag's.
     mark
         With which `commands` were asked.
+    failed
+        Why there is no answer to some of those in `OPTIONAL`.
 
     Raises
     ------
@@ -112,17 +135,22 @@ def read_cluster(
     config = _read_config(answers)
     asked, planned = _read_diagnostics(answers)
     linear = config.get("SelectType", "") == "select/linear"
-    nodes = tuple(_node(record) for record in _lines(answers, "nodes", "NodeName", zone))
-    partitions = tuple(_partition(record, linear) for record in _lines(answers, "partitions", "PartitionName", zone))
+    private = hidden(config)
+    nodes = tuple(map(node, _lines(answers, "nodes", "NodeName", zone)))
+    listed = _lines(answers, "partitions", "PartitionName", zone)
+    partitions = with_default_memory([partition(record, linear) for record in listed], config)
     for kind, found in (("nodes", nodes), ("partitions", partitions)):
         if not found:
-            raise Unreachable(f"{' '.join(COMMANDS[kind])}: the answer is empty")
-    none = answers.get("reservations", "").strip() in ("", "No reservations in the system")
-    cores = dict(_cores(record) for record in _lines(answers, "nodes", "NodeName", zone))
-    listed = () if none else _lines(answers, "reservations", "ReservationName", zone)
-    reservations = tuple(_reservation(record, cores) for record in listed)
-    private = words(config["PrivateData"])
-    jobs, skipped = _read_jobs(answers["jobs"], zone, mark) if "jobs" in answers else ((), [])
+            why = f", as PrivateData hides {kind} here; real jobs can be planned (gas probe)" * (kind in private)
+            raise Unreachable(f"{' '.join(COMMANDS[kind])}: the answer is empty{why}")
+    cores = {one.name: one.cpus // one.threads for one in nodes}
+    kept = _optional(answers, "reservations", "ReservationName", zone, failed)
+    reservations = tuple(reservation(record, cores) for record in kept or ())
+    counted = _optional(answers, "licences", "LicenseName", zone, failed)
+    licences = None if counted is None else tuple(map(licence, counted))
+    told = release(config["SLURM_VERSION"]) < SHARING_APART
+    jobs, skipped = _read_jobs(answers["jobs"], zone, mark, told) if "jobs" in answers else ((), [])
+    cautions = (*_skipped(skipped), *not_planned(config, partitions), *_missing(failed, private))
     return Cluster(
         name,
         asked if now is None else now,
@@ -131,24 +159,38 @@ def read_cluster(
         jobs,
         reservations,
         partitions,
-        _scheduling(config["SchedulerParameters"]),
+        scheduling(config["SchedulerParameters"]),
         planned,
-        not {"jobs", "all"} & set(private),
-        tuple(_cautions(config, answers["partitions"], skipped)),
+        "jobs" not in private,
+        cautions,
+        licences,
     )
 
 
-def _cautions(config: Mapping[str, str], partitions: str, skipped: Collection[Unreachable]) -> Iterator[str]:
-    """Return what is not planned with of how the whole cluster gives out nodes, and what could not be read."""
+def _optional(
+    answers: Mapping[str, str], name: str, key: str, zone: tzinfo | None, failed: Mapping[str, str]
+) -> list[Record] | None:
+    """Return the records of an answer; None if there is no answer."""
+    if name in failed or name not in answers:
+        return None
+    none = not answers[name].strip() or answers[name].startswith("No ")  # reservations in the system
+    return [] if none else list(_lines(answers, name, key, zone))
+
+
+def _missing(failed: Mapping[str, str], private: Collection[str]) -> Iterator[str]:
+    """Return what is not known, and what that means."""
+    for kind, means in OPTIONAL.items():
+        if kind in failed:
+            yield f"{kind} cannot be read ({failed[kind]}): {means}"
+        elif kind in private:
+            yield f"{kind} are hidden here (PrivateData): {means}"
+
+
+def _skipped(skipped: Collection[Unreachable]) -> Iterator[str]:
+    """Return what could not be read of the queue."""
     if skipped:
         what = "1 job" if len(skipped) == 1 else f"{len(skipped):,} jobs"
         yield f"{what} could not be read and {'is' if len(skipped) == 1 else 'are'} left out ({next(iter(skipped))})"
-    selecting = [config.get("SelectTypeParameters", ""), *re.findall(r" SelectTypeParameters=(\S+)", partitions)]
-    if any("MEMORY" in one.upper() for one in selecting):
-        yield "memory is not planned with: where it is short, jobs start later than said"
-    modes = {config.get("PreemptMode", "OFF"), *re.findall(r" PreemptMode=(\S+)", partitions)}
-    if config.get("PreemptType", "preempt/none").strip("()") not in ("preempt/none", "null") and modes != {"OFF"}:
-        yield "preemption is not planned with: jobs of higher standing may take the place of others"
 
 
 def _read_config(answers: Mapping[str, str]) -> dict[str, str]:
@@ -171,71 +213,6 @@ def _read_diagnostics(answers: Mapping[str, str]) -> tuple[int, int | None]:
     return int(asked[1]), int(cycle[1]) or None if cycle else None
 
 
-def _scheduling(parameters: str) -> Scheduling:
-    given = dict(part.partition("=")[::2] for part in words(parameters))
-    known = {"bf_resolution": "resolution", "bf_window": "window", "bf_max_job_test": "depth"}
-    known["bf_max_job_array_resv"] = "array_depth"
-    found: dict[str, Any] = {"parameters": given}
-    for key, attribute in known.items():
-        if key in given:
-            if re.fullmatch(r"[0-9]{1,9}", given[key]) is None:
-                raise Unreachable(
-                    f"scontrol show config, SchedulerParameters: {key} is {quoted(given[key])}, no number"
-                )
-            found[attribute] = int(given[key]) * (60 if key == "bf_window" else 1)  # it is in minutes
-    if found.get("resolution") == 0:
-        del found["resolution"]
-    return replace(Scheduling(), **found)
-
-
-def _node(record: Record) -> Node:
-    why_not, reserved = record.read("State", lambda text: states_against([text]))
-    cpus, allocated = record.number("CPUTot"), record.number("CPUAlloc")
-    partitions = words(record.text("Partitions", ""))
-    return Node(record.text("NodeName"), cpus, allocated, why_not, reserved, partitions)
-
-
-def _partition(record: Record, linear: bool) -> Partition:
-    return Partition(
-        record.text("PartitionName"),
-        record.read("Nodes", node_names),
-        record.read("MaxTime", duration),
-        record.read("DefaultTime", duration),
-        record.number("MinNodes"),
-        record.read("MaxNodes", limit),
-        record.text("Default") == "YES",
-        record.text("State"),
-        record.number("PriorityTier"),
-        linear or record.text("OverSubscribe") == "EXCLUSIVE",
-        limit(record.text("MaxCPUsPerNode", "UNLIMITED") or "UNLIMITED"),
-        whole(record.text("OverSubscribe").partition(":")[2] or "1"),
-    )
-
-
-def _cores(record: Record) -> tuple[str, int]:
-    """Return the name and the cores of a node."""
-    threads = whole(record.text("ThreadsPerCore", "1") or "1")
-    return record.text("NodeName"), record.number("CPUTot") // max(threads, 1)
-
-
-def _reservation(record: Record, cores: Mapping[str, int]) -> Reservation:
-    start, end = record.instant("StartTime"), record.instant("EndTime")
-    if start is None or end is None:
-        raise Unreachable(f"{record.where} has no times")
-    nodes = record.read("Nodes", node_names)
-    reserved = whole(record.text("CoreCnt", "0") or "0")
-    return Reservation(
-        record.text("ReservationName"),
-        start,
-        end,
-        nodes,
-        words(record.text("Flags")),
-        words(record.text("Users")),
-        words(record.text("Accounts")),
-        0 < reserved < sum(cores.get(name, 0) for name in nodes),
-    )
-
-
 def read_jobs(answer: str, zone: tzinfo | None = None, mark: str = "") -> tuple[Job, ...]:
     """Return the jobs of squeue's answer; there may be none. All of them can be read, or it is refused."""
     jobs, skipped = _read_jobs(answer, zone, mark)
@@ -244,8 +221,13 @@ def read_jobs(answer: str, zone: tzinfo | None = None, mark: str = "") -> tuple[
     return jobs
 
 
-def _read_jobs(answer: str, zone: tzinfo | None, mark: str) -> tuple[tuple[Job, ...], list[Unreachable]]:
-    """Return the jobs that can be read, and why others cannot; one that may hold nodes must be."""
+def _read_jobs(
+    answer: str, zone: tzinfo | None, mark: str, told: bool = True
+) -> tuple[tuple[Job, ...], list[Unreachable]]:
+    """Return the jobs that can be read, and why others cannot; one that may hold nodes must be.
+
+    `told` says whether this squeue tells which jobs want whole nodes (`SHARING_APART`).
+    """
     command = "squeue"
     *records, rest = answer.split(RS + mark)
     if rest.strip():
@@ -263,7 +245,7 @@ def _read_jobs(answer: str, zone: tzinfo | None, mark: str) -> tuple[tuple[Job, 
         ]  # without a mark, users may write US
         record = Record(f"{command}, job {values[0][:20]}", dict(zip(COLUMNS, values, strict=True)), zone)
         try:
-            jobs.append(_job(record))
+            jobs.append(_job(record, told))
         except Unreachable as error:
             if record.text("state") != "PENDING":
                 raise
@@ -273,12 +255,13 @@ def _read_jobs(answer: str, zone: tzinfo | None, mark: str) -> tuple[tuple[Job, 
     return tuple(jobs), skipped
 
 
-def _job(record: Record) -> Job:
+def _job(record: Record, told: bool) -> Job:
     least, most = record.read("node count", count)
     listed = record.read("tasks", tasks)
     nodes = record.read("nodes", node_names)
     state = record.text("state")
     cpus = record.number("cpus")
+    sharing = record.text("sharing")
     return Job(
         id=record.number("id"),
         name=record.values["name"],
@@ -295,7 +278,8 @@ def _job(record: Record) -> Job:
         nodes=nodes,
         planned_nodes=record.read("planned nodes", node_names),
         cpus_on={nodes[0]: cpus} if len(nodes) == 1 else None,
-        exclusive=record.text("sharing") == "NO",
+        exclusive=told and sharing == "NO",
+        shared_with=sharing.lower() if sharing in ("USER", "MCS") else "",
         reason=record.text("reason"),
         submitted=record.instant("submitted"),
         dependency=record.text("dependency"),

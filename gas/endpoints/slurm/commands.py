@@ -12,10 +12,14 @@ import shlex
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 
 from gas.endpoints.programs import Programs, user_name
 from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm import command_line
+from gas.endpoints.slurm.command_line import OPTIONAL
+from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import kind_of
 from gas.endpoints.slurm.transport import ACCOUNTED, Batch, Shape
 from gas.errors import BadInput, Conflict, GasError, NotFound, Unreachable
@@ -78,16 +82,28 @@ class CommandTransport:
             kept["SLURM_CONF"] = configuration
         asking = {**kept, **command_line.ENVIRONMENT}
         self.programs = Programs(name, asking, MISSING, timeout=timeout, folder=folder)
+        self._kept: KeptAnswers[str] = KeptAnswers()
         self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit what it has
 
     def cluster(self, name: str) -> Cluster:
         """Return everything that is published."""
         deadline = time.monotonic() + self.timeout
         mark = secrets.token_hex(8)
-        answers = {kind: self._ask(command, deadline) for kind, command in command_line.commands(mark).items()}
-        cluster = command_line.read_cluster(answers, name=name, mark=mark)
+        answers: dict[str, str] = {}
+        failed: dict[str, str] = {}
+        for kind, command in sorted(command_line.commands(mark).items(), key=lambda one: one[0] in OPTIONAL):
+            try:
+                answers[kind] = self._kept.get(kind, partial(self._ask, command, deadline))
+            except GasError as error:
+                if kind not in OPTIONAL:
+                    raise
+                failed[kind] = str(error)
+        cluster = command_line.read_cluster(answers, name=name, mark=mark, failed=failed)
         if any(job.pending for job in cluster.jobs) or command_line.unclear_shares(cluster):
-            cluster = command_line.detailed(cluster, self._ask(command_line.DETAILS, deadline))
+            try:
+                cluster = command_line.detailed(cluster, self._ask(command_line.DETAILS, deadline))
+            except GasError as error:
+                cluster = replace(cluster, cautions=(*cluster.cautions, f"{command_line.NO_DETAILS} ({error})"))
         return cluster
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
@@ -108,12 +124,12 @@ class CommandTransport:
 
     def cluster_name(self) -> str:
         """Return what the cluster calls itself."""
-        found = re.search(r"^ClusterName *= *(\S+)", self._ask(command_line.COMMANDS["config"]), re.MULTILINE)
+        found = re.search(r"^ClusterName *= *(\S+)", self._config(), re.MULTILINE)
         return "slurm" if found is None else found[1]
 
     def memory(self) -> int | None:
         """Return for how many seconds ended jobs are remembered at least."""
-        found = re.search(r"^MinJobAge *= *(\d+)", self._ask(command_line.COMMANDS["config"]), re.MULTILINE)
+        found = re.search(r"^MinJobAge *= *(\d+)", self._config(), re.MULTILINE)
         return None if found is None else int(found[1]) or NEVER_FORGETS
 
     def submit(self, batch: Batch) -> int:
@@ -143,6 +159,8 @@ class CommandTransport:
 
     def reshape(self, id: int, shape: Shape) -> None:
         """Change how much for how long a waiting job asks for."""
+        if shape.others:
+            raise BadInput(f"{self.name}: job {id} asks for GPUs, and cannot be given another shape")
         said = self._ask(("scontrol", "-o", "show", "job", str(id)))
         if re.search(r" HetJobId=\d", said):
             raise BadInput(
@@ -159,6 +177,9 @@ class CommandTransport:
         self._run(["scontrol", "update", f"jobid={id}", *counts, f"TimeLimit={shape.minutes}"], sends=True)
 
     # ------------------------------------------------------------------------------------------------ running
+
+    def _config(self) -> str:
+        return self._kept.get("config", partial(self._ask, command_line.COMMANDS["config"]))
 
     def _ask(self, command: Sequence[str], deadline: float | None = None) -> str:
         return self._run(command, deadline=deadline)
@@ -192,17 +213,20 @@ def sbatch_line(batch: Batch) -> list[str]:
     """Return the command that submits a job whose script it reads from standard input."""
     shape = batch.shape
     line = ["sbatch", "--parsable", f"--job-name={batch.name}", f"--time={shape.minutes}"]
+    options = {**batch.options, **dict(shape.others)}
     if shape.nodes is not None:
-        line += [f"--nodes={shape.nodes}-{shape.nodes}", "--exclusive"]
+        line.append(f"--nodes={shape.nodes}-{shape.nodes}")
+        if shape.whole and "exclusive" not in options:
+            line.append("--exclusive")
     if shape.tasks is not None:
         line.append(f"--ntasks={shape.tasks}")
     if batch.directory is not None:
         line.append(f"--chdir={batch.directory}")
     if batch.not_before is not None:
         line.append(f"--begin=uts{batch.not_before}")
-    return line + [f"--{name}" if value is None else f"--{name}={value}" for name, value in batch.options.items()]
+    return line + [f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()]
 
 
-def shown_line(batch: Batch) -> str:
-    """Return the command as one would type it."""
-    return shlex.join(sbatch_line(batch))
+def shown_line(batch: Batch, *words: str) -> str:
+    """Return the command as one would type it, with the script that it is to read after it."""
+    return shlex.join([*sbatch_line(batch), *words])

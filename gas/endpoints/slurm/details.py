@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from datetime import tzinfo
+from typing import Any
 
 from gas.endpoints.slurm.answer_records import Record, count, ended
-from gas.endpoints.slurm.notation import node_names, tasks
+from gas.endpoints.slurm.notation import duration, node_names, tasks
+from gas.endpoints.slurm.resources import gres, licences, megabytes, memory_per_gpu
 from gas.errors import Unreachable
-from gas.slurm.cluster import Cluster, Job
+from gas.slurm.cluster import Cluster, Gres, Job
 from speedup_models.fields import quoted
 
 __all__ = ["DETAILS", "detailed", "unclear_shares", "with_details"]
@@ -32,34 +35,35 @@ _OWNER = re.compile(
 _COMMENT = " Comment="
 _REST = re.compile(r".*?(?= Command=|\Z)", re.DOTALL)  # what comes after is written by users
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
-_SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+) ")
+_SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+)(?: Mem=(\d+))?(?: GRES=(\S*))?(?=\s)")
+_LEADER = re.compile(r"HetJobId=(\d{1,10})")
+_FEATURES = re.compile(r" Features=(.*?) DelayBoot=")
+_TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres))=(\S*)")
+"""What is printed after the names of files; of what looks like it in the last of those, what comes last counts."""
+
+_NUMBERS = {"tasks_asked": "NumTasks", "cpus_per_task": "CPUs/Task"}
+_GRES = {
+    "gres_per_node": "TresPerNode", "gres_per_socket": "TresPerSocket", "gres_per_task": "TresPerTask",
+    "gres_per_job": "TresPerJob",
+}  # fmt: skip
 _FILES = re.compile(r" StdErr=(.*?) StdIn=.*? StdOut=(.*?)(?: (?:Power|TresPerTask|SubmitLine)=.*)?$", re.DOTALL)
 _BESIDES = {"Features": "features", "Licenses": "licences"}
 
 
-@dataclass(frozen=True)
-class _Details:
-    """What is said of one job."""
-
-    least: int
-    most: int | None
-    eligible: int | None
-    shares: Mapping[str, int]
-    status: int
-    signal: int
-    stdout: str
-    stderr: str
-    besides: tuple[str, ...]
-
-
 def unclear_shares(cluster: Cluster) -> tuple[int, ...]:
-    """Return the jobs of which squeue does not say how many CPUs they have on which node: `DETAILS` does."""
-    cpus = {node.name: node.cpus for node in cluster.nodes}
-    return tuple(
-        job.id
-        for job in cluster.jobs
-        if job.nodes and job.cpus_on is None and sum(cpus.get(name, 0) for name in job.nodes) != job.cpus
-    )
+    """Return the jobs of which squeue does not say what they have of which node: `DETAILS` does.
+
+    Of a job that has all CPUs of its nodes it does not matter how much else it has: nobody can have the rest.
+    """
+    nodes = {node.name: node for node in cluster.nodes}
+    found = []
+    for job in cluster.jobs:
+        its = [nodes[name] for name in job.nodes if name in nodes]
+        if its and sum(node.cpus for node in its) != job.cpus:
+            counted = any(node.memory_allocated or node.gres for node in its)
+            if job.cpus_on is None or (counted and job.memory_on is None):
+                found.append(job.id)
+    return tuple(found)
 
 
 def detailed(cluster: Cluster, answer: str, zone: tzinfo | None = None) -> Cluster:
@@ -76,7 +80,8 @@ def detailed(cluster: Cluster, answer: str, zone: tzinfo | None = None) -> Clust
 def with_details(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None = None) -> tuple[Job, ...]:
     """Return the jobs with what the answer to `DETAILS` adds.
 
-    That is CPUs on each node, node ranges, when they are eligible, how they ended and where their output is.
+    That is what they ask for and have on each node, node ranges, when they are eligible, how they ended and where their
+    output is.
 
     Jobs that it does not name, or not clearly, are returned as they are; they came or went in between.
     """
@@ -85,7 +90,7 @@ def with_details(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None = None)
 
 def _joined(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None) -> tuple[tuple[Job, ...], list[int]]:
     """Return the jobs with their details, and those of which there are none that can be relied on."""
-    found: dict[int, _Details] = {}
+    found: dict[int, dict[str, Any]] = {}
     unread: set[int] = set()
     nameless: set[int] = set()
     for job, owned, details in _read({job.id: job for job in jobs}, answer, zone):
@@ -94,18 +99,14 @@ def _joined(jobs: tuple[Job, ...], answer: str, zone: tzinfo | None) -> tuple[tu
         elif details is None or found.setdefault(job.id, details) != details:
             unread.add(job.id)
     unread |= nameless - found.keys()
-    known = [found.get(job.id) if job.id not in unread else None for job in jobs]
     return tuple(
-        job if one is None else replace(
-            job, least_nodes=max(one.least, 1), most_nodes=one.most, eligible=one.eligible,
-            cpus_on=one.shares or job.cpus_on, exit_status=one.status, signal=one.signal or None,
-            stdout=one.stdout, stderr=one.stderr, besides=one.besides,
-        )
-        for job, one in zip(jobs, known, strict=True)
-    ), sorted(unread)  # fmt: skip
+        replace(job, **found[job.id]) if job.id in found and job.id not in unread else job for job in jobs
+    ), sorted(unread)
 
 
-def _read(jobs: Mapping[int, Job], answer: str, zone: tzinfo | None) -> Iterator[tuple[Job, bool, _Details | None]]:
+def _read(
+    jobs: Mapping[int, Job], answer: str, zone: tzinfo | None
+) -> Iterator[tuple[Job, bool, dict[str, Any] | None]]:
     """Return each record of the jobs: whether the job's name and an owner are where they should be, and its details."""
     start = len(answer) - len(answer.lstrip("\n"))
     if not answer.strip() or answer.startswith("No jobs in the system"):
@@ -147,34 +148,104 @@ def _next(starts: list[int], after: int, last: int) -> int:
 
 def _details(
     job: Job, parts: str, text: str, files_from: int, zone: tzinfo | None, *, files_last: bool
-) -> _Details | None:
-    """Return what a record says after its owner, or None if that is not all of it.
+) -> dict[str, Any] | None:
+    """Return what a record says of a job after its owner, by the job's attributes, or None if that is not all of it.
 
     Slurm 26.05 prints the line that submitted the job before the names of its files, not after them (`files_last`).
     """
-    found = _REST.match(text)
-    rest = text if found is None else found[0]
-    values = dict(reversed(_PAIR.findall(rest)))
+    before_command = _REST.match(text)
+    rest = text if before_command is None else before_command[0]
+    last = max(text.rfind(" StdOut=", files_from), text.rfind(" WorkDir="), 0)
+    values = dict(_TAIL.findall(text, last)) | dict(reversed(_PAIR.findall(rest)))
     record = Record(f"job {job.id}", values, zone)
     if files_last:
         files_from = max(files_from, text.rfind(" StdErr="))
     files = _FILES.search(text.rstrip(), files_from)
-    shares: dict[str, int] = {}
-    try:
-        least, most = record.read("NumNodes", count)
-        status, signal = record.read("ExitCode", ended)
-        eligible = record.instant("EligibleTime")
-        for names, numbers in _SHARE.findall(rest):
-            listed = Record(record.where, {"Nodes": names, "CPU_IDs": numbers}, zone)
-            cpus = listed.read("CPU_IDs", tasks)
-            there = (name for name in listed.read("Nodes", node_names) if name in job.nodes)
-            shares |= dict.fromkeys(there, len(cpus) if cpus else 0)
-    except Unreachable:
-        return None
-    besides = [word for key, word in _BESIDES.items() if values.get(key, "(null)") not in ("(null)", "")]
-    besides += ["GRES"] if any(key.startswith("TresPer") and "gres" in one for key, one in values.items()) else []
-    besides += ["parts"] if "HetJob" in parts else []
     stdout, stderr = ("", "") if files is None else (files[2], files[1])
     if files_last:
         stderr = stderr or stdout  # it names that file once where both are one
-    return _Details(least, most, eligible, shares, status, signal, stdout, stderr, tuple(besides))
+    try:
+        least, most = record.read("NumNodes", count)
+        status, signal = record.read("ExitCode", ended)
+        found: dict[str, Any] = {
+            "least_nodes": max(least, 1), "most_nodes": most, "eligible": record.instant("EligibleTime"),
+            "exit_status": status, "signal": signal or None, "stdout": stdout, "stderr": stderr,
+        }  # fmt: skip
+        found |= _request(record, rest)
+        found |= _shares(job, rest)
+    except Unreachable:
+        return None
+    leader = _LEADER.search(parts)
+    found["leader"] = None if leader is None else int(leader[1])
+    besides = [word for key, word in _BESIDES.items() if values.get(key, "(null)") not in ("(null)", "")]
+    besides += ["GRES"] if any(key.startswith("TresPer") and "gres" in one for key, one in values.items()) else []
+    besides += ["parts"] if "HetJob" in parts else []
+    return found | {"besides": tuple(besides)}
+
+
+def _shares(job: Job, rest: str) -> dict[str, Any]:
+    """Return what a job has on each node, if that is said."""
+    cpus_on: dict[str, int] = {}
+    memory_on: dict[str, int] = {}
+    gres_on: dict[str, tuple[Gres, ...]] = {}
+    for names, numbers, memory, has in _SHARE.findall(rest):
+        share = Record(f"job {job.id}", {"Nodes": names, "CPU_IDs": numbers, "Mem": memory, "GRES": has}, None)
+        cpus, had = share.read("CPU_IDs", tasks), share.read("GRES", gres)
+        for name in share.read("Nodes", node_names):
+            if name in job.nodes:
+                cpus_on[name], gres_on[name] = len(cpus) if cpus else 0, had
+                if memory:
+                    memory_on[name] = share.read("Mem", megabytes)
+    if not cpus_on:
+        return {}
+    return {"cpus_on": cpus_on, "memory_on": memory_on or None, "gres_on": gres_on}
+
+
+def _request(record: Record, rest: str) -> dict[str, Any]:
+    """Return what a job asks for."""
+    values = record.values
+    found: dict[str, Any] = {}
+    for attribute, key in (("account", "Account"), ("qos", "QOS")):
+        if key in values:
+            found[attribute] = record.text(key)
+    for attribute, key in _NUMBERS.items():
+        if values.get(key, "").isdecimal():
+            found[attribute] = record.number(key)
+    found["cpus_per_task"] = max(found.get("cpus_per_task", 1), 1)
+    if (asked := values.get("NtasksPerN:B:S:C", "0").partition(":")[0]) not in ("0", "*"):
+        found["tasks_per_node"] = Record(record.where, {"tasks": asked}, None).number("tasks")
+    if (asked := values.get("ReqB:S:C:T", "").rpartition(":")[2]).isdecimal():
+        found["threads_per_core"] = int(asked) or None
+    for attribute, key in _GRES.items():
+        if key in values:
+            found[attribute] = record.read(key, gres)
+    if "CpusPerTres" in values:
+        found["cpus_per_gpu"] = sum(one.count for one in record.read("CpusPerTres", gres) if one.name == "gpu") or None
+    found |= _memory(record)
+    written = _FEATURES.search(rest)
+    found["features"] = "" if written is None or written[1] == "(null)" else written[1]
+    with suppress(Unreachable):  # alternatives, which are named among what it asks for besides
+        if "Licenses" in values:
+            found["licences"] = record.read("Licenses", licences)
+    if "TimeMin" in values:
+        found["shortest"] = record.read("TimeMin", duration) or None
+    found["contiguous"], found["reboot"] = values.get("Contiguous") == "1", values.get("Reboot") == "1"
+    return found | _sharing(record)
+
+
+def _memory(record: Record) -> dict[str, int | None]:
+    """Return the memory that a job asks for, in one of three ways."""
+    values = record.values
+    if "MemPerTres" in values and (asked := record.read("MemPerTres", memory_per_gpu)) is not None:
+        return {"memory_per_gpu": asked}
+    for attribute, key in (("memory_per_cpu", "MinMemoryCPU"), ("memory_per_node", "MinMemoryNode")):
+        if key in values:
+            return {attribute: record.read(key, megabytes)}
+    return {}
+
+
+def _sharing(record: Record) -> dict[str, Any]:
+    """Return with whom a job shares its nodes: from a release after 24.11 on, Exclusive= says that."""
+    said = record.text("Exclusive", "") or record.text("OverSubscribe", "")
+    alone = said == "NODE" or (said == "NO" and "Exclusive" not in record.values)
+    return {"exclusive": alone, "shared_with": said.lower() if said in ("USER", "MCS", "TOPO") else ""}

@@ -15,7 +15,9 @@ others.
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import os
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -27,14 +29,19 @@ from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, l
 from gas.endpoints.programs import end_of_file, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
-from gas.endpoints.slurm.interpretation import Unit, _queue, interpret, partition_of
+from gas.endpoints.slurm.directives import Directive, Script, from_variables
+from gas.endpoints.slurm.interpretation import _queue, interpret, partition_of, partitions_of
+from gas.endpoints.slurm.notation import words
+from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.probing import probe
+from gas.endpoints.slurm.reading import Reading
 from gas.endpoints.slurm.records import record_of
-from gas.endpoints.slurm.submission import batch_of, options_from, shape_of
+from gas.endpoints.slurm.sizing import shape_of, size_of, units_on
+from gas.endpoints.slurm.submission import DECIDED, batch_of, options_from
 from gas.endpoints.slurm.transport import Batch, Transport
 from gas.endpoints.tagging import PATIENCE_SECONDS, Spans, TaggingEndpoint
 from gas.endpoints.wording import name_without_tag, option_list, tag_of
-from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
+from gas.errors import BadInput, Conflict, Forbidden, GasError, Infeasible, NotFound, Unreachable
 from gas.node_availability import Availability
 from gas.planner import Limits
 from gas.slurm.cluster import Cluster, Job, Partition
@@ -52,14 +59,6 @@ SETTLING_SECONDS = 10.0
 HISTORY_DAYS = 90
 """How far back accounting is asked: as far as habits last, and eight weeks of arrivals besides."""
 
-PLACING = frozenset(
-    {"burst-buffer", "constraint", "contiguous", "core-spec", "cores-per-socket", "dependency", "exclude", "exclusive",
-     "gpus", "gpus-per-node", "gpus-per-task", "gres", "hold", "licenses", "mem", "mem-per-cpu", "mem-per-gpu",
-     "mincpus", "nodelist", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-socket", "prefer",
-     "sockets-per-node", "spread-job", "switches", "threads-per-core", "tmp"}
-)  # fmt: skip
-"""Options of sbatch that bear on which nodes a job gets, or when."""
-
 
 class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     """A partition of a Slurm.
@@ -72,12 +71,13 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         How it is spoken to.
     partition
         By default the cluster's default one.
+        Several, separated by commas: Slurm takes the one where a job starts first.
     unit
-        What processors are: CPUs, or whole nodes.
+        What processors are: CPUs, tasks, whole nodes, or GPUs.
     reservation
         One that jobs name.
     options
-        Further options of sbatch, by their long names.
+        Further options of sbatch.
     limits
         What else bounds a request; the partition's own limits are added when it is asked.
     patience
@@ -93,6 +93,10 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         Whether it showed the jobs of all users when it was last asked.
     queue_remarks
         What should be known of the latest `snapshot`.
+    reading
+        What it reads Slurm through, together with others of the same Slurm.
+    script
+        What its jobs run, with the options that stand in it; None where they run commands.
     """
 
     policy: Final = "conservative-replan"
@@ -107,7 +111,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         partition: str | None = None,
         unit: Unit = "cpus",
         reservation: str | None = None,
-        options: Mapping[str, str | None] | None = None,
+        options: Sequence[Directive] = (),
         limits: Limits | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
@@ -119,7 +123,10 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self.is_local = transport.is_local
         self._own_limits = self.limits
         self._chosen = partition
-        self._options = dict(options or {})
+        self.reading = Reading(transport)
+        self.script: Script | None = None
+        self._options = tuple(options)
+        self._whole = unit == "nodes"
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> SlurmEndpoint:
@@ -142,15 +149,14 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             if configuration is not None and not Path(configuration).is_file():  # the commands would look elsewhere
                 raise fields.fail("slurm_conf", f"there is no file {configuration}")
             transport = CommandTransport(name, configuration, timeout=timeout, folder=folder)
-        words = option_list(fields, "sbatch", "--constraint=intel")
-        options = options_from(words, fields.where("options"))
+        options = options_from(option_list(fields, "sbatch", "--constraint=intel"), fields.where("options"))
         own = {key: fields.text(key, None) for key in ("account", "qos")}
-        options |= {key: value for key, value in own.items() if value is not None}
+        options += tuple(Directive(key, one, fields.where(key)) for key, one in own.items() if one is not None)
         endpoint = cls(
             name,
             transport,
             partition=fields.text("partition", None),
-            unit=fields.text("unit", "cpus", choices=("cpus", "nodes")),
+            unit=fields.text("unit", "cpus", choices=("cpus", "tasks", "nodes", "gpus")),
             reservation=fields.text("reservation", None),
             options=options,
             limits=limits_from(fields),
@@ -163,14 +169,15 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def availability(self) -> Availability:
         """Return when which nodes are free, by Slurm's own plans."""
-        return self.read(self.transport.cluster(self.name))
+        return self.read(self.reading.cluster(self.name))
 
     def read(self, cluster: Cluster) -> Availability:
         """Return what a cluster's answers say; sets `limits` and `remarks`."""
-        found = interpret(cluster, self.partition, self.unit, user=self.transport.user, reservation=self.reservation)
+        asked = self.asked()
+        found = interpret(cluster, self.partition, user=self.transport.user, options=asked)
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
-        self.limits = narrowed(self._own_limits, partition_of(cluster, self.partition), self.unit, cluster)
-        self.remarks = (*cluster.cautions, *found.remarks, *self._not_planned_with())
+        self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), asked, cluster)
+        self.remarks = (*cluster.cautions, *found.remarks, *asked.remarks)
         return found.availability
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
@@ -179,10 +186,14 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
         if self.reservation is not None:
             raise BadInput(f"{self.name}: jobs of a reservation ({self.reservation}) are not predicted")
+        if self.unit not in ("cpus", "nodes"):
+            raise BadInput(
+                f"{self.name}: jobs counted in {self.unit} are not predicted; only those in cpus and nodes are"
+            )
         cluster, user = self.transport.cluster(self.name), self.transport.user
         chosen = partition_of(cluster, self.partition)
         self._chosen = chosen.name
-        seen = interpret(cluster, chosen.name, self.unit, user=user)
+        seen = interpret(cluster, chosen.name, options=self.asked(), user=user)
         counted = f"predicted by counts of {self.unit}; starts that Slurm plans later than these allow are guessed"
         self.queue_remarks = (counted, *(["jobs of other users are not shown"] if seen.unseen else []))
         return snapshot_of(cluster, chosen, seen, users, user=user)
@@ -196,45 +207,104 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         said = self.transport.accounting(chosen, HISTORY_DAYS)
         return History.of_accounting(parse_sacct(said, name="accounting", lenient=True))
 
-    def _not_planned_with(self) -> list[str]:
-        """Return what the options ask for that bears on where a job goes, and that is not planned with."""
-        found = sorted(self._options.keys() & PLACING)
-        return [f"{', '.join(found)}: not planned with, so that jobs may start later than said"] if found else []
+    def asking(
+        self,
+        *,
+        native: Sequence[str] = (),
+        command: Script | None = None,
+        script: Script | None = None,
+        unit: Unit | None = None,
+    ) -> SlurmEndpoint:
+        """Return this endpoint as one of jobs that ask for more.
+
+        Parameters
+        ----------
+        native
+            Options of sbatch, long and in one word each.
+        command
+            A batch script that is run as a command: of its options, Gas decides the size, the time and the name.
+        script
+            A batch script that is submitted as it is; what a size counts is what it gives its own size in, and if it
+            names partitions, these count.
+        unit
+            What a size of that script counts.
+
+        Raises
+        ------
+        Infeasible
+            The script names other partitions.
+        BadInput
+            It has options with which Gas cannot submit.
+        """
+        other = copy.copy(self)
+        other._options = (*self._options, *options_from(native, "--native"))
+        if command is not None:
+            kept = [one for one in command.directives if one.name not in DECIDED]
+            named = [one.value for one in kept if one.name == "partition"]
+            other.partition = self.partition or (named[-1] if named else None)
+            other._options = (*(one for one in kept if one.name != "partition"), *other._options)
+        if script is not None:
+            other.script, other._whole = script, False
+            other.unit = other._asked_in(unit).unit
+            own = words(script.value("partition") or "")
+            if self.partition is not None and own and not set(own) & set(self.partition.split(",")):
+                raise Infeasible(f"{self.name}: is partition {self.partition}, but {script.path} names {','.join(own)}")
+            other.partition = ",".join(own) or self.partition
+            other.address = self.transport.address + (f"#{other.partition}" if other.partition else "")
+        return other
+
+    def asked(self) -> Options:
+        """Return what all jobs ask for besides their size and walltime, wherever it is said."""
+        return self._asked_in(self.unit)
+
+    def _asked_in(self, unit: Unit | None) -> Options:
+        inside = () if self.script is None else self.script.directives
+        kept = from_variables(os.environ) if isinstance(self.transport, CommandTransport) else ()
+        where = [("partition", self.partition), ("reservation", self.reservation)]
+        named = [Directive(option, value, self.name) for option, value in where if value is not None]
+        return Options.of([*inside, *kept, *named, *self._options], now=int(time.time()), unit=unit, whole=self._whole)
 
     # ------------------------------------------------------------------------------------------------ acting
 
     def batch(self, request: Request, job: JobDescription, key: str) -> Batch:
         """Return what is submitted."""
-        options = {**self.options(), **options_from(job.native, "--native")}
-        return batch_of(request, job, key=key, unit=self.unit, options=options)
+        asking = self.asking(native=job.native) if job.native else self
+        return batch_of(request, job, key=key, asked=asking.asked(), words=asking.options(), script=self.script)
 
     def options(self) -> dict[str, str | None]:
-        """Return the options of sbatch that every job has."""
+        """Return the options of sbatch that every job has, besides those that stand in its script."""
         where = {"partition": self.partition, "reservation": self.reservation}
-        return {option: value for option, value in where.items() if value is not None} | self._options
+        named: dict[str, str | None] = {option: value for option, value in where.items() if value is not None}
+        return named | {one.name: one.value for one in self._options}
 
     def preview(self, request: Request, job: JobDescription) -> str:
         """Return what would be submitted, as one would do it by hand."""
         batch = self.batch(request, job, "preview")
+        if self.script is not None:
+            return f"{shown_line(batch, self.script.path)}\n"
         return f"{shown_line(batch)} << 'END'\n{batch.script}END\n"
 
     def line(self, request: Request, name: str) -> str:
         """Return sbatch's words for a request, for a script of one's own."""
         job = JobDescription(name, ("true",))
-        words = sbatch_line(replace(self.batch(request, job, "line"), name=name))
-        return shlex.join(words)
+        line = sbatch_line(replace(self.batch(request, job, "line"), name=name))
+        return shlex.join(line if self.script is None else [*line, self.script.path])
 
     def _tell_of(self, batch: Batch, job: JobDescription) -> None:
-        for option in sorted(batch.options.keys() - self.options().keys() & PLACING):
-            self.tell(f"--{option} is not planned with: the job may start later")
-        if job.command and has_directives(Path(job.directory or ".") / job.command[0]):
-            self.tell(f"the #SBATCH lines of {job.command[0]} are not read; write --native=--option=value for each")
+        asking = self.asking(native=job.native) if job.native else self
+        for remark in asking.asked().remarks:
+            self.tell(remark)
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:
         """Return the user's jobs that bear the tag of a key; one that has ended has been the job."""
         tag = tag_of(key)
-        found = self.transport.jobs(user=self.transport.user)
-        return [self._record(job) for job in found if name_without_tag(job.name)[1] == tag]
+        found: dict[int, Job] = {}
+        for job in self.transport.jobs(user=self.transport.user):
+            if name_without_tag(job.name)[1] == tag:
+                id = job.id if job.array is None else job.array  # the tasks of an array are one job
+                if id not in found or job.id == id:
+                    found[id] = replace(job, id=id)
+        return [self._record(job) for job in found.values()]
 
     def _made_with_error(self, error: RefusedAs, key: str) -> dict[str, Any]:
         """Cancel a job that is not as it was asked for."""
@@ -246,10 +316,10 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         raise BadInput(f"{error}; the job {error.id} that it made all the same was cancelled")
 
     def _unseen(self, id: int, batch: Batch) -> dict[str, Any]:
-        shape = batch.shape
+        size = batch.shape
         job = Job(
-            id, batch.name, self.transport.user, "PENDING", (), shape.tasks or 0, 1,
-            time_limit=60 * shape.minutes, least_nodes=shape.nodes or 1, submitted=int(time.time()),
+            id, batch.name, self.transport.user, "PENDING", (), size.tasks or size.nodes or 1, 1,
+            time_limit=60 * size.minutes, least_nodes=size.nodes or 1, submitted=int(time.time()),
         )  # fmt: skip
         return self._record(job)
 
@@ -275,7 +345,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def jobs(self, ended: int) -> list[dict[str, Any]]:
         """Return the jobs in the schedule, after the latest `ended` ones that have ended and are remembered."""
-        found = (job for job in self.transport.jobs() if self.partition is None or self.partition in job.partitions)
+        own = set() if self.partition is None else set(self.partition.split(","))
+        found = (job for job in self.transport.jobs() if not own or own.intersection(job.partitions))
         records = [self._record(job) for job in found]
         past = sorted((one for one in records if one["finished"] is not None), key=lambda one: int(one["finished"]))
         return past[len(past) - min(ended, len(past)) :] + [one for one in records if one["finished"] is None]
@@ -297,7 +368,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def probe(self, requests: Sequence[Request]) -> list[int | None]:
         """Return the start that Slurm plans for a real job of each request; the jobs are cancelled."""
-        shapes = [shape_of(request.processors, request.walltime, self.unit) for request in requests]
+        asked = self.asked()
+        shapes = [shape_of(asked, request.processors, request.walltime) for request in requests]
         return probe(self.transport, shapes, self.options(), tell=self.tell)
 
     def standing(self, id: int) -> Standing:
@@ -306,12 +378,12 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         found = next((job for job in cluster.jobs if job.id == id), None) or self._one(id)
         availability = None
         if found.pending:
-            chosen = partition_of(cluster, self.partition)
+            chosen = partitions_of(cluster, self.partition)[0]
             if found.partitions and chosen.name not in found.partitions:
                 chosen = partition_of(cluster, found.partitions[0])
-            ahead, user, reservation = ahead_of(cluster, found), self.transport.user, found.reservation or None
-            seen = interpret(ahead, chosen.name, self.unit, user=user, reservation=reservation)
-            self.limits = narrowed(self._own_limits, chosen, self.unit, cluster)
+            asked = replace(self.asked(), reservation=found.reservation)
+            seen = interpret(ahead_of(cluster, found), chosen.name, user=self.transport.user, options=asked)
+            self.limits = narrowed(self._own_limits, (chosen,), asked, cluster)
             self.remarks = (*cluster.cautions, *seen.remarks)
             availability = seen.availability
         record = self._record(found)
@@ -327,7 +399,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             raise Conflict(f"{self.name}: job {id} does not wait any more ({before.state.lower()})")
         if before.tasks is not None:
             raise BadInput(f"{self.name}: job {id} is an array, whose tasks cannot be changed one by one")
-        shape = shape_of(processors, walltime, self.unit)
+        if self.unit == "gpus" or before.gres_per_job or before.gres_per_node or before.gres_per_task:
+            raise BadInput(f"{self.name}: job {id} asks for GPUs, and cannot be given another shape")
+        shape = shape_of(self.asked(), processors, walltime)
         problem: GasError | None = None
         try:
             self.transport.reshape(id, shape)
@@ -339,7 +413,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             after = self._one(id)
         except GasError as error:
             raise problem or error from None
-        given = after.least_nodes if self.unit == "nodes" else after.cpus
+        given = size_of(after, self.unit)
         if problem is not None and not after.pending:
             raise Conflict(f"{self.name}: job {id} does not wait any more ({after.state.lower()})") from None
         if after.pending and (given, after.time_limit) != (processors, 60 * shape.minutes):
@@ -374,25 +448,22 @@ def fingerprint(cluster: Cluster) -> str:
     return hashlib.sha256(repr((jobs, nodes, cluster.reservations)).encode()).hexdigest()[:16]
 
 
-def has_directives(path: Path) -> bool:
-    """Return whether a file looks like a batch script with options for sbatch."""
-    try:
-        with path.open("rb") as file:
-            return file.read(2) == b"#!" and b"\n#SBATCH " in file.read(8192)
-    except OSError:
-        return False
-
-
-def narrowed(limits: Limits, partition: Partition, unit: Unit, cluster: Cluster) -> Limits:
-    """Return limits with those of a partition of a cluster."""
-    processors, walltime = limits.max_processors, limits.max_walltime
-    if partition.most_nodes is not None:
-        there = set(partition.nodes)
-        sizes = sorted(
-            (1 if unit == "nodes" else node.cpus for node in cluster.nodes if node.name in there), reverse=True
-        )
-        most = max(1, sum(sizes[: partition.most_nodes]))
-        processors = min(processors or most, most)
-    if partition.longest is not None:
-        walltime = min(walltime or partition.longest, partition.longest)
+def narrowed(limits: Limits, partitions: Sequence[Partition], asked: Options, cluster: Cluster) -> Limits:
+    """Return limits with those of partitions of a cluster, of which the widest counts."""
+    most: list[int | None] = []
+    for one in partitions:
+        there = set(one.nodes)
+        sizes = sorted((units_on(node, asked) for node in cluster.nodes if node.name in there), reverse=True)
+        most.append(None if one.most_nodes is None else max(1, sum(sizes[: one.most_nodes])))
+    processors = _least(limits.max_processors, _widest(most))
+    walltime = _least(limits.max_walltime, _widest([one.longest for one in partitions]))
     return Limits(processors, walltime, limits.speed)
+
+
+def _widest(limits: Sequence[int | None]) -> int | None:
+    given = [one for one in limits if one is not None]
+    return max(given) if given and len(given) == len(limits) else None
+
+
+def _least(*limits: int | None) -> int | None:
+    return min((one for one in limits if one is not None), default=None)

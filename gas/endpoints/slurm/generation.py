@@ -9,7 +9,7 @@ from gas.errors import Infeasible
 from gas.slurm.cluster import Cluster, Partition
 from gas.times import duration_text, iso_time
 
-__all__ = ["configuration_of"]
+__all__ = ["configuration_of", "tables_of"]
 
 
 def configuration_of(cluster: Cluster, keys: dict[str, str]) -> str:
@@ -25,16 +25,35 @@ def configuration_of(cluster: Cluster, keys: dict[str, str]) -> str:
     Infeasible
         No partition takes jobs.
     """
-    usable = {node.name: node.cpus for node in cluster.nodes if node.usable}
-    tables = [_table(cluster, one, keys, usable) for one in cluster.partitions if one.state in ("", "UP")]
-    if not tables:
-        raise Infeasible(f"{cluster.name}: none of its {len(cluster.partitions)} partitions takes jobs")
+    tables = [_text_of(cluster, one, keys) for one in _open(cluster)]
     head = f"# Slurm {cluster.version} as of {iso_time(cluster.now)}; limits of partitions are asked for each time."
     return "\n\n".join([head, *tables]) + "\n"
 
 
-def _table(cluster: Cluster, partition: Partition, keys: dict[str, str], usable: dict[str, int]) -> str:
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{cluster.name}-{partition.name}").strip("-") or "slurm"
+def tables_of(cluster: Cluster, keys: dict[str, str]) -> dict[str, dict[str, str]]:
+    """Return the same as tables by the names of the endpoints."""
+    return {_name(cluster, one): _table(one, keys) for one in _open(cluster)}
+
+
+def _open(cluster: Cluster) -> list[Partition]:
+    """Return the partitions that take jobs, or raise `Infeasible`."""
+    found = [one for one in cluster.partitions if one.state in ("", "UP")]
+    if not found:
+        raise Infeasible(f"{cluster.name}: none of its {len(cluster.partitions)} partitions takes jobs")
+    return found
+
+
+def _name(cluster: Cluster, partition: Partition) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", f"{cluster.name}-{partition.name}").strip("-") or "slurm"
+
+
+def _table(partition: Partition, keys: dict[str, str]) -> dict[str, str]:
+    unit = "nodes" if partition.whole_nodes else "cpus"
+    return {"type": "slurm", **keys, "partition": partition.name, "unit": unit}
+
+
+def _text_of(cluster: Cluster, partition: Partition, keys: dict[str, str]) -> str:
+    usable = {node.name: node.cpus for node in cluster.nodes if node.usable}
     there = [usable[node] for node in partition.nodes if node in usable]
     said = [f"{len(there)} of {len(partition.nodes)} nodes usable", f"{sum(there)} CPUs"]
     if partition.longest is not None:
@@ -45,13 +64,11 @@ def _table(cluster: Cluster, partition: Partition, keys: dict[str, str], usable:
         said.insert(0, "the default")
     if partition.whole_nodes:
         said.append("jobs share no nodes")
-    unit = "nodes" if partition.whole_nodes else "cpus"
+    table = [f"{key} = {_text(value)}" for key, value in _table(partition, keys).items()]
     lines = [
-        f"[endpoints.{name}]  # {', '.join(said)}",
-        'type = "slurm"',
-        *(f"{key} = {_text(value)}" for key, value in keys.items()),
-        f"partition = {_text(partition.name)}",
-        f'unit = "{unit}"  # what processors are: "cpus", or whole "nodes"',
+        f"[endpoints.{_name(cluster, partition)}]  # {', '.join(said)}",
+        *table[:-1],
+        f'{table[-1]}  # what processors are: "cpus", "tasks", whole "nodes", or "gpus"',
         "# speed = 1.0        # how many times as fast as application files say",
         '# account = "..."    # or whatever else your site wants: options = ["--constraint=..."]',
     ]

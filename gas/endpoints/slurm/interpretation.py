@@ -17,29 +17,28 @@ from collections import Counter
 from collections.abc import Iterator, KeysView
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.endpoints.slurm.availability import SlurmAvailability
 from gas.endpoints.slurm.caveats import caveats
+from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.placing import NO_LIMIT, Machine, Plan, Turn, place
 from gas.endpoints.slurm.selection import places_of
+from gas.endpoints.slurm.sizing import units_on
 from gas.errors import Infeasible, NotFound
 from gas.gaps import FOR_EVER
 from gas.node_availability import Spans
 from gas.slurm.cluster import Cluster, Job, Partition, Reservation
 from speedup_models.fields import nearest, quoted
 
-__all__ = ["Interpretation", "Unplanned", "Why", "interpret", "partition_of"]
+__all__ = ["Interpretation", "Unplanned", "Why", "interpret", "partition_of", "partitions_of"]
 
 HOLDING = frozenset(
     {"RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 )
 """States in which a job has nodes."""
-
-Unit = Literal["cpus", "nodes"]
 
 
 class Why(Enum):
@@ -141,6 +140,11 @@ def partition_of(cluster: Cluster, name: str | None = None) -> Partition:
     return chosen[0]
 
 
+def partitions_of(cluster: Cluster, names: str | None = None) -> tuple[Partition, ...]:
+    """Return the partitions of these names, which commas separate, or the default one."""
+    return tuple(partition_of(cluster, name) for name in (names.split(",") if names else [None]))
+
+
 def interpret(
     cluster: Cluster,
     partition: str | None = None,
@@ -148,19 +152,23 @@ def interpret(
     *,
     user: str | None = None,
     reservation: str | None = None,
+    options: Options | None = None,
 ) -> Interpretation:
     """Return what a partition has free, and what will still claim some of it.
 
     Parameters
     ----------
     partition
-        Its name; by default the cluster's default one.
+        Its name; by default the cluster's default one. Of several, separated by commas, jobs go to the one where they
+        start first.
     unit
-        What a job asks for: CPUs, or whole nodes.
+        What a job asks for: CPUs, or whole nodes; if nothing else is asked for.
     user
         Who will submit, for whom magnetic reservations are free.
     reservation
         The one that the job will name: it gets its nodes, and only while it lasts.
+    options
+        All that the job asks for; they say the unit then, and the reservation.
 
     Raises
     ------
@@ -169,43 +177,62 @@ def interpret(
     Infeasible
         It starts no jobs now, or has no node on which a job starts.
     """
-    chosen = partition_of(cluster, partition)
+    all_of_them = partitions_of(cluster, partition)
+    open_ones = tuple(one for one in all_of_them if one.state in ("", "UP"))
+    chosen = (open_ones or all_of_them)[0]
     where = f"{cluster.name}, partition {quoted(chosen.name)}"
-    if chosen.state not in ("", "UP"):
+    if not open_ones:
         raise Infeasible(f"{where} is {chosen.state}: it starts no jobs; choose another partition")
+    if options is None:
+        options = Options(unit, unit == "nodes", reservation=reservation or "")
+    unit, reservation = options.unit, options.reservation or None
     own = _named(cluster, reservation)
     running = [(job, _end(job, cluster)) for job in cluster.jobs if job.state in HOLDING]
     unseen_until = None if cluster.others_visible else cluster.now + (chosen.longest or cluster.scheduling.window)
     machine = Machine(cluster, running, unseen_until)
     # of a machine of which jobs share nodes, half a node is worth nothing to a job that shares them with nobody
-    whole = unit == "nodes" or chosen.whole_nodes
+    whole = options.whole or all(one.whole_nodes for one in open_ones)
     asker = Job(0, "", user or "", "PENDING", (chosen.name,), 1, 0, exclusive=whole, reservation=reservation or "")
-    template = machine.request(asker, chosen, cluster.now)
-    at = {place: index for index, place in enumerate(places_of(template.nodes))}
+    nodes = 0
+    for open_one in open_ones:
+        nodes |= machine.request(asker, open_one, cluster.now).nodes
+    units = {place: units_on(machine.node(place), options) for place in places_of(nodes)}
+    at = {place: index for index, place in enumerate(place for place, count in units.items() if count > 0)}
+    if not at and units:
+        raise Infeasible(f"{where} has no node with {'GPUs of that kind' if unit == 'gpus' else 'so many CPUs a task'}")
     if not at:
         raise Infeasible(f"{where} has no node on which a job starts (all are down, drained or reserved)")
     unplanned = tuple(_unplanned(cluster))
     plan = place(machine, _turns(cluster, unplanned))
-    capacity = machine.cpus[list(at)] if unit == "cpus" else np.ones(len(at), np.int64)
+    capacity = np.array([units[place] for place in at], np.int64)
     rows = list(_reserved(cluster, machine, at, capacity, own, user))
     for job, end in running:
         for node, cpus in machine.shares(job):
             if node in at:
-                rows.append((at[node], cluster.now, end, int(capacity[at[node]]) if whole else cpus))
-    unseen = {at[node]: cpus for node, cpus in machine.unseen.items() if node in at}
-    unseen = {node: int(capacity[node]) if whole else cpus for node, cpus in unseen.items()}
+                taken = units[node] if whole else -(-cpus * units[node] // int(machine.cpus[node]))
+                rows.append((at[node], cluster.now, end, taken))
+    unseen = {
+        at[node]: units[node] if whole else -(-cpus * units[node] // int(machine.cpus[node]))
+        for node, cpus in machine.unseen.items()
+        if node in at
+    }
     rows += [(node, cluster.now, unseen_until or FOR_EVER, units) for node, units in unseen.items()]
     for one in plan.placed:
         first, last = machine.backfill.span(one.start, one.walltime)
-        rows += [(at[node], first, last, int(capacity[at[node]])) for node in places_of(one.nodes & template.nodes)]
+        rows += [(at[node], first, last, int(capacity[at[node]])) for node in places_of(one.nodes) if node in at]
     version = str(cluster.now if cluster.planned is None else cluster.planned)
     names = tuple(machine.node(node).name for node in at)
     availability = SlurmAvailability(
-        cluster.name, "estimate", cluster.now, version, capacity, Spans.of(rows), names, plan, template
-    )
+        cluster.name, "estimate", cluster.now, version, capacity, Spans.of(rows), names, plan, machine, options,
+        open_ones, user or "",
+    )  # fmt: skip
     age = None if cluster.planned is None else max(cluster.now - cluster.planned, 0)
     own_placed = sum(not one.published for one in plan.placed)
-    remarks = (*_remarks(age, plan, unplanned, sum(unseen.values()), unit), *caveats(cluster, chosen))
+    remarks = (
+        *_remarks(age, plan, unplanned, sum(unseen.values()), unit),
+        *caveats(cluster, chosen),
+        *_ignored(options),
+    )
     return Interpretation(availability, unplanned, sum(unseen.values()), age, own_placed, remarks, machine, plan)
 
 
@@ -263,6 +290,21 @@ def _remarks(age: int | None, plan: Plan, unplanned: tuple[Unplanned, ...], unse
         if counts[why]:
             what = _counted(counts[why], "job is", "jobs are")
             yield f"{what} left out: {because}"
+
+
+def _ignored(options: Options) -> Iterator[str]:
+    """Return what is asked for and not planned with."""
+    kinds = {
+        "GPUs": options.gpus or options.gpus_per_node or options.gpus_per_task or options.unit == "gpus",
+        "generic resources": options.gres,
+        "memory": options.memory_per_node or options.memory_per_cpu or options.memory_per_gpu,
+        "--constraint": options.features,
+        "--licenses": options.licences,
+        "--ntasks-per-node": options.tasks_per_node,
+        "--contiguous": options.contiguous,
+    }
+    if asked := [name for name, value in kinds.items() if value]:
+        yield f"{', '.join(asked)}: not planned with, so that jobs may start later than said"
 
 
 def _named(cluster: Cluster, reservation: str | None) -> Reservation | None:

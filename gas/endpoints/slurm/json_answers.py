@@ -10,29 +10,43 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
+from gas.endpoints.slurm.configuration import hidden, not_planned, scheduling, with_default_memory
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
-from gas.endpoints.slurm.notation import LATEST, states_against, tasks
+from gas.endpoints.slurm.json_jobs import job
+from gas.endpoints.slurm.json_machine import configuration, licence, node, partition, reservation
+from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
 from gas.json_text import parsed
-from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling
+from gas.slurm.cluster import Cluster, Job, Licence
 from speedup_models.fields import quoted, shown
 
-__all__ = ["ANSWERS", "VERSIONS", "read_cluster", "read_jobs"]
+__all__ = ["ANSWERS", "LAST_SHARED", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs"]
 
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {"nodes": "nodes", "partitions": "partitions", "reservations": "reservations", "jobs": "jobs", "diag": "statistics"}
 )
 """Endpoints to ask, and the key of each answer under which the objects are."""
 
-HOLDING = ("COMPLETING", "CONFIGURING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED")
-"""Of several states of a job, those that say more than the others."""
+LAST_SHARED = 44
+"""The last version that says which waiting jobs want whole nodes: v0.0.45 of Slurm 26.05.5 has empty lists of all."""
+
+OPTIONAL: Mapping[str, str] = MappingProxyType(
+    {
+        "licenses": "licences are not known: jobs that ask for some may start later than said",
+        "conf": "how Slurm plans (SchedulerParameters) is not known: its defaults are taken",
+    }
+)
+"""Endpoints without whose answer there is a plan nevertheless, and what it then lacks."""
 
 
 def _entries(answers: Mapping[str, str | bytes], endpoint: str, key: str) -> Iterator[Entry]:
     """Return the objects of an answer, named after what they are and how they are called."""
-    found = _document(answers, endpoint).find(ANSWERS[endpoint])
+    return _listed(_document(answers, endpoint), endpoint, key)
+
+
+def _listed(document: Entry, endpoint: str, key: str) -> Iterator[Entry]:
+    found = document.find(ANSWERS.get(endpoint, endpoint))
     if not isinstance(found, Sequence) or isinstance(found, str):
         raise Unreachable(f"{endpoint}: {shown(found)} is no list")
     for number, value in enumerate(found):
@@ -61,20 +75,24 @@ def _document(answers: Mapping[str, str | bytes], endpoint: str) -> Entry:
 
 
 def read_cluster(
-    answers: Mapping[str, str | bytes], *, name: str, scheduling: Scheduling | None = None, now: int | None = None
+    answers: Mapping[str, str | bytes],
+    *,
+    name: str,
+    now: int | None = None,
+    failed: Mapping[str, str] = MappingProxyType({}),
 ) -> Cluster:
     """Return what the answers of `ANSWERS` say together.
 
     Parameters
     ----------
     answers
-        By endpoint; reservations may be missing, as v0.0.36 does not publish them.
+        By endpoint; reservations may be missing, as v0.0.36 does not publish them, and those in `OPTIONAL`.
     name
         What the user calls the cluster.
-    scheduling
-        How it plans, which is not published here; by default Slurm's defaults.
     now
         Epoch second of the answers; by default that of diag's.
+    failed
+        Why there is no answer to some of those in `OPTIONAL`.
 
     Raises
     ------
@@ -83,75 +101,84 @@ def read_cluster(
     """
     diagnostics = _document(answers, "diag")
     statistics = Entry(diagnostics.find("statistics"), "diag, statistics")
+    config, licences, cautions = _optional(answers, failed)
+    private = hidden(config)
     asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind != "reservations"]
     found = {kind: list(_entries(answers, kind, "name")) for kind in asked}
     for kind in ("nodes", "partitions"):
         if not found[kind]:
-            raise Unreachable(f"{kind}: the answer lists none")
-    jobs = list(_entries(answers, "jobs", "job_id"))
-    threads = {entry.text("name"): entry.number("threads", default=1) or 1 for entry in found["nodes"]}
-    cores = {entry.text("name"): entry.sure("cpus") // threads[entry.text("name")] for entry in found["nodes"]}
-    cautions = [] if "reservations" in found else ["reservations are not known; v0.0.37 and later publish them"]
+            why = f", as PrivateData hides {kind} here; real jobs can be planned (gas probe)" * (kind in private)
+            raise Unreachable(f"{kind}: the answer lists none{why}")
+    nodes = tuple(map(node, found["nodes"]))
+    partitions = with_default_memory(tuple(map(partition, found["partitions"])), config)
+    cautions += not_planned(config, partitions)
+    if "reservations" not in found:
+        cautions.append("reservations are not known; v0.0.37 and later publish them")
+    elif "reservations" in private:
+        cautions.append(
+            "reservations are hidden here (PrivateData): jobs that would run into one start later than said"
+        )
     if any("state_flags" not in entry.value and isinstance(entry.find("state"), str) for entry in found["nodes"]):
         cautions.append("this version does not say which nodes are drained; v0.0.37 and later do")
-    if any("scheduled_nodes" not in entry.value for entry in jobs):
-        cautions.append("this version does not say on which nodes jobs are planned; v0.0.39 and later do, and squeue")
+    if any("maximums" not in entry.value for entry in found["partitions"]):
+        cautions.append("this version does not say which partitions give out whole nodes; v0.0.39 and later do")
+    jobs, lacking = _jobs(answers, {one.name: one.threads for one in nodes})
+    cores = {one.name: one.cpus // one.threads for one in nodes}
     return Cluster(
         name,
         min(statistics.sure("req_time"), LATEST) if now is None else now,
         diagnostics.text("meta/slurm/release", "meta/Slurm/release", default=""),
-        tuple(map(_node, found["nodes"])),
-        tuple(_job(entry, threads) for entry in jobs),
-        tuple(_reservation(entry, cores) for entry in found.get("reservations", ())),
-        tuple(map(_partition, found["partitions"])),
-        scheduling or Scheduling(),
-        statistics.instant("bf_when_last_cycle"),
-        None,
-        tuple(cautions),
-    )
-
-
-def _node(entry: Entry) -> Node:
-    states = [*entry.texts("state"), *entry.texts("state_flags", default=())]
-    why_not, reserved = states_against(states)
-    allocated = entry.number("alloc_cpus", default=None)
-    return Node(
-        entry.text("name"), entry.sure("cpus"), allocated, why_not, reserved, entry.texts("partitions", default=())
-    )
-
-
-def _partition(entry: Entry) -> Partition:
-    flags = entry.texts("flags", default=None) if "flags" in entry.value else None
-    shares = entry.number("maximums/oversubscribe/jobs", "maximums/shares", default=None)
-    return Partition(
-        entry.text("name"),
-        entry.names("nodes/configured", "nodes"),
-        entry.minutes("maximums/time", "max_time_limit"),
-        entry.minutes("defaults/time", "default_time_limit") or None,
-        entry.number("minimums/nodes", "min nodes per job", "min_nodes_per_job") or 0,
-        entry.number("maximums/nodes", "maximum_nodes_per_job"),
-        None if flags is None else "default" in (flag.lower() for flag in flags),
-        "+".join(entry.texts("partition/state", "state", default=())).upper(),
-        entry.number("priority/tier", "priority_tier", default=1) or 1,
-        shares == 0,
-        entry.number("maximums/cpus_per_node", "max_cpus_per_node", default=None),
-        # the highest bit says that all jobs share, whether they ask for it or not
-        max((shares or 1) & 0x7FFF, 1),
-    )
-
-
-def _reservation(entry: Entry, cores: Mapping[str, int]) -> Reservation:
-    nodes = entry.names("node_list")
-    return Reservation(
-        entry.text("name"),
-        min(entry.sure("start_time"), LATEST),
-        min(entry.sure("end_time"), LATEST),
         nodes,
-        tuple(flag.upper() for flag in entry.texts("flags", default=())),
-        entry.texts("users", default=()),
-        entry.texts("accounts", default=()),
-        0 < (entry.number("core_count", default=None) or 0) < sum(cores.get(name, 0) for name in nodes),
+        jobs,
+        tuple(reservation(entry, cores) for entry in found.get("reservations", ())),
+        partitions,
+        scheduling(config.get("SchedulerParameters", "")),
+        statistics.instant("bf_when_last_cycle"),
+        "jobs" not in private if config else None,
+        (*cautions, *lacking),
+        licences,
     )
+
+
+def _jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int]) -> tuple[tuple[Job, ...], list[str]]:
+    """Return the jobs, and what their answer does not say of them."""
+    document = _document(answers, "jobs")
+    jobs = []
+    unplanned = False
+    for entry in _listed(document, "jobs", "job_id"):
+        jobs.append(job(entry, threads))
+        unplanned = unplanned or "scheduled_nodes" not in entry.value
+    lacking = []
+    if unplanned:
+        lacking.append("this version does not say on which nodes jobs are planned; v0.0.39 and later do, and squeue")
+    spoken = re.fullmatch(r"data_parser/v0\.0\.(\d+)", document.text("meta/plugin/data_parser", default=""))
+    if spoken is not None and int(spoken[1]) > LAST_SHARED and any(one.pending for one in jobs):
+        lacking.append(
+            f"v0.0.{spoken[1]} does not say which waiting jobs want whole nodes; v0.0.{LAST_SHARED} does, and squeue"
+        )
+    return tuple(jobs), lacking
+
+
+def _optional(
+    answers: Mapping[str, str | bytes], failed: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[Licence, ...] | None, list[str]]:
+    """Return the configuration, the licences, and what is missing of them and means."""
+    reasons = dict(failed)
+    config: dict[str, str] = {}
+    found: tuple[Licence, ...] | None = None
+    try:
+        if "conf" in answers:
+            config = configuration(Entry(_document(answers, "conf").find("slurm_conf"), "conf, slurm_conf"))
+    except Unreachable as error:
+        reasons["conf"] = str(error)
+    try:
+        if "licenses" in answers:
+            found = tuple(map(licence, _entries(answers, "licenses", "LicenseName")))
+    except Unreachable as error:
+        reasons["licenses"] = str(error)
+    if "conf" not in answers:
+        reasons.setdefault("conf", "this version does not publish its configuration")
+    return config, found, [f"{OPTIONAL[kind]} ({why})" for kind, why in reasons.items()]
 
 
 def read_jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int] | None = None) -> tuple[Job, ...]:
@@ -162,165 +189,4 @@ def read_jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int] | N
     threads
         CPUs of a core of each node, by which allocated cores are counted; 1 for nodes that are not named.
     """
-    return tuple(_job(entry, threads or {}) for entry in _entries(answers, "jobs", "job_id"))
-
-
-def _job(entry: Entry, threads: Mapping[str, int]) -> Job:
-    states = [state.upper() for state in entry.texts("job_state")]
-    if not states:
-        raise Unreachable(f"{entry.where}, job_state is empty")
-    listed = _tasks(entry)
-    priority = entry.number("priority")
-    nodes = entry.names("nodes")
-    pending = states[0] == "PENDING"
-    least = entry.number("node_count")
-    most = entry.number("max_nodes", default=None)
-    shared = entry.find("shared", default=None) or ()  # "none", or a list of that
-    if not isinstance(shared, Sequence):
-        raise entry.fail("shared", shared, "list of texts")
-    exit_status, signal = _ending(entry)
-    stdout, stderr = _files(entry)
-    return Job(
-        id=entry.sure("job_id"),
-        name=entry.text("name"),
-        user=entry.text("user_name"),
-        state=next((state for state in states if state in HOLDING), states[0]),
-        partitions=entry.texts("partition"),
-        cpus=entry.sure("cpus"),
-        priority=priority if priority is not None else 2**32,
-        start=entry.instant("start_time"),
-        end=entry.instant("end_time"),
-        time_limit=entry.minutes("time_limit"),
-        least_nodes=least or 1,
-        most_nodes=most or None,
-        nodes=() if pending else nodes,
-        planned_nodes=entry.names("scheduled_nodes", default=()) if pending else (),
-        cpus_on=None if pending else _shares(entry, threads),
-        exclusive="none" in shared,
-        reason=entry.text("state_reason"),
-        submitted=entry.instant("submit_time"),
-        eligible=entry.instant("eligible_time"),
-        dependency=entry.text("dependency", default=""),
-        required_nodes=entry.names("required_nodes", default=()),
-        excluded_nodes=entry.names("excluded_nodes", default=()),
-        reservation=entry.text("resv_name", default=""),
-        comment=entry.text("comment", default=""),
-        array=(entry.number("array_job_id", default=None) or None) if listed else None,
-        tasks=listed,
-        exit_status=exit_status,
-        signal=signal,
-        stdout=stdout,
-        stderr=stderr,
-        besides=_besides(entry),
-    )
-
-
-def _besides(entry: Entry) -> tuple[str, ...]:
-    """Return what else than CPUs and nodes a job asks for."""
-    wanted = [
-        entry.find(key, default=None) for key in ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
-    ]
-    asked = {
-        "features": bool(entry.find("features", default=None)),
-        "licences": bool(entry.find("licenses", default=None)),
-        "GRES": any("gres" in str(one) for one in wanted),
-        "parts": bool(entry.number("het_job_id", default=None)),
-    }
-    return tuple(word for word, there in asked.items() if there)
-
-
-def _ending(entry: Entry) -> tuple[int | None, int | None]:
-    """Return the exit status and the signal of a job's script: up to v0.0.38 as wait(2) has them, then in a table."""
-    code = entry.find("exit_code", default=None)
-    if not isinstance(code, Mapping) or "number" in code:
-        number = entry.number("exit_code", default=None)
-        if number is None:
-            return None, None
-        return number >> 8, number & 0x7F or None
-    signal = entry.number("exit_code/signal/id", "exit_code/signal/signal_id", default=None)
-    return entry.number("exit_code/return_code", default=None), signal or None
-
-
-def _files(entry: Entry) -> tuple[str, str]:
-    """Return where the output of a batch job goes; nothing of a name that cannot be worked out."""
-    if not entry.find("batch_flag", default=False):
-        return "", ""
-    folder = entry.text("current_working_directory", default="")
-    out, err = entry.text("standard_output", default=""), entry.text("standard_error", default="")
-    array = entry.number("array_job_id", default=None)
-    usual = out or ("slurm-%A_%a.out" if array else "slurm-%j.out")
-    return (
-        entry.text("stdout_expanded", default="") or _path(entry, folder, usual),
-        entry.text("stderr_expanded", default="") or _path(entry, folder, err or usual),
-    )
-
-
-def _path(entry: Entry, folder: str, pattern: str) -> str:
-    """Return a file's path with what its ``%j`` and the like stand for (sbatch(1), filename pattern)."""
-    id, array = entry.sure("job_id"), entry.number("array_job_id", default=None)
-    values: dict[str, object] = {"%": "%", "j": id, "J": id, "A": array or id, "u": entry.text("user_name")}
-    values |= {"x": entry.text("name"), "a": entry.number("array_task_id", default=None) if array else 2**32 - 2}
-    known = True
-
-    def value_of(found: re.Match[str]) -> str:
-        nonlocal known
-        value = values.get(found[2])
-        known = known and value is not None
-        return str(value).zfill(min(int(found[1] or 0), 10)) if isinstance(value, int) else str(value)
-
-    path = re.sub(r"%(\d*)(.)", value_of, pattern)
-    if not known or "\\" in pattern or not (path.startswith("/") or folder):
-        return ""
-    return path if path.startswith("/") else f"{folder.rstrip('/')}/{path}"
-
-
-def _tasks(entry: Entry) -> Any:
-    """Return the tasks that a record stands for: a list while they wait, one number when one runs."""
-    text = entry.text("array_task_string", default="")
-    if not text and entry.number("array_job_id", default=None):
-        task = entry.number("array_task_id", default=None)
-        text = "" if task is None else str(task)
-    try:
-        return tasks(text)
-    except BadInput as error:
-        raise Unreachable(f"{entry.where}, array_task_string: {error}") from None
-
-
-def _shares(entry: Entry, threads: Mapping[str, int]) -> dict[str, int] | None:
-    """Return how many CPUs a job has on each node; None where that is not published.
-
-    Up to v0.0.37 the nodes are numbered in the order of the node list and have their CPUs; in v0.0.38 to v0.0.40 they
-    are named and have the states of their cores; from v0.0.41 on they are under ``nodes/allocation`` and have both.
-    """
-    found = entry.find("job_resources/nodes/allocation", "job_resources/allocated_nodes", default=None)
-    if not found:
-        return None
-    names = entry.names("nodes")
-    if isinstance(found, Mapping):
-        numbered = {str(at): name for at, name in enumerate(names)}
-        found = [
-            {"nodename": numbered.get(at, at), **value} if isinstance(value, Mapping) else value
-            for at, value in found.items()
-        ]
-    if not isinstance(found, list):
-        raise entry.fail("job_resources", found, "list of nodes")
-    shares = {}
-    for number, value in enumerate(found):
-        node = Entry(value, f"{entry.where}, node {number} of job_resources")
-        name = node.text("name", "nodename")
-        cpus = node.number("cpus/count", "cpus", default=None)
-        shares[name] = _cores(node.find("sockets")) * threads.get(name, 1) if cpus is None else cpus
-    return shares
-
-
-def _cores(value: object) -> int:
-    """Return how many cores are allocated, however deep their states are nested."""
-    if isinstance(value, str):
-        return int(value.lower().startswith("allocated"))
-    if isinstance(value, Mapping):
-        if "status" in value:
-            return min(1, _cores(value["status"]))
-        return sum(_cores(one) for one in value.values())
-    if isinstance(value, Sequence):
-        return sum(_cores(one) for one in value)
-    return 0
+    return tuple(job(entry, threads or {}) for entry in _entries(answers, "jobs", "job_id"))

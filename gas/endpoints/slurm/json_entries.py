@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from gas.endpoints.slurm.notation import LATEST, LONGEST, node_names, words
 from gas.errors import BadInput, Unreachable
 from speedup_models.fields import shown
 
 __all__ = ["REQUIRED", "VERSIONS", "Entry"]
+
+T = TypeVar("T")
 
 VERSIONS = range(36, 47)
 """Last numbers of the versions whose answers are understood, v0.0.36 to v0.0.46."""
@@ -77,9 +79,9 @@ class Entry:
         value = self.number(*paths, default=default)
         return min(value, LATEST) if value else None
 
-    def minutes(self, *paths: str) -> int | None:
+    def minutes(self, *paths: str, default: Any = REQUIRED) -> int | None:
         """Return the seconds of a limit in minutes; None for no limit, or `LONGEST`."""
-        value = self.number(*paths)
+        value = self.number(*paths, default=default)
         return None if value is None or 60 * value > LONGEST else 60 * value
 
     def text(self, *paths: str, default: Any = REQUIRED) -> str:
@@ -101,6 +103,15 @@ class Entry:
         if not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):
             raise self.fail(paths[0], value, "list of texts")
         return tuple(value)
+
+    def understood(self, reader: Callable[[str], T], *paths: str) -> T:
+        """Return what `reader` makes of a text, or of the texts of a list; of what is not there, as of an empty one."""
+        value = self.find(*paths, default=None)
+        text = value if isinstance(value, str) else ",".join(self.texts(*paths, default=()))
+        try:
+            return reader(text)
+        except BadInput as error:
+            raise Unreachable(f"{self.where}, {paths[0]}: {error}") from None
 
     def names(self, *paths: str, default: Any = REQUIRED) -> tuple[str, ...]:
         """Return the names of a node list."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from gas.endpoints.slurm.options import megabytes, minutes_of
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput
 from speedup_models.fields import quoted
@@ -45,14 +46,6 @@ def _set(number: int) -> dict[str, Any]:
     return {"set": True, "infinite": False, "number": number}
 
 
-def _megabytes(text: str) -> int:
-    found = re.fullmatch(r"(\d+)([KMGT]?)B?", text.strip().upper())
-    if found is None:
-        raise BadInput("is no amount of memory; sbatch takes 500M, 16G or megabytes")
-    bytes_ = int(found[1]) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[found[2]]
-    return -(-bytes_ >> 20)
-
-
 def _words(text: str) -> list[str]:
     return [word for word in text.upper().split(",") if word]
 
@@ -73,6 +66,17 @@ def _gpus(text: str) -> str:
     return ",".join(f"gres/gpu:{one}" for one in text.split(","))
 
 
+def _each_gpu(kind: Callable[[str], int]) -> Callable[[str], str]:
+    return lambda text: f"gres/gpu:{kind(text)}"
+
+
+def _minutes(text: str) -> int:
+    minutes = minutes_of(text)
+    if minutes is None:
+        raise BadInput("is no time limit that slurmrestd takes")
+    return minutes
+
+
 def _optional(kind: Callable[[str], int]) -> Callable[[str], dict[str, Any]]:
     return lambda text: _set(kind(text))
 
@@ -81,6 +85,7 @@ OPTIONS: Mapping[str, _Option] = MappingProxyType(
     {
         "account": _Option("account", "account"),
         "acctg-freq": _Option("account_gather_frequency", "account_gather_frequency"),
+        "array": _Option("array", "array"),
         "batch": _Option("batch_features", "batch_features"),
         "bb": _Option("burst_buffer", "burst_buffer"),
         "begin": _Option("begin_time", "begin_time"),
@@ -91,6 +96,7 @@ OPTIONS: Mapping[str, _Option] = MappingProxyType(
         "contiguous": _Option("", "contiguous", alone=True),
         "core-spec": _Option("core_specification", "core_specification", _number),
         "cores-per-socket": _Option("cores_per_socket", "", _number),
+        "cpus-per-gpu": _Option("cpus_per_gpu", "cpus_per_tres", _each_gpu(_number)),
         "cpus-per-task": _Option("cpus_per_task", "cpus_per_task", _number),
         "deadline": _Option("deadline", "deadline"),
         "delay-boot": _Option("delay_boot", "delay_boot", _number),
@@ -116,15 +122,18 @@ OPTIONS: Mapping[str, _Option] = MappingProxyType(
         "mail-type": _Option("mail_type", "mail_type", _words),
         "mail-user": _Option("mail_user", "mail_user"),
         "mcs-label": _Option("mcs_label", "mcs_label"),
-        "mem": _Option("memory_per_node", "memory_per_node", _optional(_megabytes)),
-        "mem-per-cpu": _Option("memory_per_cpu", "memory_per_cpu", _optional(_megabytes)),
-        "mem-per-gpu": _Option("memory_per_gpu", ""),
+        "mem": _Option("memory_per_node", "memory_per_node", _optional(megabytes)),
+        "mem-per-cpu": _Option("memory_per_cpu", "memory_per_cpu", _optional(megabytes)),
+        "mem-per-gpu": _Option("memory_per_gpu", "memory_per_tres", _each_gpu(megabytes)),
         "mincpus": _Option("minimum_cpus_per_node", "minimum_cpus_per_node", _number),
         "network": _Option("", "network"),
+        "ntasks": _Option("tasks", "tasks", _number),
         "nice": _Option("nice", "nice", _number, 100),
+        "no-kill": _Option("no_kill", "", alone=True),
         "no-requeue": _Option("no_requeue", "requeue", alone=True),
         "nodelist": _Option("nodelist", "required_nodes", _listed),
         "ntasks-per-core": _Option("tasks_per_core", "tasks_per_core", _number),
+        "ntasks-per-gpu": _Option("ntasks_per_gpu", "ntasks_per_tres", _number),
         "ntasks-per-node": _Option("tasks_per_node", "tasks_per_node", _number),
         "ntasks-per-socket": _Option("tasks_per_socket", "tasks_per_socket", _number),
         "open-mode": _Option("open_mode", "open_mode", _words),
@@ -144,13 +153,20 @@ OPTIONS: Mapping[str, _Option] = MappingProxyType(
         "switches": _Option("", "required_switches", _optional(_number)),
         "thread-spec": _Option("thread_specification", "thread_specification", _number),
         "threads-per-core": _Option("threads_per_core", "threads_per_core", _number),
-        "tmp": _Option("temporary_disk_per_node", "temporary_disk_per_node", _megabytes),
+        "time-min": _Option("time_minimum", "time_minimum", _optional(_minutes)),
+        "tmp": _Option("temporary_disk_per_node", "temporary_disk_per_node", megabytes),
         "umask": _Option("umask", ""),
         "use-min-nodes": _Option("minimum_nodes", "", alone=True),
         "wckey": _Option("wckey", "wckey"),
     }
 )
 """Options of sbatch by their long names."""
+
+OF_THE_PROGRAM = frozenset({"ignore-pbs", "parsable", "verbose"})
+"""Options that only change what sbatch itself prints or reads, and say nothing of the job."""
+
+SAID_OTHERWISE = frozenset({"chdir", "job-name", "ntasks", "time"})
+"""Options of a script that stand elsewhere in a batch."""
 
 _FIRST_NAMES = MappingProxyType({"standard_input": "standard_in", "standard_output": "standard_out"})
 """What v0.0.36 calls them."""
@@ -171,27 +187,40 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
     """
     environment = {"PATH": SEARCHED}
     job: dict[str, Any] = {"name": batch.name}
-    if batch.directory is not None:
-        job["current_working_directory"] = batch.directory
+    directory = batch.directory or batch.directives.get("chdir")
+    if directory is not None:
+        job["current_working_directory"] = directory
     if version < FIRST_TYPED:
         job["environment"] = environment
     else:
         job["environment"] = [f"{name}={value}" for name, value in environment.items()]
     if batch.not_before is not None:
         job["begin_time"] = f"uts{batch.not_before}" if version < FIRST_TYPED else _set(batch.not_before)
-    job |= _shape(batch.shape, version)
-    if batch.shape.nodes is not None:
-        job |= _option("exclusive", None, version)
-    for name, value in batch.options.items():
+    shape = batch.shape
+    options = {**_of_script(batch), **batch.options, **dict(shape.others)}
+    if shape.nodes is not None:
+        options.pop("nodes", None)
+        if shape.whole:
+            options.setdefault("exclusive", None)
+    for name, value in options.items():
         for key, one in _option(name, value, version).items():
             both = key in job and key.startswith("tres_")
             job[key] = f"{job[key]},{one}" if both else one
-    if version >= FIRST_TYPED and batch.shape.tasks is not None:
+    job |= _shape(shape, version)
+    if version >= FIRST_TYPED and shape.tasks is not None:
         job.setdefault("cpus_per_task", 1)
-        job["minimum_cpus"] = batch.shape.tasks * job["cpus_per_task"]
+        job["minimum_cpus"] = shape.tasks * job["cpus_per_task"]
     if version == 36:
         job = {_FIRST_NAMES.get(key, key): value for key, value in job.items()}
     return {"script": batch.script, "job": job}
+
+
+def _of_script(batch: Batch) -> dict[str, str | None]:
+    """Return the options that stand in the script, which slurmrestd does not read."""
+    left_out = OF_THE_PROGRAM | (SAID_OTHERWISE - ({"ntasks"} if batch.shape.tasks is None else set()))
+    if batch.not_before is not None:
+        left_out |= {"begin"}
+    return {name: value for name, value in batch.directives.items() if name not in left_out}
 
 
 def change(shape: Shape, version: int) -> dict[str, Any]:
@@ -224,6 +253,8 @@ def _shape(shape: Shape, version: int) -> dict[str, Any]:
 
 def _option(name: str, value: str | None, version: int) -> dict[str, Any]:
     """Return the field, or the fields, of an option."""
+    if name == "nodes":
+        return _node_range(value or "", version)
     option = OPTIONS.get(name, _Option("", ""))
     late = version >= FIRST_TYPED
     key = option.late if late else option.early
@@ -244,6 +275,19 @@ def _option(name: str, value: str | None, version: int) -> dict[str, Any]:
         return {key: option.alone if value is None else option.kind(value)}
     except BadInput as error:
         raise BadInput(f"--{name}={quoted(value or '')} {error}") from None
+
+
+def _node_range(text: str, version: int) -> dict[str, Any]:
+    """Return the fields of ``2-4``."""
+    if version < FIRST_TYPED:
+        return {"nodes": text}
+    least, dash, most = text.partition("-")
+    try:
+        return {"minimum_nodes": _number(least), "maximum_nodes": _number(most if dash else least)}
+    except BadInput:
+        raise BadInput(
+            f"--nodes={quoted(text)} is no number of nodes that slurmrestd takes; write it like 2-4"
+        ) from None
 
 
 def _early(name: str, option: _Option, value: str | None) -> Any:

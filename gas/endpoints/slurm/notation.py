@@ -7,7 +7,8 @@ neither which list was bad nor where.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import lru_cache
 
@@ -15,7 +16,7 @@ from gas.errors import BadInput
 from gas.slurm.cluster import Tasks
 from speedup_models.fields import quoted
 
-__all__ = ["LATEST", "LONGEST", "duration", "instant", "node_names", "states_against", "tasks", "words"]
+__all__ = ["LATEST", "LONGEST", "NodeStates", "duration", "instant", "node_names", "node_states", "tasks", "words"]
 
 LATEST = 221_845_392_000
 """First epoch second of the year 9000, for which all later ones are taken; what is added to it still has a date."""
@@ -44,6 +45,9 @@ AGAINST = frozenset(
     | {"POWER_DRAIN", "REBOOT_ISSUED", "BLOCKED"}
 )
 """States in which no job starts on a node; one that is only switched off is switched on for a job."""
+
+BOOTING = frozenset({"REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT", "POWERING_UP", "BOOT"})
+"""States of a node that boots or will boot."""
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -197,17 +201,35 @@ def instant(text: str, zone: tzinfo | None = None) -> int | None:
     return min(int((local if local.tzinfo else local.replace(tzinfo=zone)).timestamp()), LATEST)
 
 
-def states_against(states: Iterable[str]) -> tuple[tuple[str, ...], bool]:
-    """Return for which of a node's states no job starts on it, and whether a reservation holds it.
+@dataclass(frozen=True)
+class NodeStates:
+    """What the states of a node say.
 
-    Parameters
+    Attributes
     ----------
-    states
-        As printed: ``IDLE+DRAIN``, ``MIXED*``, or one by one in any case.
+    why_not
+        Those for which no job starts on it.
+    reserved, completing, rebooting
+        A reservation holds it; a job is leaving it; it boots, or will boot.
     """
+
+    why_not: tuple[str, ...]
+    reserved: bool
+    completing: bool
+    rebooting: bool
+
+
+@lru_cache(1024)
+def node_states(*states: str) -> NodeStates:
+    """Return what the states of a node say, as printed: ``IDLE+DRAIN``, ``MIXED*``, or one by one in any case."""
     found: set[str] = set()
     for text in states:
         for word in text.upper().split("+"):
             state = word.rstrip("".join(_MARKS))
             found |= {state, *(_MARKS[mark] for mark in word[len(state) :])}
-    return tuple(sorted(found & AGAINST)), bool(found & {"RESERVED", "MAINTENANCE", "MAINT"})
+    return NodeStates(
+        tuple(sorted(found & AGAINST)),
+        bool(found & {"RESERVED", "MAINTENANCE", "MAINT"}),
+        "COMPLETING" in found,
+        bool(found & BOOTING),
+    )

@@ -49,10 +49,9 @@ class _Counted:
 
     def __init__(self, cluster: Cluster, partition: Partition, seen: Interpretation, user: str | None) -> None:
         availability = seen.availability
-        template = availability.template
-        nodes = places_of(0 if template is None else template.nodes)
+        nodes = (seen.machine.places[name] for name in availability.names)
         self._units: dict[int, int] = dict(zip(nodes, availability.capacity.tolist(), strict=True))
-        self._whole = template is not None and template.exclusive
+        self._whole = availability.options.whole or partition.whole_nodes
         self._cluster, self._partition, self._seen = cluster, partition, seen
         self._closed = [one for one in cluster.reservations if not ("MAGNETIC" in one.flags and user in one.users)]
         self.machine = sum(self._units.values())

@@ -6,6 +6,7 @@ from typing import Any
 
 from gas.endpoints.records import ACTIVE, job_record
 from gas.endpoints.slurm.interpretation import HOLDING
+from gas.endpoints.slurm.sizing import size_of
 from gas.slurm.cluster import Job
 
 __all__ = ["record_of"]
@@ -28,7 +29,7 @@ def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
     Parameters
     ----------
     unit
-        What its processors are counted in: CPUs or nodes.
+        What its processors are counted in: CPUs, tasks, nodes or GPUs.
     user
         Who asks.
     """
@@ -46,7 +47,7 @@ def record_of(job: Job, unit: str, user: str) -> dict[str, Any]:
         asked_by=user,
         tagged_name=job.name,
         state=state,
-        processors=len(job.nodes) or job.least_nodes if unit == "nodes" else job.cpus,
+        processors=size_of(job, unit),
         walltime=job.time_limit,
         actuator="slurm",
         exit_status=job.exit_status if ran and not job.signal else None,

@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -21,8 +22,9 @@ from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.programs import whole_path
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.slurm.json_accounting import accounting_lines
-from gas.endpoints.slurm.json_answers import ANSWERS, VERSIONS, read_cluster, read_jobs
+from gas.endpoints.slurm.json_answers import ANSWERS, LAST_SHARED, OPTIONAL, VERSIONS, read_cluster, read_jobs
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
+from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import KINDS, kind_of
 from gas.endpoints.slurm.rest_connection import LOCAL, SlurmConnection, Tokens, vetted_address
 from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, HOMELESS, NOTHING, UNACCEPTED, job_number, problems_in
@@ -85,6 +87,8 @@ class RestTransport:
         self.is_local = self.address.startswith("unix:") or is_loopback(split_address(self.address))
         self.timeout = timeout
         self._version = None if version is None else number_of(version)
+        self._endpoints: set[tuple[int, str]] | None = None
+        self._kept: KeptAnswers[bytes] = KeptAnswers()
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> RestTransport:
@@ -144,8 +148,17 @@ class RestTransport:
         answers: dict[str, bytes] = {}
         for endpoint in asked:
             most = MOST_ANSWER_BYTES - sum(map(len, answers.values()))
-            answers[endpoint] = self._read(endpoint, deadline, most)
-        return self._understood(lambda: read_cluster(answers, name=name))
+            answers[endpoint] = self._kept.get(
+                endpoint, partial(self._read, endpoint, deadline, most, self._told(endpoint))
+            )
+        failed: dict[str, str] = {}
+        for endpoint in OPTIONAL:
+            if self._is_offered(endpoint):
+                try:
+                    answers[endpoint] = self._kept.get(endpoint, partial(self._read, endpoint, deadline))
+                except GasError as error:
+                    failed[endpoint] = str(error)
+        return self._understood(lambda: read_cluster(answers, name=name, failed=failed))
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
         """Return the jobs of a user, or those of these numbers, also those that ended lately; unknown ones not."""
@@ -206,12 +219,37 @@ class RestTransport:
         paths = self._document(DESCRIPTION, answer).get("paths")
         if not isinstance(paths, Mapping):
             raise Unreachable(f"{self._connection.called}/{DESCRIPTION} has no key paths; is it slurmrestd?")
-        found = {int(match[1]) for path in paths if (match := re.match(r"/slurm/v0\.0\.(\d{1,4})/", str(path)))}
-        return sorted(found)
+        self._endpoints = {
+            (int(match[1]), match[2])
+            for path in paths
+            if (match := re.match(r"/slurm/v0\.0\.(\d{1,4})/(\w*)", str(path)))
+        }
+        return sorted({version for version, _ in self._endpoints})
 
-    def _read(self, endpoint: str, deadline: float | None = None, most: int = MOST_ANSWER_BYTES) -> bytes:
+    def _told(self, endpoint: str) -> int:
+        """Return the version in which an endpoint is asked."""
+        version = self.version()
+        late = endpoint == "jobs" and version > LAST_SHARED
+        return LAST_SHARED if late and self._is_offered(endpoint, LAST_SHARED) else version
+
+    def _is_offered(self, endpoint: str, version: int | None = None) -> bool:
+        """Return whether a version has an endpoint, by its description; by default the one that is spoken."""
+        if self._endpoints is None:
+            try:
+                self._offered()
+            except GasError:
+                return False
+        return (self.version() if version is None else version, endpoint) in (self._endpoints or ())
+
+    def _read(
+        self,
+        endpoint: str,
+        deadline: float | None = None,
+        most: int = MOST_ANSWER_BYTES,
+        version: int | None = None,
+    ) -> bytes:
         """Return the answer to a question, in JSON if the reader finds it so."""
-        answer = self._exchange("GET", self._path(endpoint), deadline=deadline, most=most)
+        answer = self._exchange("GET", self._path(endpoint, version), deadline=deadline, most=most)
         if answer.status_code != 200:
             raise self._problem("GET", endpoint, answer)
         if not answer.content.lstrip().startswith(b"{"):
@@ -287,8 +325,8 @@ class RestTransport:
 
     # ------------------------------------------------------------------------------------------------ exchanging
 
-    def _path(self, endpoint: str) -> str:
-        return f"/slurm/v0.0.{self.version()}/{endpoint}"
+    def _path(self, endpoint: str, version: int | None = None) -> str:
+        return f"/slurm/v0.0.{self.version() if version is None else version}/{endpoint}"
 
     def _exchange(
         self,

@@ -7,34 +7,30 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from gas.endpoints.endpoint import JobDescription, Request
-from gas.endpoints.slurm.transport import Batch, Shape
+from gas.endpoints.slurm.directives import Directive, Script, from_words
+from gas.endpoints.slurm.options import Options
+from gas.endpoints.slurm.sizing import shape_of
+from gas.endpoints.slurm.transport import Batch
 from gas.endpoints.wording import TOLD, checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
 from speedup_models.fields import quoted
 
-__all__ = ["batch_of", "options_from", "shape_of", "whole_minutes"]
+__all__ = ["DECIDED", "batch_of", "options_from"]
 
 OWN_OPTIONS = frozenset(
-    {"array", "begin", "chdir", "cluster-constraint", "clusters", "cpus-per-gpu", "cpus-per-task", "export-file",
-     "help", "job-name", "nodes", "ntasks", "parsable", "partition", "quiet", "reservation", "test-only", "time",
-     "time-min", "usage", "version", "wait", "wrap"}
+    {"array", "chdir", "cluster-constraint", "clusters", "export-file", "help", "job-name", "nodes", "ntasks",
+     "parsable", "partition", "quiet", "reservation", "test-only", "time", "usage", "version", "wait", "wrap"}
 )  # fmt: skip
 """Options of sbatch by which a job would not be the one that was planned, or not be told of."""
 
+DECIDED = frozenset({"job-name", "nodes", "ntasks", "time"})
+"""Options of a script that is run as a command, in whose place there is what the plan chose."""
 
-def whole_minutes(walltime: int) -> int:
-    """Return the minutes of a time limit that lets a job run for so many seconds."""
-    return -(-walltime // 60)
-
-
-def shape_of(processors: int, walltime: int, unit: str) -> Shape:
-    """Return the shape of a request for so many processors, which are CPUs or nodes, for so many seconds."""
-    if unit == "nodes":
-        return Shape(None, processors, whole_minutes(walltime))
-    return Shape(processors, None, whole_minutes(walltime))
+REPLACED = ("output", "error", "input")
+"""Options in whose values ``%x`` is the name of the job, which has a tag."""
 
 
-def options_from(words: Iterable[str], where: str) -> dict[str, str | None]:
+def options_from(words: Iterable[str], where: str) -> tuple[Directive, ...]:
     """Return options of sbatch from ``--account=abc`` or ``--exclusive``, one word each.
 
     Raises
@@ -42,7 +38,7 @@ def options_from(words: Iterable[str], where: str) -> dict[str, str | None]:
     BadInput
         It is no long option, or one that Gas sets.
     """
-    options: dict[str, str | None] = {}
+    found: list[Directive] = []
     for name, value in long_options(words, where, "sbatch", "--account=abc"):
         short_for = [own for own in sorted(OWN_OPTIONS) if own.startswith(name)]
         if short_for and name != "export":  # sbatch takes beginnings of names too
@@ -51,22 +47,52 @@ def options_from(words: Iterable[str], where: str) -> dict[str, str | None]:
                 f"{where}: --{name}{decided} is what Gas decides; leave it out (partition and reservation stand in the "
                 "endpoint's table)"
             )
-        options[name] = value
-    return options
+        found += from_words([f"--{name}" if value is None else f"--{name}={value}"], where)
+    return tuple(found)
 
 
-def batch_of(request: Request, job: JobDescription, *, key: str, unit: str, options: Mapping[str, str | None]) -> Batch:
-    """Return the batch job that runs a command on what was chosen, or nothing for `run_time` seconds."""
+def batch_of(
+    request: Request,
+    job: JobDescription,
+    *,
+    key: str,
+    asked: Options,
+    words: Mapping[str, str | None],
+    script: Script | None = None,
+) -> Batch:
+    """Return the batch job that runs what was chosen: a script of the user's, a command, or nothing for `run_time`.
+
+    Parameters
+    ----------
+    asked
+        All that is asked for besides the size, and what a size counts.
+    words
+        Options that are given with the script, and not in it.
+    """
     for name in job.environment:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise BadInput(f"--env {quoted(name)}: is no name of a variable; use letters, digits and _")
+    plain = checked_name(job.name)
+    own = dict(words)
+    inside = {} if script is None else {one.name: one.value for one in script.directives}
+    for name in REPLACED:
+        value = own.get(name, inside.get(name))
+        if (
+            value is not None
+            and (named := re.sub(r"(?<!%)((?:%%)*)%x", lambda found: found[1] + plain, value)) != value
+        ):
+            own[name] = named
+    begin = max((at for at in (request.not_before, asked.begin) if at is not None), default=None)
+    if asked.begin is not None:
+        own.pop("begin", None)
     return Batch(
-        name=f"{checked_name(job.name)}.{tag_of(key)}",
-        script=_script(request, job, unit),
-        shape=shape_of(request.processors, request.walltime, unit),
-        options=options,
+        name=f"{plain}.{tag_of(key)}",
+        script=_script(request, job, asked) if script is None else script.text,
+        shape=shape_of(asked, request.processors, request.walltime),
+        options=own,
         directory=job.directory,
-        not_before=request.not_before,
+        not_before=begin,
+        directives=inside,
     )
 
 
@@ -91,20 +117,30 @@ fi 2> /dev/null
 """A waiting job may be given another shape, so that its script asks for how long it may run."""
 
 
-def _script(request: Request, job: JobDescription, unit: str) -> str:
+def _script(request: Request, job: JobDescription, asked: Options) -> str:
     """Return the script of a job; its size is what Slurm says when it starts."""
     if job.run_time is not None:
         return f"#!/bin/sh\nexec sleep {job.run_time}\n"
-    given = "SLURM_JOB_NUM_NODES" if unit == "nodes" else "SLURM_NTASKS"
     own = {name: value for name, value in job.environment.items() if name not in TOLD}
     command = " ".join(map(shell_word, job.template or job.command))
     lines = [
         "#!/bin/sh",
         *(f"export {name}={shlex.quote(value)}" for name, value in sorted(own.items())),
         TASKS,
-        f'GAS_PROCESSORS="${{{given}:-{request.processors}}}"',
+        f"GAS_PROCESSORS={_processors(request.processors, asked)}",
         f"{WALLTIME} GAS_WALLTIME={request.walltime}",
         "export GAS_PROCESSORS GAS_WALLTIME",
         f"exec {command}",
     ]
     return "\n".join([*lines, ""])
+
+
+def _processors(size: int, asked: Options) -> str:
+    """Return an expression of the shell that is the size which a job has when it starts."""
+    per_task = (asked.cpus_per_task or 1) if asked.unit == "cpus" else 1
+    if asked.unit == "gpus":  # these stay as they were submitted
+        return str(size)
+    if per_task > 1:
+        return f"$((${{SLURM_NTASKS:-{size // per_task}}} * {per_task}))"
+    given = "SLURM_JOB_NUM_NODES" if asked.unit == "nodes" else "SLURM_NTASKS"
+    return f'"${{{given}:-{size}}}"'

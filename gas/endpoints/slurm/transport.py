@@ -17,21 +17,27 @@ ACCOUNTED = "JobID,User,Timelimit,ElapsedRaw,Submit,Start,End,AllocCPUS,AllocNod
 
 @dataclass(frozen=True)
 class Shape:
-    """How much for how long: so many tasks, or whole nodes, for so many minutes.
+    """How much for how long: so many tasks, nodes or GPUs, for so many minutes.
 
     Attributes
     ----------
     tasks
-        CPUs, one for each task; None where nodes are asked for.
+        None where another number says how many there are.
     nodes
-        Whole nodes; None where Slurm is to choose.
+        Exactly so many; None where Slurm is to choose.
     minutes
         The time limit: Slurm's are in minutes.
+    whole
+        The nodes are asked for whole.
+    others
+        What else is said of the size, as options of sbatch: ``("gpus", "a100:8")``.
     """
 
     tasks: int | None
     nodes: int | None
     minutes: int
+    whole: bool = True
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class Batch:
         What is run, from its ``#!`` line on.
     options
         Further options of sbatch by their long names without dashes; None for those that take no value.
+    directives
+        Those that stand in the script itself, where sbatch reads them; the others come before them.
     not_before
         Epoch second before which it does not start.
     """
@@ -56,6 +64,7 @@ class Batch:
     options: Mapping[str, str | None] = field(default_factory=dict)
     directory: str | None = None
     not_before: int | None = None
+    directives: Mapping[str, str | None] = field(default_factory=dict)
 
 
 class Transport(SendingTransport[Batch], Protocol):

@@ -35,9 +35,11 @@ def test_a_table_says_how_jobs_are_submitted(oar):
         resource="core", queue="production", project="abc", properties="cluster='a'", options=["--type=deploy"],
         moldable=True, security_time=1, max_processors=8, max_walltime="2h", timeout=5, patience=1,
     )  # fmt: skip
-    batch = made.batch(Request(2, 60, alternatives=((4, 40),)), JobDescription("x", ("true",), native=("--hold",)), "k")
+    batch = made.batch(
+        Request(2, 60, alternatives=((4, 40),)), JobDescription("x", ("true",), native=("--notify=none",)), "k"
+    )
     assert batch.options == (
-        ("queue", "production"), ("type", "deploy"), ("project", "abc"), ("property", "cluster='a'"), ("hold", None)
+        ("queue", "production"), ("type", "deploy"), ("project", "abc"), ("property", "cluster='a'"), ("notify", "none")
     )  # fmt: skip
     assert batch.resource == "core"
     assert len(batch.shapes) == 2
@@ -49,7 +51,7 @@ def test_a_table_says_how_jobs_are_submitted(oar):
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ({"resource": "core=4"}, "resource.*no property"), ({"options": "--hold"}, "options.*list of options"),
+        ({"resource": "core=4"}, "resource.*leaves 0 levels"), ({"options": "--hold"}, "options.*list of options"),
         ({"options": ["-t"]}, "options.*no long option"), ({"moldable": "yes"}, "moldable"),
         ({"security_time": -1}, "security_time"), ({"moldible": True}, 'no key "moldible"; did you mean "moldable"'),
         ({"ident": "ann"}, 'no key "ident"'), ({"timeout": 0}, "timeout"),

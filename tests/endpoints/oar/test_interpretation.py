@@ -10,14 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gas.endpoints.oar.answers import jobs_of, records_of
-from gas.endpoints.oar.interpretation import condition_of, fulfils, interpret
+from gas.endpoints.oar.chart import Chart
+from gas.endpoints.oar.conditions import condition_of, fulfils
+from gas.endpoints.oar.interpretation import Rules, interpret
 from gas.endpoints.oar.machine import Job, Machine, Resource
 from gas.errors import BadInput, Infeasible
 from gas.profile import NEVER
 
+PLAIN = Rules(quotas=(), policy="fifo")
 
-def anchor(machine, processors, walltime, first=0, **options):
-    found = interpret(machine, **options).availability
+
+def anchor(machine, processors, walltime, first=0, resource="resource_id", **rules):
+    chart = Chart(rules.pop("security_time", 60), rules.pop("shortest_hole", 300))
+    found = interpret(machine, resource, Rules(chart, **rules)).availability
     return int(found.anchors(np.array([processors]), np.array([walltime]), first)[0])
 
 
@@ -134,7 +139,7 @@ def test_ended_jobs_hold_nothing_even_while_they_are_still_in_the_chart():
 def test_besteffort_jobs_hold_nothing_but_from_their_like():
     machine = Machine("m", 0, cores(1), (running(1, 0, 9000, 1, types=("besteffort",)),))
     assert anchor(machine, 1, 10) == 0
-    assert anchor(machine, 1, 10, besteffort=True) == 9061
+    assert anchor(machine, 1, 10, queue="besteffort") == anchor(machine, 1, 10, kinds=("besteffort",)) == 9061
 
 
 @pytest.mark.parametrize(
@@ -143,7 +148,7 @@ def test_besteffort_jobs_hold_nothing_but_from_their_like():
 def test_resources_on_which_no_job_starts_are_left_out(change):
     resources = cores(3)
     machine = Machine("m", 100, (replace(resources[0], **change), *resources[1:]), ())
-    found = interpret(machine)
+    found = interpret(machine, rules=PLAIN)
     assert found.availability.processors == 2
     assert anchor(machine, 3, 10) == NEVER
     assert "left out: 1" in found.remarks[0]
@@ -152,7 +157,7 @@ def test_resources_on_which_no_job_starts_are_left_out(change):
 def test_resources_of_other_kinds_and_desktop_computers_are_not_counted():
     resources = cores(4)
     others = (replace(resources[0], kind="licence"), replace(resources[1], desktop=True))
-    found = interpret(Machine("m", 0, others + resources[2:], ()))
+    found = interpret(Machine("m", 0, others + resources[2:], ()), rules=PLAIN)
     assert found.availability.processors == 2
     assert found.remarks == ()
 
@@ -160,7 +165,7 @@ def test_resources_of_other_kinds_and_desktop_computers_are_not_counted():
 def test_absent_resources_that_oar_wakes_count_if_that_is_said_until_they_are_wanted_back():
     asleep = replace(cores(1)[0], state="Absent", until=10_000)
     machine = Machine("m", 100, (asleep, *cores(2)[1:]), ())
-    found = interpret(machine)
+    found = interpret(machine, rules=PLAIN)
     assert found.availability.processors == 1
     assert "standby = true" in found.remarks[0]
     assert anchor(machine, 2, 9000, standby=True) == 100
@@ -199,7 +204,7 @@ def test_a_property_that_there_is_not_is_named_with_those_there_are():
 
 def test_waiting_jobs_without_a_plan_are_counted():
     jobs = (Job(1, "", "ann", "Waiting"), Job(2, "", "bob", "Hold"), planned(3, 50, 10, 1))
-    found = interpret(Machine("m", 0, cores(2), jobs))
+    found = interpret(Machine("m", 0, cores(2), jobs), rules=PLAIN)
     assert found.unplanned == (1, 2)
     assert "2 waiting jobs have no planned start (1 of them held)" in found.remarks[0]
 
@@ -276,7 +281,7 @@ def test_the_earliest_start_is_that_of_trying_every_second(machine, processors, 
 
 @given(charts())
 def test_pieces_of_hosts_are_all_of_their_resources(machine):
-    found = interpret(machine, security_time=SECURITY, shortest_hole=SHORTEST).availability
+    found = interpret(machine, rules=Rules(Chart(SECURITY, SHORTEST))).availability
     assert found.processors == len(machine.resources)
     of_host = {}
     for name, units in zip(found.names, found.capacity.tolist(), strict=True):

@@ -23,7 +23,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from slurm_cluster import SlurmCluster, own_name
+from private_slurm import PrivateSlurm, own_name
 
 NODES, CPUS = 16, 4
 LIMITS = (30, 60, 90, 120)
@@ -108,7 +108,7 @@ def plan(folder: Path, *program: str) -> dict[int, dict[str, int]]:
 def measured(seed: int) -> Measured:
     """Return what became of one job in a queue of this seed."""
     chance = random.Random(seed)
-    with SlurmCluster(NODES, CPUS) as slurm, tempfile.TemporaryDirectory() as temporary:
+    with PrivateSlurm(NODES, CPUS) as slurm, tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         (folder / "lu.toml").write_text(APPLICATION)
         (folder / "history").write_text(accounting(chance))
@@ -129,7 +129,7 @@ def measured(seed: int) -> Measured:
         )  # fmt: skip
 
 
-def _start_of(slurm: SlurmCluster, job: int) -> int | None:
+def _start_of(slurm: PrivateSlurm, job: int) -> int | None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         said = slurm.run("squeue", "-h", "-t", "all", "-j", str(job), "-o", "%T %S", SLURM_TIME_FORMAT="%s")

@@ -1,8 +1,9 @@
-"""Queues of several kinds on a real Slurm, and how well starts in them are predicted.
+"""How well Gas foresees what a real Slurm plans: sites of many kinds, several releases, both transports.
 
-`python tests/endpoints/slurm/queues.py --probes 500 -o table.md` measures and writes a table. For each random shape the
-queue is read, Gas predicts, `sbatch --test-only` predicts, and a real job of this shape is submitted, whose planned
-start is the truth; it is cancelled at once.
+`python tests/endpoints/slurm/queues.py measure found.jsonl --probes 2000` measures, and goes on where it stopped;
+`python tests/endpoints/slurm/queues.py page found.jsonl -o measured.md` writes the page. For each random probe Gas
+says, as an ordinary user and by either transport, when Slurm will plan such a job; `sbatch --test-only` says it too;
+then a real job is submitted, whose plan is the truth; it is cancelled at once.
 """
 
 from __future__ import annotations
@@ -10,187 +11,209 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import math
+import os
 import random
 import re
-import statistics
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from slurm_cluster import SCHEDULING, SlurmCluster
+from private_slurm import RELEASES, Plan, PrivateSlurm
+from sites import ASKER, KINDS, Asked, FairShares, aspects_of, probe_of, queue_of, site_of
 
-from gas.endpoints.slurm.command_line import COMMANDS, DETAILS, ENVIRONMENT, read_cluster, with_details
-from gas.endpoints.slurm.interpretation import Interpretation, interpret
-from gas.endpoints.slurm.placing import check
-from gas.slurm.cluster import Cluster
+from gas.endpoints.slurm.commands import CommandTransport
+from gas.endpoints.slurm.endpoint import SlurmEndpoint
+from gas.endpoints.slurm.rest import RestTransport
+from gas.endpoints.slurm.rest_connection import Tokens
+from gas.endpoints.slurm.submission import options_from
+from gas.endpoints.slurm.transport import Transport
+from gas.errors import GasError
+from gas.slurm.cluster import Cluster, Job
 
-KINDS = ("fifo", "random", "arrays", "exclusive", "reservation", "partitions", "depth")
 RESOLUTION = 60
-SHALLOW = SCHEDULING.replace("bf_max_job_test=1000", "bf_max_job_test=5")
+TRANSPORTS = ("commands", "rest")
+SIZES = {"ntasks", "nodes", "time", "partition"}
+"""Options that are not given to Gas as such."""
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What a probe asks for: CPUs, or whole nodes, in a partition."""
+class Said:
+    """What Gas says of a probe: times in epoch seconds.
 
-    size: int
-    minutes: int
-    partition: str = "main"
-    whole: bool = False
+    Attributes
+    ----------
+    start
+        When Slurm will plan it for; None if it says never.
+    listed
+        That Slurm will plan it at first.
+    expected
+        When it is expected to start; later than planned, if there are jobs before it that Slurm does not plan yet.
+    error
+        Why it can say nothing.
+    seconds
+        How long it took.
+    """
+
+    start: int | None = None
+    listed: bool = True
+    expected: int | None = None
+    error: str = ""
+    remarks: tuple[str, ...] = ()
+    seconds: float = 0.0
+    cause: str = ""
 
     @property
-    def options(self) -> tuple[str, ...]:
-        size = ("-N", str(self.size), "--exclusive") if self.whole else ("-n", str(self.size))
-        return (*size, "-t", str(self.minutes), "-p", self.partition)
+    def unplanned(self) -> bool:
+        """Whether it says that there will be no plan, at first or ever."""
+        return not self.error and (self.start is None or not self.listed)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One probe: starts in epoch seconds; None is one that there was not.
+    """One probe: what was asked for, what Slurm did, and what was said before.
 
     Attributes
     ----------
-    planned, test_only
-        The plan that Slurm made for a real job, and what --test-only says.
-    predicted
-        The plan that Gas says Slurm will have.
-    no_plan
-        Gas says that Slurm's search will not get to that, so that there is no plan at first.
-    expected
-        When Gas expects the job to start; later, if there are jobs before it that Slurm does not plan yet.
+    planned, reason
+        The plan that Slurm made for a real job; without one, why not.
+    refused
+        In Slurm's words, where sbatch took no job.
     """
 
     kind: str
-    seed: int
-    shape: Shape
+    release: str
+    version: str
+    seed: str
+    number: int
+    words: tuple[str, ...]
     now: int
     planned: int | None
+    reason: str
+    refused: str
     test_only: int | None
-    predicted: int | None
-    no_plan: bool = False
-    expected: int | None = None
-    cause: str = ""
+    said: Mapping[str, Said] = field(default_factory=dict)
 
-    @property
-    def met(self) -> bool:
-        """Whether it was predicted within the resolution of Slurm's plans, or that there is none."""
-        if self.predicted is None or self.planned is None:
-            return self.planned is None and (self.no_plan or self.predicted is None)
-        return abs(self.predicted - self.planned) <= RESOLUTION
+    def met(self, transport: str) -> bool:
+        """Whether the plan was foreseen within the resolution of Slurm's plans, or that there is none."""
+        said = self.said[transport]
+        if self.planned is None:
+            return said.unplanned or bool(self.refused and said.error)
+        return not said.unplanned and said.start is not None and abs(said.start - self.planned) <= RESOLUTION
+
+    def wrong_now(self, transport: str) -> bool:
+        """Whether it was said to start now, and Slurm plans nothing."""
+        said = self.said[transport]
+        return self.planned is None and not said.unplanned and said.start is not None and said.start <= self.now + 60
 
 
 # -- queues
 
 
+@dataclass
+class Situation:
+    """A Slurm with a queue, and how it is asked."""
+
+    slurm: PrivateSlurm
+    asker: str | None
+    transports: dict[str, Transport]
+
+
+def asker() -> str | None:
+    """Return the user who asks: an ordinary one, where one can act as others."""
+    return ASKER if os.getuid() == 0 else None
+
+
 @contextmanager
-def filled(kind: str, seed: int) -> Iterator[SlurmCluster]:
-    """Bring a cluster up with a queue of a kind that is planned."""
-    nodes, cpus = (16, 1) if kind == "fifo" else (12, 4)
-    lines = {
-        "partitions": ("PartitionName=half Nodes=n[07-12] MaxTime=1440 State=UP",),
-        "exclusive": ("PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE MaxTime=1440 State=UP",),
-    }.get(kind, ())
-    with SlurmCluster(nodes, cpus, *lines, scheduling=SHALLOW if kind == "depth" else SCHEDULING) as slurm:
-        fill(slurm, kind, random.Random(f"{kind} {seed}"))
-        yield slurm
+def situation(kind: str, release: str, seed: str) -> Iterator[tuple[Situation, Iterator[Asked]]]:
+    """Bring a site of a kind up with a queue that is planned; also return what is asked for, probe after probe."""
+    chance = random.Random(f"{kind} {release} {seed}")
+    aspects = aspects_of(kind, chance)
+    site = site_of(aspects, chance)
+    with site.slurm(release) as slurm:
+        for aspect in aspects:
+            aspect.prepare(slurm, chance)
+        past: list[int] = []
+        for number, make in enumerate(queue_of(site, aspects, chance)):
+            job = make(past)
+            tried = submitted(slurm, job, asker() and job.user)
+            past += [tried] if isinstance(tried, int) else []
+            if number == 5:
+                slurm.settle(past[-1])  # the first ones start before there is a queue
+        if any(isinstance(one, FairShares) for one in aspects):
+            time.sleep(FairShares.wait)
+        slurm.settle(past[-1])
+        yield (
+            Situation(slurm, asker(), transports(slurm, asker())),
+            (probe_of(site, aspects, chance) for _ in itertools.count()),
+        )
 
 
-def fill(slurm: SlurmCluster, kind: str, chance: random.Random) -> None:
-    """Submit the jobs, whose limits are long enough for none to end, and wait until they are planned."""
-    if kind == "reservation":
-        start = chance.randrange(40, 300)
-        kept = f"n[{chance.randrange(1, 5):02}-{chance.randrange(6, 12):02}]"
-        slurm.run(
-            "scontrol", "create", "reservation", "ReservationName=kept", f"StartTime=now+{start}minutes",
-            f"Duration={chance.randrange(30, 150)}", "Users=root", f"Nodes={kept}",
-        )  # fmt: skip
-        slurm.run("scontrol", "update", "NodeName=n05", "State=DRAIN", "Reason=test")
-    last = 0
-    for number in range(12 if kind == "fifo" else 18):
-        if kind == "fifo":
-            options = ["-n", str(chance.choice((4, 8, 16))), "-t", str(chance.choice((20, 30, 60)))]
-        else:
-            most = 12 if number < 6 else 30
-            options = ["-n", str(chance.randint(1, most)), "-t", str(chance.randint(12, 120))]
-        if kind == "arrays" and chance.random() < 0.5:
-            options = ["-n", str(chance.randint(1, 8)), *options[2:], f"--array=0-{chance.randint(1, 6)}"]
-        if kind == "exclusive" and chance.random() < 0.4:
-            options += chance.choice((["--exclusive"], ["-p", "whole"]))
-        if kind == "partitions":
-            options += ["-p", chance.choice(("main", "half", "half,main"))]
-            if "half" in options:
-                options[1] = str(min(int(options[1]), 24))
-        last = slurm.submit(*options)
-        if number == 5:
-            settle(slurm, last)  # the first ones start before there is a queue
-    settle(slurm, last)
+def submitted(slurm: PrivateSlurm, job: Asked, user: str | None) -> int | str:
+    """Submit a job and return its number, or why not."""
+    try:
+        return slurm.submit(*job.words, seconds=100_000, user=user)
+    except AssertionError as refusal:
+        return str(refusal).partition("sbatch: error: ")[2].strip() or str(refusal)
 
 
-def settle(slurm: SlurmCluster, last: int) -> None:
-    """Wait until Slurm has planned what was submitted: two cycles after the queue has been changed."""
-    for _ in range(2):
-        slurm.tried("scontrol", "update", f"jobid={last}", f"comment={time.time()}")
-        begun = time.time()
-        while time.time() < begun + 10 and _last_cycle(slurm) <= begun:
-            time.sleep(0.1)
-
-
-def shapes(kind: str, seed: int, count: int) -> Iterator[Shape]:
-    """Return random shapes of probes."""
-    chance = random.Random(f"shapes {kind} {seed}")
-    for _ in range(count):
-        size, minutes = chance.randint(1, 16 if kind == "fifo" else 40), round(math.exp(chance.uniform(1.2, 5.2)))
-        if kind == "exclusive" and chance.random() < 0.5:
-            yield Shape(chance.randint(1, 12), minutes, chance.choice(("main", "whole")), True)
-        elif kind == "partitions" and chance.random() < 0.5:
-            yield Shape(chance.randint(1, 24), minutes, "half")
-        elif kind == "reservation":
-            yield Shape(min(size, 40), minutes)
-        else:
-            yield Shape(size, minutes)
+def transports(slurm: PrivateSlurm, user: str | None) -> dict[str, Transport]:
+    """Return both ways to speak to a Slurm as a user."""
+    configuration = str(slurm.folder / "slurm.conf")
+    commands = CommandTransport("private", configuration, folder=str(slurm.programs(user)))
+    if user is not None:
+        commands.user = user
+    tokens = Tokens(slurm.rest_url, environment={"SLURM_JWT": slurm.token(user=user)})
+    return {"commands": commands, "rest": RestTransport("private", slurm.rest_url, tokens=tokens)}
 
 
 # -- asking
 
 
-def read(slurm: SlurmCluster) -> Cluster:
-    """Return what the cluster publishes."""
-    answers = {name: slurm.run(*command, **ENVIRONMENT) for name, command in COMMANDS.items()}
-    cluster = read_cluster(answers, name="private")
-    return replace(cluster, jobs=with_details(cluster.jobs, slurm.run(*DETAILS, **ENVIRONMENT)))
+def asked_of(transport: Transport, probe: Asked) -> tuple[SlurmEndpoint, int, int]:
+    """Return the endpoint for a probe with its options, the size and the walltime."""
+    options = probe.options
+    unit = "nodes" if "ntasks" not in options else "cpus"
+    left_out = SIZES | ({"exclusive"} if unit == "nodes" else set())
+    words = [f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()]
+    kept = [word for word in words if word[2:].partition("=")[0] not in left_out]
+    endpoint = SlurmEndpoint(
+        "private", transport, partition=options.get("partition"), unit=unit,  # type: ignore[arg-type]
+        options=options_from(kept, "the probe"),
+    )  # fmt: skip
+    return endpoint, int(str(options["nodes" if unit == "nodes" else "ntasks"])), 60 * int(str(options["time"]))
 
 
-def understood(cluster: Cluster, shape: Shape) -> Interpretation:
-    """Return what Gas makes of it, for a shape."""
-    found = interpret(cluster, shape.partition, "nodes" if shape.whole else "cpus")
-    assert check(found.machine, found.plan.placed) == []
-    return found
-
-
-def predicted(found: Interpretation, shape: Shape) -> tuple[int | None, bool, int | None]:
-    """Return the plan that Gas says Slurm will have, whether it says that it has none yet, and what Gas expects."""
-    size, walltime = shape.size, 60 * shape.minutes
-    plan, estimate = found.availability.slurms_plan(size, walltime), found.availability.placement(size, walltime)
-    return (
-        None if plan is None else plan.start, plan is not None and not plan.listed,
-        None if estimate is None else estimate.start,
+def said_of(transport: Transport, probe: Asked, cluster: Cluster | None = None) -> Said:
+    """Return what Gas says of a probe, of what it reads now or has read."""
+    began = time.monotonic()
+    try:
+        endpoint, size, walltime = asked_of(transport, probe)
+        availability: Any = endpoint.availability() if cluster is None else endpoint.read(cluster)
+        plan, estimate = availability.slurms_plan(size, walltime), availability.placement(size, walltime)
+    except GasError as error:
+        return Said(error=f"{type(error).__name__}: {error}", seconds=time.monotonic() - began)
+    except Exception as error:  # a fault of Gas is a miss, and the others go on
+        return Said(error=f"a fault: {type(error).__name__}: {error}", seconds=time.monotonic() - began)
+    return Said(
+        None if plan is None else int(plan.start), plan is not None and bool(plan.listed),
+        None if estimate is None else int(estimate.start), "", tuple(endpoint.remarks),
+        round(time.monotonic() - began, 3),
     )  # fmt: skip
 
 
-def tested_only(slurm: SlurmCluster, shape: Shape) -> int | None:
+def tested_only(slurm: PrivateSlurm, probe: Asked, user: str | None) -> int | None:
     """Return the start that ``sbatch --test-only`` names; None if it refuses."""
-    command = ("sbatch", "--test-only", *shape.options, "--wrap=true")
+    command = (str(slurm.programs(user) / "sbatch"), "--test-only", *probe.words, "--wrap=true")
     where = slurm.environment | {"SLURM_TIME_FORMAT": "%s"}
-    said = subprocess.run(command, env=where, capture_output=True, text=True, timeout=60).stderr
+    said = subprocess.run(command, env=where, capture_output=True, text=True, timeout=60, cwd="/").stderr
     found = re.search(r"to start at (\S+) using", said)
     if found is None:
         return None
@@ -198,183 +221,150 @@ def tested_only(slurm: SlurmCluster, shape: Shape) -> int | None:
     return int(stamp) if stamp.isdecimal() else int(time.mktime(time.strptime(stamp, "%Y-%m-%dT%H:%M:%S")))
 
 
-def planned(slurm: SlurmCluster, shape: Shape) -> tuple[int | None, Cluster]:
-    """Return the start that Slurm plans for a real job of this shape, and what it publishes then; cancel the job."""
-    job = slurm.submit(*shape.options)
-    try:
-        return _plan_of(slurm, job), read(slurm)
-    finally:
-        slurm.run("scancel", str(job))
-        deadline = time.monotonic() + 20
-        while slurm.tried("squeue", "-h", "-j", str(job), "-o", "%T").strip() and time.monotonic() < deadline:
-            time.sleep(0.05)
+def measured_one(here: Situation, probe: Asked, kind: str, release: str, seed: str, number: int) -> Measured:
+    """Ask Gas and --test-only, then Slurm with a real job."""
+    now = int(time.time())
+    said = {name: said_of(transport, probe) for name, transport in here.transports.items()}
+    tested = tested_only(here.slurm, probe, here.asker)
+    id = submitted(here.slurm, probe, here.asker)
+    plan, refused, after = Plan(None), "", None
+    if isinstance(id, str):
+        refused = id
+    else:
+        try:
+            plan = here.slurm.plan_of(id)
+            after = here.transports["commands"].cluster("private")
+        finally:
+            here.slurm.cancel(id)
+    one = Measured(
+        kind, release, here.slurm.version, seed, number, probe.words, now, plan.start, plan.reason, refused, tested,
+        said,
+    )  # fmt: skip
+    causes = {name: "" if one.met(name) else cause_of(one, name, here, probe, after, id) for name in said}
+    return replace(one, said={name: replace(each, cause=causes[name]) for name, each in said.items()})
 
 
-def _plan_of(slurm: SlurmCluster, job: int) -> int | None:
-    """Return the start that a job is given within two cycles, of which it may be too late for the first."""
-    submitted = time.time()
-    cycles: set[int] = set()
-    nudged = time.time()
-    while time.time() < submitted + 15:
-        start = slurm.run("squeue", "-h", "-j", str(job), "-o", "%S", SLURM_TIME_FORMAT="%s").strip()
-        if start.isdecimal():
-            return int(start)
-        cycle = _last_cycle(slurm)
-        if cycle > submitted:
-            cycles.add(cycle)
-        if len(cycles) > 1:
-            return None
-        if time.time() > nudged + 1.1:
-            nudged = time.time()
-            slurm.tried("scontrol", "update", f"jobid={job}", f"comment={nudged}")
-        time.sleep(0.1)
-    return None
+# -- causes
 
 
-def _last_cycle(slurm: SlurmCluster) -> int:
-    found = re.search(r"Last cycle when: .*\((\d+)\)", slurm.run("sdiag").partition("Backfilling")[2])
-    return int(found[1]) if found else 0
+def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after: Cluster | None, id: int | str) -> str:
+    """Return why a plan was missed, as far as what Slurm and Gas say tells."""
+    said = one.said[transport]
+    if said.error.startswith("a fault"):
+        return f"a fault of Gas ({said.error.split(':')[1].strip()})"
+    if said.error:
+        return "Gas refuses: " + re.sub(r"[\d\"']+", "", said.error.partition(": ")[2])[:60]
+    behind = after is not None and any(job.pending and job.priority and job.id != id for job in overtaken(after, id))
+    if after is not None and one.planned is not None and not behind:
+        others = replace(after, jobs=tuple(job for job in after.jobs if job.id != id))
+        again = said_of(here.transports["commands"], probe, others)
+        if not again.unplanned and again.start is not None and abs(again.start - one.planned) <= RESOLUTION:
+            return "the plan changed between reading and probing"
+    if one.refused:
+        return f"Slurm refuses: {one.refused.splitlines()[0].rpartition(': ')[2][:60]}"
+    if one.planned is None:
+        return f"Slurm plans nothing ({one.reason})"
+    if said.unplanned:
+        return "a plan that was not foreseen" if said.start is not None else "said to be never"
+    ignored = [remark for remark in said.remarks if "not planned with" in remark]
+    if ignored:
+        return f"not planned with: {ignored[0].partition(':')[0]}"
+    where = ", and it comes before jobs that wait" if behind else ""
+    return ("too early" if said.start is not None and said.start < one.planned else "too late") + where
 
 
-def named(before: Cluster, after: Cluster, shape: Shape, start: int | None) -> str:
-    """Return why a start was missed, as far as what Slurm publishes tells."""
-    old = {job.id: (job.state, job.start, job.planned_nodes) for job in before.jobs}
-    new = {job.id: (job.state, job.start, job.planned_nodes) for job in after.jobs if job.id in old}
-    others = replace(after, jobs=tuple(job for job in after.jobs if job.id in old))
-    again, _, _ = predicted(understood(others, shape), shape)
-    if again is not None and start is not None and abs(again - start) <= RESOLUTION:
-        return "the plan changed between reading and probing"
-    if any(old[id][1:] != new[id][1:] for id in new):
-        return "the plan changed, and was not met by the new one either"
-    if start is not None:
-        end = start + 60 * shape.minutes
-        (probe,) = [job for job in after.jobs if job.id not in old] or [None]
-        for kept in after.reservations if probe is not None else ():
-            if kept.start < end and kept.end > start and set(probe.planned_nodes) & set(kept.nodes):
-                return "Slurm's plan reaches into a reservation"
-    if start is None:
-        return "Slurm plans nothing for it"
-    if any(job.pending and job.tasks and len(job.tasks) > 1 for job in before.jobs):
-        return "hidden tasks of arrays"
-    if any(job.pending and len(job.partitions) > 1 for job in before.jobs):
-        return "jobs of several partitions"
-    return "not known"
+def overtaken(cluster: Cluster, id: int | str) -> list[Job]:
+    """Return the jobs that come after a job by tier or priority, so that its plan can change theirs."""
+    tiers = {one.name: one.tier for one in cluster.partitions}
+
+    def place(job: Job) -> tuple[int, int]:
+        return max((tiers.get(name, 1) for name in job.partitions), default=1), job.priority
+
+    own = [place(job) for job in cluster.jobs if job.id == id]
+    return [job for job in cluster.jobs if own and place(job) < own[0]]
 
 
-def measured(kind: str, seed: int, count: int) -> list[Measured]:
+# -- measuring
+
+
+def measured(kind: str, release: str, seed: str, probes: int) -> list[Measured]:
     """Measure so many probes in one queue."""
+    with situation(kind, release, seed) as (here, asked):
+        return [measured_one(here, next(asked), kind, release, seed, number) for number in range(probes)]
+
+
+def line_of(one: Measured) -> str:
+    """Return a probe as a line of JSON."""
+    return json.dumps(asdict(one)) + "\n"
+
+
+def read_lines(paths: list[Path]) -> list[Measured]:
+    """Return the probes of files."""
     found = []
-    with filled(kind, seed) as slurm:
-        if kind == "depth":
-            return _deep(slurm, seed, count)
-        for shape in shapes(kind, seed, count):
-            before = read(slurm)
-            expected = predicted(understood(before, shape), shape)
-            tested = tested_only(slurm, shape)
-            start, after = planned(slurm, shape)
-            one = Measured(kind, seed, shape, before.now, start, tested, *expected)
-            if not one.met:
-                one = replace(one, cause=named(before, after, shape, start))
-            found.append(one)
+    for path in paths:
+        for line in path.read_text().splitlines():
+            values = json.loads(line)
+            said = {name: Said(**{**each, "remarks": tuple(each["remarks"])}) for name, each in values["said"].items()}
+            found.append(Measured(**{**values, "words": tuple(values["words"]), "said": said}))
     return found
 
 
-def _deep(slurm: SlurmCluster, seed: int, count: int) -> list[Measured]:
-    """Predict from a plan of a few jobs only; then let Slurm plan them all, and ask for the truth."""
-    tried = list(shapes("depth", seed, count))
-    before = read(slurm)
-    expected = [predicted(understood(before, shape), shape) for shape in tried]
-    tested = [tested_only(slurm, shape) for shape in tried]
-    configuration = slurm.folder / "slurm.conf"
-    configuration.write_text(configuration.read_text().replace(SHALLOW, SCHEDULING))
-    slurm.run("scontrol", "reconfigure")
-    settle(slurm, max(job.id for job in before.jobs))
-    found = []
-    for shape, guess, other in zip(tried, expected, tested, strict=True):
-        start, after = planned(slurm, shape)
-        one = Measured("depth", seed, shape, before.now, start, other, *guess)
-        if not one.met:
-            one = replace(one, cause=named(before, after, shape, start))
-        found.append(one)
-    return found
-
-
-# -- the table
-
-
-def wilson(met: int, count: int, z: float = 1.96) -> tuple[float, float]:
-    """Return the 95% interval of a share (Wilson 1927, J. Am. Stat. Assoc. 22, 209-212)."""
-    share, spread = met / count, z * z / count
-    middle = (share + spread / 2) / (1 + spread)
-    half = z * math.sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
-
-
-def _errors(values: Sequence[int]) -> str:
-    if not values:
-        return "-"
-    return f"{statistics.median(values):.0f} / {max(values)}"
-
-
-def table(found: Sequence[Measured]) -> str:
-    """Return the Markdown table by kind of queue."""
-    lines = [
-        "| queue | probes | with a plan | within 60 s | share (95% interval) | no plan, as foreseen "
-        "| later expected | Gas: median / worst error, s | --test-only within 60 s "
-        "| --test-only: median / worst error, s | misses |",
-        "|---|---:|---:|---:|---|---:|---:|---|---:|---|---|",
-    ]
-    for kind in (*KINDS, "all"):
-        there = [one for one in found if kind in (one.kind, "all")]
-        if not there:
+def measure(asked: argparse.Namespace) -> None:
+    """Measure queue after queue, those that are not there yet, and write every probe when it is there."""
+    done = {(one.kind, one.release, one.seed) for one in read_lines([asked.found])} if asked.found.exists() else set()
+    queues = itertools.product(range(asked.probes), asked.kinds, asked.releases)
+    made = 0
+    for place, (number, kind, release) in enumerate(queues):
+        seed = f"{asked.table}-{number}"
+        if made >= asked.probes:
+            return
+        made += asked.per_queue
+        if place % asked.share[1] != asked.share[0] or (kind, release, seed) in done:
             continue
-        plans = [one for one in there if one.planned is not None]
-        met = sum(one.met for one in plans)
-        low, high = wilson(met, len(plans)) if plans else (0.0, 1.0)
-        share = f"{met / max(len(plans), 1):.1%} ({low:.1%} to {high:.1%})"
-        foreseen = f"{sum(one.met for one in there) - met} of {len(there) - len(plans)}"
-        ours = [abs(one.predicted - one.planned) for one in plans if one.predicted is not None]
-        theirs = [abs(one.test_only - one.planned) for one in plans if one.test_only is not None]
-        causes = Counter(one.cause for one in there if not one.met)
-        said = "; ".join(f"{cause} ({count})" for cause, count in causes.most_common()) or "-"
-        later = sum(one.expected != one.predicted for one in there)
-        near = f"{sum(error <= RESOLUTION for error in theirs)} of {len(theirs)}"
-        lines.append(
-            f"| {kind} | {len(there)} | {len(plans)} | {met} | {share} | {foreseen} | {later} | {_errors(ours)} "
-            f"| {near} | {_errors(theirs)} | {said} |"
-        )
-    return "\n".join(lines) + "\n"
+        began = time.monotonic()
+        try:
+            new = measured(kind, release, seed, asked.per_queue)
+        except Exception as problem:  # one cluster that does not come up must not end hours of measurement
+            print(
+                f"{kind} {release} {seed}: {type(problem).__name__}: {str(problem)[:2000]}", file=sys.stderr, flush=True
+            )
+            continue
+        with asked.found.open("a") as file:
+            file.write("".join(map(line_of, new)))
+        met = ", ".join(f"{sum(one.met(name) for one in new)} of {len(new)} by {name}" for name in TRANSPORTS)
+        print(f"{kind} {release} {seed}: {met}, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    """Measure, and write the table and, beside it, every probe as a line of JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--probes", type=int, default=500)
-    parser.add_argument("--per-queue", type=int, default=12, help="probes in one queue")
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--add", nargs="+", type=Path, default=[], help="earlier probes (.jsonl) for the table")
-    parser.add_argument("-o", "--output", type=Path)
+    """Measure, or write the page of what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    actions = parser.add_subparsers(required=True)
+    one = actions.add_parser("measure", help="measure probes")
+    one.add_argument("found", type=Path, help="a file of a line of JSON a probe; what is in it is not measured again")
+    one.add_argument("--probes", type=int, default=2000)
+    one.add_argument("--per-queue", type=int, default=6, help="probes in one queue")
+    one.add_argument("--table", default="1", help="names the release of the table: another one has other seeds")
+    one.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    one.add_argument("--releases", nargs="+", choices=RELEASES, default=RELEASES)
+    one.add_argument("--share", type=lambda text: tuple(map(int, text.split("/"))), default=(0, 1),
+                     help="0/2 and 1/2 measure halves side by side, into files of their own")  # fmt: skip
+    one.set_defaults(run=measure)
+    two = actions.add_parser("page", help="write the page")
+    two.add_argument("found", type=Path, nargs="+")
+    two.add_argument("-o", "--output", type=Path)
+    two.set_defaults(run=page)
     asked = parser.parse_args()
-    found: list[Measured] = []
-    queues = ((kind, seed) for seed in itertools.count(asked.first_seed) for kind in asked.kinds)
-    while len(found) < asked.probes:
-        kind, seed = next(queues)
-        new = measured(kind, seed, min(asked.per_queue, asked.probes - len(found)))
-        found += new
-        print(f"{kind} {seed}: {len(found)} probes, {sum(one.met for one in found)} met", file=sys.stderr, flush=True)
-        for one in new:
-            if not one.met:
-                print(f"  {one}", file=sys.stderr)
-        if asked.output is not None:
-            asked.output.with_suffix(".jsonl").write_text("".join(f"{json.dumps(asdict(one))}\n" for one in found))
-    for path in asked.add:
-        for line in path.read_text().splitlines():
-            values = json.loads(line)
-            found.append(Measured(**(values | {"shape": Shape(**values["shape"])})))
-    text = table(found)
-    print(text)
-    if asked.output is not None:
+    asked.run(asked)
+
+
+def page(asked: argparse.Namespace) -> None:
+    """Write the page."""
+    from measured_page import page_of
+
+    text = page_of(read_lines(asked.found))
+    if asked.output is None:
+        print(text)
+    else:
         asked.output.write_text(text)
 
 

@@ -173,7 +173,7 @@ def test_garbage_as_details_is_refused(said):
 
 def test_an_answer_not_given_is_the_callers_mistake(said):
     del said["nodes"]
-    with pytest.raises(BadInput, match="no answer of scontrol -a -o show nodes"):
+    with pytest.raises(BadInput, match="no answer of scontrol -a -o -d show nodes"):
         read_cluster(said, name="x")
 
 
@@ -336,8 +336,8 @@ def test_times_and_numbers_without_measure():
     assert (job.start, job.end, job.time_limit) == (LATEST, LATEST, None)
     far = dict(SAID, reservations=SAID["reservations"].replace("EndTime=1795320480", "EndTime=99999999999999999999"))
     assert read_cluster(far, name="x").reservations[0].end == LATEST
-    with pytest.raises(Unreachable, match="CPUTot: .* is more than there can be"):
-        read_cluster(dict(SAID, nodes=SAID["nodes"].replace("CPUTot=8", "CPUTot=" + "9" * 5000)), name="x")
+    with pytest.raises(Unreachable, match="CPUEfctv: .* is more than there can be"):
+        read_cluster(dict(SAID, nodes=SAID["nodes"].replace("CPUEfctv=8", "CPUEfctv=" + "9" * 5000)), name="x")
 
 
 # ------------------------------------------------------------------------------------------------ not planned with

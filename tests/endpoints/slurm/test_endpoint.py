@@ -8,8 +8,11 @@ from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm import endpoint as module
 from gas.endpoints.slurm.commands import CommandTransport
+from gas.endpoints.slurm.directives import Script
 from gas.endpoints.slurm.endpoint import SlurmEndpoint, narrowed
-from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unreachable
+from gas.endpoints.slurm.options import Options
+from gas.endpoints.slurm.submission import options_from
+from gas.errors import BadInput, Conflict, Forbidden, Infeasible, NotFound, Unreachable
 from gas.planner import Limits
 from gas.slurm.cluster import Partition
 from speedup_models.fields import FieldError, Fields
@@ -104,15 +107,19 @@ def test_two_calls_with_one_key_make_one_job(slurm, endpoint):
     assert slurm.lines("submitted") == ["100"]
 
 
-def test_options_that_are_not_planned_with_are_named(slurm):
+def given(*words):
+    return options_from(words, "here")
+
+
+def test_options_that_are_not_planned_with_are_named_when_planning_and_before_submitting(slurm):
     transport = CommandTransport("fake", folder=str(slurm.folder))
-    endpoint = SlurmEndpoint("fake", transport, options={"constraint": "intel", "account": "abc"})
+    endpoint = SlurmEndpoint("fake", transport, options=given("--switches=1", "--account=abc"))
     endpoint.availability()
-    assert "constraint: not planned with, so that jobs may start later than said" in endpoint.remarks
+    assert "--switches: not planned with, so that jobs may start later than said" in endpoint.remarks
     told = []
     endpoint.tell = told.append
-    endpoint.submit(Request(1, 60), JobDescription("x", ("true",), native=("--mem=4G", "--comment=x")))
-    assert told == ["--mem is not planned with: the job may start later"]
+    endpoint.submit(Request(1, 60), JobDescription("x", ("true",), native=("--tmp=4G", "--comment=x")))
+    assert told == ["--switches, --tmp: not planned with, so that jobs may start later than said"]
 
 
 def test_somebody_elses_job_is_not_reshaped(slurm, endpoint, monkeypatch):
@@ -218,26 +225,95 @@ def test_reservations_are_not_a_users(endpoint):
 
 def test_a_partitions_limits_narrow_those_of_the_configuration(cluster):
     partition = Partition("main", tuple(node.name for node in cluster.nodes), longest=3600, most_nodes=4)
-    assert narrowed(Limits(), partition, "nodes", cluster) == Limits(4, 3600)
-    assert narrowed(Limits(2, 600, 1.5), partition, "nodes", cluster) == Limits(2, 600, 1.5)
-    assert narrowed(Limits(100, 7200), partition, "cpus", cluster) == Limits(32, 3600)  # of nodes of 8
+    assert narrowed(Limits(), [partition], Options("nodes"), cluster) == Limits(4, 3600)
+    assert narrowed(Limits(2, 600, 1.5), [partition], Options("nodes"), cluster) == Limits(2, 600, 1.5)
+    assert narrowed(Limits(100, 7200), [partition], Options(), cluster) == Limits(32, 3600)  # of nodes of 8
+    assert narrowed(Limits(), [partition], Options("tasks", cpus_per_task=3), cluster) == Limits(8, 3600)
+    wide = Partition("wide", partition.nodes, longest=7200)
+    assert narrowed(Limits(), [partition, wide], Options(), cluster) == Limits(None, 7200)
 
 
-def test_lines_for_sbatch_in_a_script_are_not_read_and_that_is_said(endpoint, tmp_path):
-    script = tmp_path / "job.sh"
-    script.write_text("#!/bin/sh\n#SBATCH --mem=4G\n./ocean\n")
-    told = []
-    endpoint.tell = told.append
-    endpoint.submit(Request(1, 60), JobDescription("x", ("./job.sh",), directory=str(tmp_path)))
-    assert told == ["the #SBATCH lines of ./job.sh are not read; write --native=--option=value for each"]
-    script.write_text("#!/bin/sh\n./ocean\n")
-    endpoint.submit(Request(1, 60), JobDescription("x", ("./job.sh",), directory=str(tmp_path)))
-    assert len(told) == 1
+SCRIPT = Script.of(
+    "#!/bin/sh\n#SBATCH -J ocean -c 2 -n 8 -p main --mem=2G\n#SBATCH --tmp=1G -t 90\n./ocean\n", "job.sh"
+)  # fmt: skip
+
+
+def test_a_script_is_planned_and_submitted_with_its_own_options(slurm):
+    endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)), unit="nodes")
+    asking = endpoint.asking(script=SCRIPT, native=("--account=sea",))
+    assert (asking.unit, asking.partition, endpoint.script) == ("tasks", "main", None)
+    asked = asking.asked()
+    assert (asked.cpus_per_task, asked.memory_per_node, asked.account, asked.whole) == (2, 2048, "sea", False)
+    batch = asking.batch(Request(16, 600), JobDescription("ocean"), "key")
+    assert (batch.script, batch.shape.tasks, batch.options) == (
+        SCRIPT.text,
+        16,
+        {"partition": "main", "account": "sea"},
+    )
+    shown = asking.preview(Request(16, 600), JobDescription("ocean"))
+    assert shown.endswith(" --time=10 --ntasks=16 --partition=main --account=sea job.sh\n")
+
+
+def test_a_partition_that_the_script_does_not_name_is_none_for_it(slurm):
+    transport = CommandTransport("fake", folder=str(slurm.folder))
+    with pytest.raises(Infeasible, match="fake: is partition debug, but job.sh names main"):
+        SlurmEndpoint("fake", transport, partition="debug").asking(script=SCRIPT)
+
+
+def test_several_partitions_that_a_script_names_are_all_submitted_to(slurm):
+    transport = CommandTransport("fake", folder=str(slurm.folder))
+    script = Script.of("#!/bin/sh\n#SBATCH -p main,debug\n", "job.sh")
+    asking = SlurmEndpoint("fake", transport, partition="debug").asking(script=script)
+    assert (asking.partition, asking.address) == ("main,debug", f"{transport.address}#main,debug")
+    assert asking.options() == {"partition": "main,debug"}
+    assert asking.availability().processors == 120
+
+
+def test_the_options_of_a_script_that_is_run_as_a_command_count_but_for_its_size(slurm):
+    endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
+    asking = endpoint.asking(command=SCRIPT, native=("--mem=4G",))
+    batch = asking.batch(Request(16, 600), JobDescription("ocean", ("./job.sh",)), "key")
+    assert batch.options == {"cpus-per-task": "2", "partition": "main", "mem": "4G", "tmp": "1G"}
+    elsewhere = SlurmEndpoint("fake", endpoint.transport, partition="debug").asking(command=SCRIPT)
+    assert (elsewhere.partition, elsewhere.options()["partition"]) == ("debug", "debug")
+    assert (batch.shape.tasks, asking.unit) == (8, "cpus")
+
+
+def test_variables_that_are_left_to_sbatch_are_planned_with(slurm, monkeypatch):
+    monkeypatch.setenv("SBATCH_QOS", "long")
+    endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
+    assert endpoint.asked().qos == "long"
+    assert endpoint.asking(native=("--qos=short",)).asked().qos == "short"
+
+
+def test_gpus_are_a_unit(slurm):
+    transport = CommandTransport("fake", folder=str(slurm.folder))
+    endpoint = SlurmEndpoint(
+        "fake", transport, unit="gpus", options=given("--gpus-per-node=a100:4", "--mem-per-gpu=8G")
+    )
+    line = endpoint.line(Request(8, 60), "ocean")
+    assert line == (
+        "sbatch --parsable --job-name=ocean --time=1 --nodes=2-2 --gpus-per-node=a100:4 --mem-per-gpu=8G"
+    )  # fmt: skip
+
+
+def test_the_tasks_of_an_array_are_one_job(slurm, endpoint, monkeypatch):
+    [made] = [endpoint.submit(Request(1, 60), JOB, "key")]
+    listed = endpoint.transport.jobs
+
+    def of_array(**more):
+        jobs = listed(**more)
+        tasks = [replace(job, id=job.id + n, array=job.id) for job in jobs for n in (0, 1, 2)]
+        return tuple(replace(job, state="RUNNING" if job.id != job.array else "PENDING") for job in tasks)
+
+    monkeypatch.setattr(endpoint.transport, "jobs", of_array)
+    assert endpoint.submit(Request(1, 60), JOB, "key")["id"] == made["id"]
+    assert slurm.lines("cancelled") == []
 
 
 def test_a_line_for_ones_own_script_names_partition_and_unit(slurm):
     transport = CommandTransport("fake", folder=str(slurm.folder))
-    endpoint = SlurmEndpoint("fake", transport, partition="gpu", unit="nodes", options={"account": "abc"})
+    endpoint = SlurmEndpoint("fake", transport, partition="gpu", unit="nodes", options=given("--account=abc"))
     line = endpoint.line(Request(2, 100), "ocean")
     assert line == ("sbatch --parsable --job-name=ocean --time=2 --nodes=2-2 --exclusive --partition=gpu --account=abc")
 
@@ -259,7 +335,7 @@ def test_it_is_configured_by_a_table(tmp_path):
     assert (endpoint.partition, endpoint.unit, endpoint.limits) == ("gpu", "nodes", Limits(4, 7200, 1.5))
     assert endpoint.address == f"slurm:{tmp_path}/slurm.conf#gpu"
     options = endpoint.batch(Request(2, 60), JOB, "key").options
-    assert options == {"partition": "gpu", "account": "abc", "qos": "long", "mem": "4G"}
+    assert options == {"partition": "gpu", "mem": "4G", "account": "abc", "qos": "long"}
 
 
 @pytest.mark.parametrize(

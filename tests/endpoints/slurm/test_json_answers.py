@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slurm_answers import number, recorded, renewed
 
-from gas.endpoints.slurm.json_answers import ANSWERS, read_cluster, read_jobs
+from gas.endpoints.slurm.json_answers import ANSWERS, OPTIONAL, read_cluster, read_jobs
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Scheduling
@@ -22,17 +22,23 @@ def changed(answers, endpoint, change):
     return answers | {endpoint: json.dumps(document)}
 
 
+WHOLE = {
+    "name", "cpus", "allocated", "why_not", "reserved", "partitions", "nodes", "longest", "default_time", "least_nodes",
+    "most_nodes", "default", "state", "tier", "whole_nodes", "most_cpus", "sharing",
+}  # fmt: skip
+REQUEST = {"tasks_asked", "memory_per_cpu", "memory_per_node", "memory_on", "gres_on"}
+"""What was kept, and what was left out, in the record of v0.0.38; `test_recorded` has whole ones."""
+
+
 def test_both_transports_say_the_same(cluster, published):
     found = read_cluster(published, name="gastest")
-    assert (found.nodes, found.partitions, found.reservations) == (
-        cluster.nodes,
-        cluster.partitions,
-        cluster.reservations,
-    )
+    assert found.reservations == cluster.reservations
+    for one, other in zip((*found.nodes, *found.partitions), (*cluster.nodes, *cluster.partitions), strict=True):
+        assert {name for name in WHOLE if getattr(one, name, None) != getattr(other, name, None)} == set(), one.name
     here, there = ({job.id: job for job in one.jobs} for one in (found, cluster))
     assert here.keys() == there.keys()
     # the first is not published; of 15, squeue prints the reason in full; the others were left out of the record
-    told_apart = {"planned_nodes", "reason", "exit_status", "signal", "stdout", "stderr"}
+    told_apart = {"planned_nodes", "reason", "exit_status", "signal", "stdout", "stderr", *REQUEST}
     for id in here:
         differing = {
             one.name for one in fields(here[id]) if getattr(here[id], one.name) != getattr(there[id], one.name)
@@ -44,16 +50,18 @@ def test_both_transports_say_the_same(cluster, published):
 
 
 def test_what_v0_0_38_does_not_publish_is_said(published):
-    (caution,) = read_cluster(published, name="x").cautions
-    assert "on which nodes jobs are planned" in caution
+    configured, whole, planned = read_cluster(published, name="x").cautions
+    assert "how Slurm plans (SchedulerParameters) is not known" in configured
+    assert "which partitions give out whole nodes" in whole
+    assert "on which nodes jobs are planned" in planned
 
 
 def test_the_forms_of_v0_0_43_say_what_those_of_v0_0_38_did_and_the_planned_nodes(published, renewed_answers, cluster):
     old, new = read_cluster(published, name="x"), read_cluster(renewed_answers, name="x")
     planned = {job.id: job.planned_nodes for job in cluster.jobs}
-    jobs = tuple(replace(job, planned_nodes=planned[job.id]) for job in old.jobs)
+    jobs = tuple(replace(job, planned_nodes=planned[job.id], memory_on=None) for job in old.jobs)
     partitions = tuple(replace(one, default=None) for one in old.partitions)  # it does not say which is the default
-    assert new == replace(old, jobs=jobs, partitions=partitions, cautions=(), version="25.05.0")
+    assert new == replace(old, jobs=jobs, partitions=partitions, cautions=old.cautions[:1], version="25.05.0")
 
 
 @pytest.mark.parametrize("version", ["v0.0.36", "v0.0.37"])
@@ -75,10 +83,26 @@ def test_v0_0_37_says_which_nodes_are_drained_and_v0_0_36_says_that_it_does_not(
     assert any("reservations" in caution for caution in earlier.cautions)
 
 
-def test_how_it_plans_is_not_published_so_it_is_given_or_by_default(published):
-    assert read_cluster(published, name="x").scheduling == Scheduling()
-    assert read_cluster(published, name="x", scheduling=Scheduling(300)).scheduling.resolution == 300
-    assert read_cluster(published, name="x").others_visible is None
+def test_how_it_plans_is_published_in_its_configuration_or_by_default(published):
+    found = read_cluster(published, name="x")
+    assert (found.scheduling, found.others_visible) == (Scheduling(), None)
+    config = {"SchedulerParameters": ["bf_resolution=300", "bf_continue"], "PrivateData": ["jobs"]}
+    found = read_cluster(published | {"conf": json.dumps({"slurm_conf": config})}, name="x")
+    assert (found.scheduling.resolution, found.scheduling.parameters["bf_continue"]) == (300, "")
+    assert found.others_visible is False
+
+
+@pytest.mark.parametrize("endpoint", OPTIONAL)
+def test_an_optional_answer_that_fails_or_is_damaged_costs_a_caution(published, endpoint):
+    before = read_cluster(published, name="x")
+    for found in (
+        read_cluster(published, name="x", failed={endpoint: "HTTP 500"}),
+        read_cluster(published | {endpoint: "{"}, name="x"),
+        read_cluster(published | {endpoint: "[]"}, name="x"),
+    ):
+        assert [caution for caution in found.cautions if OPTIONAL[endpoint] in caution]
+        assert {one for one in before.cautions if OPTIONAL["conf"] not in one} < set(found.cautions)
+        assert replace(found, cautions=before.cautions) == before
 
 
 @pytest.mark.parametrize(

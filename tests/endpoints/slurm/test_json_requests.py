@@ -115,6 +115,47 @@ def test_options_of_sbatch(name, value, early, late):
         assert {key: found[key] for key in found if key not in plain} == fields
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "early", "late"),
+    [
+        ("array", "1-5%2", {"array": "1-5%2"}, {"array": "1-5%2"}),
+        ("cpus-per-gpu", "8", {"cpus_per_gpu": "8"}, {"cpus_per_tres": "gres/gpu:8"}),
+        ("mem-per-gpu", "2G", {"memory_per_gpu": "2G"}, {"memory_per_tres": "gres/gpu:2048"}),
+        ("time-min", "1:00:00", {"time_minimum": "1:00:00"}, {"time_minimum": number(60)}),
+        ("nodes", "2-4", {"nodes": "2-4"}, {"minimum_nodes": 2, "maximum_nodes": 4}),
+    ],
+)
+def test_options_of_scripts(name, value, early, late):
+    for version, fields in ((38, early), (40, late)):
+        plain = job(version)
+        inside = submission(replace(JOB, directives={name: value}), version)["job"]
+        assert inside == plain | fields
+        assert job(version, **{name: value}) == plain | fields
+
+
+def test_gpus_of_a_size_stand_in_place_of_those_of_the_script():
+    shape = Shape(None, 2, 30, whole=False, others=(("gpus-per-node", "a100:4"),))
+    batch = replace(JOB, shape=shape, directives={"gpus-per-node": "a100:2", "nodes": "1", "ntasks-per-node": "4"})
+    found = submission(batch, 40)["job"]
+    assert (found["tres_per_node"], found["minimum_nodes"], found["maximum_nodes"]) == ("gres/gpu:a100:4", 2, 2)
+    assert (found["tasks_per_node"], "shared" in found) == (4, False)
+    early = submission(batch, 38)["job"]
+    assert (early["gpus_per_node"], early["nodes"], "exclusive" in early) == ("a100:4", "2-2", False)
+
+
+def test_what_is_given_with_a_script_comes_before_what_stands_in_it():
+    inside = {"account": "sea", "time": "90", "ntasks": "3", "job-name": "x", "chdir": "/data", "verbose": None}
+    batch = replace(JOB, directory=None, options={"account": "ice"}, directives=inside)
+    found = submission(batch, 40)["job"]
+    assert (found["account"], found["tasks"], found["name"]) == ("ice", 16, "ocean.gas-1")
+    assert (found["time_limit"], found["current_working_directory"]) == (number(30), "/data")
+
+
+def test_an_option_of_a_script_that_slurmrestd_does_not_take_is_not_dropped():
+    with pytest.raises(BadInput, match="does not take sbatch's --export"):
+        submission(replace(JOB, directives={"export": "NONE"}), 40)
+
+
 def test_resources_of_two_options_are_asked_for_together():
     assert job(40, gres="nic:1", gpus_per_node="2")["tres_per_node"] == "gres/nic:1,gres/gpu:2"
 

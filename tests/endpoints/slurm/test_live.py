@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from slurm_cluster import SlurmCluster
+from private_slurm import PrivateSlurm
 
 from gas.endpoints.slurm.command_line import COMMANDS, DETAILS, ENVIRONMENT, read_cluster, with_details
 from gas.endpoints.slurm.interpretation import interpret
@@ -16,7 +16,7 @@ SHAPES = [(1, 5), (2, 9), (3, 30), (4, 15), (6, 10), (8, 8), (12, 20), (14, 60),
 
 @pytest.fixture(scope="module")
 def slurm():
-    with SlurmCluster(8, 2, "PartitionName=debug Nodes=n01,n02 MaxNodes=2 MaxTime=30 State=UP") as cluster:
+    with PrivateSlurm(8, 2, "PartitionName=debug Nodes=n01,n02 MaxNodes=2 MaxTime=30 State=UP") as cluster:
         for processors, minutes in ((4, 20), (3, 35), (6, 12), (10, 30), (16, 15), (5, 40), (12, 25)):
             cluster.submit("-n", str(processors), "-t", str(minutes))
         last = cluster.submit("-p", "debug", "-N", "2", "-t", "10", "-J", 'a | "name", é→Ω')

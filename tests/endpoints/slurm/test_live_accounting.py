@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from faulty_proxy import wait_until
-from slurm_cluster import SlurmCluster, own_name
+from private_slurm import PrivateSlurm, own_name
 
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
@@ -34,7 +34,7 @@ SHORT = {STEPS, SPREAD, FAILED, TASK, CANCELLED, FIRST_PART, SECOND_PART, AGAIN,
 
 @pytest.fixture(scope="module")
 def slurm():
-    with SlurmCluster(5, 4, "PartitionName=debug Nodes=n05 State=UP", accounting=True, rest=True) as cluster:
+    with PrivateSlurm(5, 4, "PartitionName=debug Nodes=n05 State=UP", accounting=True, rest=True) as cluster:
         yield cluster
 
 

@@ -5,7 +5,7 @@ import time
 from contextlib import ExitStack
 
 import pytest
-from slurm_cluster import SlurmCluster
+from private_slurm import PrivateSlurm
 
 from gas import Application, plan
 from gas.endpoints import ask
@@ -23,7 +23,7 @@ NODES, CPUS = 16, 2
 def slurms():
     """Return a busy one, and another that is a little faster and busier."""
     with ExitStack() as stack:
-        clusters = [stack.enter_context(SlurmCluster(NODES, CPUS)) for _ in range(2)]
+        clusters = [stack.enter_context(PrivateSlurm(NODES, CPUS)) for _ in range(2)]
         yield dict(zip(("ada", "grace"), clusters, strict=True))
 
 

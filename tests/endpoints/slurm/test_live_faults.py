@@ -13,7 +13,7 @@ from contextlib import ExitStack
 
 import pytest
 from faulty_proxy import wait_until
-from slurm_cluster import SlurmCluster, find, own_name
+from private_slurm import PrivateSlurm, find, own_name
 
 from gas.endpoints.wording import tag_of
 
@@ -26,7 +26,7 @@ APPLICATION = 'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 900, 4 = 
 def slurms():
     """Return two: one that gets into trouble, and one that goes on."""
     with ExitStack() as stack:
-        yield tuple(stack.enter_context(SlurmCluster(8, 1, rest=rest)) for rest in (True, False))
+        yield tuple(stack.enter_context(PrivateSlurm(8, 1, rest=rest)) for rest in (True, False))
 
 
 @pytest.fixture

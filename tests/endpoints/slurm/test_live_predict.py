@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from slurm_cluster import SlurmCluster, own_name
+from private_slurm import PrivateSlurm, own_name
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
@@ -29,7 +29,7 @@ SOON = 20
 
 @pytest.fixture(scope="module")
 def slurm():
-    with SlurmCluster(4, 4) as cluster:
+    with PrivateSlurm(4, 4) as cluster:
         yield cluster
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from slurm_cluster import SlurmCluster
+from private_slurm import PrivateSlurm
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(200)]
 
@@ -17,7 +17,7 @@ APPLICATION = 'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 5000, 4 =
 def slurm():
     if os.getuid() != 0:
         pytest.skip("one user can hide jobs from another only where there are two: run as root, who asks as nobody")
-    with SlurmCluster(8, 1, "PrivateData=jobs") as cluster:
+    with PrivateSlurm(8, 1, "PrivateData=jobs") as cluster:
         for processors, minutes in ((3, 40), (5, 20), (6, 30)):
             last = cluster.submit("-n", str(processors), "-t", str(minutes))
         assert cluster.planned_start(last) is not None

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from slurm_cluster import SlurmCluster
+from private_slurm import PrivateSlurm
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(200)]
 
@@ -13,7 +13,7 @@ NODES, CPUS = 6, 4
 
 @pytest.fixture(scope="module")
 def slurm():
-    with SlurmCluster(NODES, CPUS) as cluster:
+    with PrivateSlurm(NODES, CPUS) as cluster:
         yield cluster
 
 

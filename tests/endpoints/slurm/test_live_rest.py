@@ -4,7 +4,7 @@ import time
 from dataclasses import fields, replace
 
 import pytest
-from slurm_cluster import SlurmCluster, own_name
+from private_slurm import PrivateSlurm, own_name
 
 from gas.endpoints.sending import RefusedAs
 from gas.endpoints.slurm.command_line import COMMANDS, DETAILS, ENVIRONMENT, read_cluster, with_details
@@ -24,7 +24,7 @@ SLEEP = "#!/bin/sh\nexec sleep 1000\n"
 @pytest.fixture(scope="module")
 def slurm():
     debug = "PartitionName=debug Nodes=n01,n02 MaxNodes=2 MaxTime=30 State=UP"
-    with SlurmCluster(8, 2, debug, rest=True) as cluster:
+    with PrivateSlurm(8, 2, debug, rest=True) as cluster:
         for processors, minutes in ((4, 20), (3, 35), (6, 12), (16, 15), (5, 40)):
             cluster.submit("-n", str(processors), "-t", str(minutes))
         cluster.submit("-n", "1", "-t", "5", "--begin=now+2days")
@@ -168,7 +168,7 @@ def test_both_transports_submit_the_same_job(slurm, submitted, rest, commands):
 
 
 def test_how_a_job_ended_and_where_its_output_is(slurm, rest, commands, tmp_path_factory):
-    with SlurmCluster(1, 2, rest=True) as idle:  # where jobs start at once
+    with PrivateSlurm(1, 2, rest=True) as idle:  # where jobs start at once
         rest, commands = spoken(idle), CommandTransport("x", idle.environment["SLURM_CONF"])
         made = [
             rest.submit(Batch("x", f"#!/bin/sh\n{command}\n", Shape(1, None, 1), {}, str(idle.folder / "spool")))

@@ -14,7 +14,7 @@ import time
 from contextlib import ExitStack
 
 import pytest
-from slurm_cluster import SlurmCluster, own_name
+from private_slurm import PrivateSlurm, own_name
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 
@@ -37,7 +37,7 @@ LATE = 60 + 30
 def slurms():
     """Return the Slurm of the run, and the one for Slurm's own way."""
     with ExitStack() as stack:
-        yield [stack.enter_context(SlurmCluster(NODES, 1)) for _ in range(2)]
+        yield [stack.enter_context(PrivateSlurm(NODES, 1)) for _ in range(2)]
 
 
 def fill(slurm):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gas.endpoints.slurm.notation import duration, instant, node_names, states_against, tasks, words
+from gas.endpoints.slurm.notation import duration, instant, node_names, node_states, tasks, words
 from gas.errors import BadInput
 
 
@@ -186,7 +186,25 @@ def test_a_time_that_is_not_known_is_none(text):
     ],
 )
 def test_in_which_states_no_job_starts_on_a_node(states, against, reserved):
-    assert states_against(states) == (against, reserved)
+    found = node_states(*states)
+    assert (found.why_not, found.reserved) == (against, reserved)
+
+
+@pytest.mark.parametrize(
+    ("states", "completing", "rebooting"),
+    [
+        (["MIXED"], False, False),
+        (["ALLOCATED", "COMPLETING"], True, False),
+        (["MIXED+COMPLETING"], True, False),
+        (["idle@"], False, True),
+        (["IDLE+REBOOT_REQUESTED"], False, True),
+        (["DOWN^"], False, True),
+        (["IDLE", "POWERING_UP"], False, True),
+    ],
+)
+def test_a_node_that_a_job_leaves_or_that_boots(states, completing, rebooting):
+    found = node_states(*states)
+    assert (found.completing, found.rebooting) == (completing, rebooting)
 
 
 def test_words_of_nothing_are_none():

@@ -6,16 +6,10 @@ import subprocess
 import pytest
 
 from gas.endpoints import JobDescription, Request
-from gas.endpoints.slurm.submission import batch_of, options_from, shape_of
-from gas.endpoints.slurm.transport import Shape
+from gas.endpoints.slurm.directives import Script
+from gas.endpoints.slurm.options import Options
+from gas.endpoints.slurm.submission import batch_of, options_from
 from gas.errors import BadInput
-
-
-def test_time_limits_are_in_minutes_and_never_shorter_than_the_walltime():
-    assert shape_of(16, 3600, "cpus") == Shape(16, None, 60)
-    assert shape_of(16, 3601, "cpus") == Shape(16, None, 61)
-    assert shape_of(2, 1, "nodes") == Shape(None, 2, 1)
-
 
 WORDS = ["plain", "two words", "it's", '"', "$HOME", "`date`", "a\nb", "é→", "", "-n", "*", "{processors}", "\\"]
 
@@ -23,8 +17,12 @@ WORDS = ["plain", "two words", "it's", '"', "$HOME", "`date`", "a\nb", "é→", 
 PROGRAM = "import os, sys; print(sys.argv[1:], [os.environ[n] for n in ('A', 'GAS_PROCESSORS', 'GAS_WALLTIME')])"
 
 
-def said_by(job, unit="cpus", **environment):
-    script = batch_of(Request(16, 90), job.sized(16, 90), key="k", unit=unit, options={}).script
+def batch(request, job, asked=None, **more):
+    return batch_of(request, job, key="k", asked=asked or Options(), words={}, **more)
+
+
+def said_by(job, unit="cpus", per_task=None, **environment):
+    script = batch(Request(16, 90), job.sized(16, 90), Options(unit, cpus_per_task=per_task)).script
     given = {"PATH": os.environ["PATH"], **environment}
     done = subprocess.run(["/bin/sh"], input=script, env=given, capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -43,6 +41,9 @@ def test_the_command_is_told_the_size_that_the_job_has_when_it_starts():
     job = JobDescription("x", ("echo", "{processors}", "-n{processors}w={walltime}!"))
     assert said_by(job, SLURM_NTASKS="4", SLURM_JOB_START_TIME="1000", SLURM_JOB_END_TIME="1600") == "4 -n4w=600!\n"
     assert said_by(job, "nodes", SLURM_NTASKS="64", SLURM_JOB_NUM_NODES="2") == "2 -n2w=90!\n"
+    assert said_by(job, "cpus", 4, SLURM_NTASKS="2") == "8 -n8w=90!\n"
+    assert said_by(job, "tasks", 4, SLURM_NTASKS="2") == "2 -n2w=90!\n"
+    assert said_by(job, "gpus") == "16 -n16w=90!\n"
 
 
 @pytest.mark.parametrize(("limit", "seconds"), [("5:00", 300), ("1:08:09", 4089), ("2-00:30:00", 174600)])
@@ -63,24 +64,24 @@ def test_without_an_answer_the_walltime_is_the_one_that_was_asked_for(tmp_path, 
 
 def test_without_a_command_the_processors_are_held_for_the_expected_time():
     job = JobDescription("x", run_time=75)
-    assert batch_of(Request(1, 90), job, key="k", unit="cpus", options={}).script == "#!/bin/sh\nexec sleep 75\n"
+    assert batch(Request(1, 90), job).script == "#!/bin/sh\nexec sleep 75\n"
 
 
 def test_a_name_of_two_lines_is_refused():
     with pytest.raises(BadInput, match="more than one line"):
-        batch_of(Request(1, 60), JobDescription("a\nb"), key="k", unit="cpus", options={})
+        batch(Request(1, 60), JobDescription("a\nb"))
 
 
 @pytest.mark.parametrize("name", ["A B", "A-B", "1A", "A;touch x", "Ä", "A\nB"])
 def test_a_variable_that_the_shell_has_no_name_for_is_refused(name):
     with pytest.raises(BadInput, match="is no name of a variable"):
-        batch_of(Request(1, 60), JobDescription("a", ("true",), {name: "x"}), key="k", unit="cpus", options={})
+        batch(Request(1, 60), JobDescription("a", ("true",), {name: "x"}))
 
 
 def test_options_are_long_ones_of_sbatch():
     words = ["--account=abc", "--exclusive", "--comment=a=b c", "--mem=4G", "--export=ALL"]
     found = {"account": "abc", "exclusive": None, "comment": "a=b c", "mem": "4G", "export": "ALL"}
-    assert options_from(words, "here") == found
+    assert {one.name: one.value for one in options_from(words, "here")} == found
 
 
 @pytest.mark.parametrize("word", ["-A", "account=abc", "--", "--=x", "--account abc", "--a\n=b", "--comment=a\nb", ""])
@@ -109,3 +110,21 @@ def test_other_words_are_refused(word):
 def test_what_gas_decides_is_refused(word):
     with pytest.raises(BadInput, match="is what Gas decides"):
         options_from([word], "--native")
+
+
+SCRIPT = Script.of("#!/bin/sh\n#SBATCH -o %x-%j.out -c 2 --begin=uts5000\n./run\n", "job.sh")
+
+
+def test_a_script_is_submitted_as_it_is_and_its_options_are_known():
+    asked = Options("tasks", cpus_per_task=2, begin=5000)
+    found = batch(Request(8, 90, not_before=4000), JobDescription("ocean"), asked, script=SCRIPT)
+    assert (found.script, found.shape.tasks, found.not_before) == (SCRIPT.text, 8, 5000)
+    assert found.directives == {"output": "%x-%j.out", "cpus-per-task": "2", "begin": "uts5000"}
+    assert batch(Request(8, 90, not_before=6000), JobDescription("ocean"), asked, script=SCRIPT).not_before == 6000
+
+
+def test_in_the_names_of_its_files_it_is_called_as_its_user_calls_it():
+    """Its name has a tag, which %x would show."""
+    assert batch(Request(8, 90), JobDescription("ocean"), script=SCRIPT).options == {"output": "ocean-%j.out"}
+    other = Script.of("#!/bin/sh\n#SBATCH -o %%x -e %%%x\n", "job.sh")
+    assert batch(Request(8, 90), JobDescription("ocean"), script=other).options == {"error": "%%ocean"}

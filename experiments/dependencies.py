@@ -1,0 +1,134 @@
+"""What computing a result depends on: the modules that it reaches by imports, their data, and two libraries.
+
+Followed in the source, without importing anything: every import statement counts, also one within a function. Those
+that only type checkers see do not, unless the module serves names on demand (``__getattr__``): there they say which.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+__all__ = ["LIBRARIES", "PACKAGES", "installed", "reached", "version_of"]
+
+PACKAGES = ("experiments", "gas", "speedup_models", "workloads")
+"""Those whose modules are followed; what else is imported counts by `LIBRARIES`."""
+
+LIBRARIES = ("numba", "numpy", "scipy")
+"""Libraries on whose version results depend: random numbers, machine code, distributions."""
+
+NO_DATA = (".md", ".py", ".pyc", ".typed")
+"""What in a package's folder no computation reads."""
+
+
+def version_of(run: Callable[..., Any], *, packages: Iterable[str] = PACKAGES) -> str:
+    """Return a hash of all that the results of a function depend on.
+
+    Parameters
+    ----------
+    packages
+        Those whose modules are followed.
+    """
+    while isinstance(run, partial):
+        run = run.func
+    digest = hashlib.sha256()
+    for name, path in sorted(reached([run.__module__], packages=packages).items()):
+        digest.update(f"{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    digest.update("\0".join(installed(LIBRARIES)).encode())
+    return digest.hexdigest()
+
+
+def installed(libraries: Iterable[str]) -> tuple[str, ...]:
+    """Return libraries with their versions, those that are installed."""
+    found = []
+    for library in libraries:
+        with suppress(PackageNotFoundError):
+            found.append(f"{library} {version(library)}")
+    return tuple(found)
+
+
+def reached(modules: Iterable[str], *, packages: Iterable[str] = PACKAGES) -> dict[str, Path]:
+    """Return the files of these modules, of all that they import, and of the data beside those, by name.
+
+    A module's packages are imported with it, and count. Data are the files of a package that is reached, and of its
+    folders that are no packages, which are not Python's.
+    """
+    packages = frozenset(packages)
+    found: dict[str, Path] = {}
+    waiting = list(modules)
+    for name in waiting:  # which grows
+        if _file_of(name) is None:
+            raise ModuleNotFoundError(f"there is no module {name}")
+    while waiting:
+        name = waiting.pop()
+        path = _file_of(name)
+        if name in found or path is None:
+            continue
+        found[name] = path
+        if path.name == "__init__.py":
+            found.update((f"{name}/{data.relative_to(path.parent).as_posix()}", data) for data in _data(path.parent))
+        parent = name.rpartition(".")[0]
+        waiting += [parent] if parent else []
+        waiting += [one for one in _imported(path, name) if one.partition(".")[0] in packages]
+    return found
+
+
+def _file_of(name: str) -> Path | None:
+    """Return the file of a module; None for what is none: a name within one, say."""
+    top, _, rest = name.partition(".")
+    spec = find_spec(top)  # of packages within, it would import those above
+    if spec is None or spec.origin is None:
+        return None
+    place = Path(spec.origin)
+    if not rest:
+        return place
+    if place.name != "__init__.py":
+        return None
+    place = place.parent.joinpath(*rest.split("."))
+    for file in (place / "__init__.py", place.with_name(f"{place.name}.py")):
+        if file.is_file():
+            return file
+    return None
+
+
+def _data(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            if path.name != "__pycache__" and not (path / "__init__.py").exists():
+                yield from _data(path)
+        elif path.suffix not in NO_DATA:
+            yield path
+
+
+@cache
+def _imported(path: Path, name: str) -> tuple[str, ...]:
+    """Return the names that a module imports: those of modules, and of what may be modules or names within them."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    tree = ast.parse(path.read_bytes())
+    on_demand = any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body)
+    found: list[str] = []
+
+    def look(node: ast.AST) -> None:
+        if not on_demand and isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
+            for other in node.orelse:
+                look(other)
+            return
+        if isinstance(node, ast.Import):
+            found.extend(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            module = ".".join(part for part in (above, node.module) if part)
+            found.append(module)
+            found.extend(f"{module}.{alias.name}" for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            look(child)
+
+    look(tree)
+    return tuple(found)

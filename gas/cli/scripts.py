@@ -1,0 +1,241 @@
+"""What is planned and submitted: an application that a file describes, or a Slurm job script with sizes and times."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+
+import typer
+
+from gas.application import Application
+from gas.endpoints import Endpoint
+from gas.errors import BadInput, GasError, Infeasible
+from gas.times import parse_duration
+from speedup_models import FieldError, Table
+from speedup_models.constraints import MOST_PROCESSORS
+
+__all__ = ["ScriptFile", "ScriptUnit", "Sizes", "Times", "Work", "command_script", "repeated", "work_of"]
+
+ScriptFile = Annotated[
+    str | None,
+    typer.Option(
+        "--script", metavar="FILE", help="A Slurm job script, planned and submitted with its own #SBATCH options."
+    ),
+]
+Sizes = Annotated[
+    str | None,
+    typer.Option("--sizes", metavar="N,...", help="The sizes that the script can have (default: its own)."),
+]
+Times = Annotated[
+    str | None,
+    typer.Option("--time", metavar="T,...", help="The walltime of each of the sizes, such as 8h,4h10m,2h20m."),
+]
+ScriptUnit = Annotated[
+    Literal["tasks", "nodes", "gpus", "cpus"] | None,
+    typer.Option("--unit", help="What the sizes count (default: what the script gives its own size in)."),
+]
+
+
+MOST_BYTES = 4 * 2**20
+"""The largest script that Slurm takes by default (slurm.conf(5), max_script_size)."""
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """A scheduler whose jobs can ask for more than a size and a walltime, and that plans with it."""
+
+    name: str
+
+    def asking(self, **more: Any) -> Endpoint:
+        """Return it as one of jobs that ask for more."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to run.
+
+    Attributes
+    ----------
+    script
+        The Slurm job script that is submitted; None where it is a command.
+    unit
+        What its sizes count; None for what it gives its own size in.
+    counts
+        What a size is, in words.
+    """
+
+    app: Application
+    script: Any = None
+    unit: str | None = None
+    counts: str = "processors"
+
+    def on(
+        self, endpoints: Sequence[Endpoint | tuple[str, Exception]], native: Sequence[str] = (), command: Any = None
+    ) -> list[Endpoint | tuple[str, Exception]]:
+        """Return schedulers as those of such jobs; one that cannot be comes as its name and the error.
+
+        Partitions that a script leaves out are left out.
+
+        Parameters
+        ----------
+        native
+            Options in the words of the scheduler itself.
+        command
+            A Slurm job script that is run as a command.
+        """
+        found = [one if isinstance(one, tuple) else self._on(one, native, command) for one in endpoints]
+        wrong = [one[1] for one in found if isinstance(one, tuple)]
+        if found and len(wrong) == len(found) and isinstance(wrong[0], GasError | FieldError):
+            raise wrong[0]
+        if self.script is None:
+            return found
+        addresses: set[str] = set()  # two partitions of one Slurm that the script names are one
+        kept: list[Endpoint | tuple[str, Exception]] = []
+        for one in found:
+            if isinstance(one, tuple):
+                kept += [] if isinstance(one[1], Infeasible) else [one]
+            elif one.address not in addresses:
+                addresses.add(one.address)
+                kept.append(one)
+        return kept
+
+    def _on(self, endpoint: Endpoint, native: Sequence[str], command: Any) -> Endpoint | tuple[str, Exception]:
+        if isinstance(endpoint, Asking):
+            try:
+                return endpoint.asking(native=native, command=command, script=self.script, unit=self.unit)
+            except (GasError, FieldError) as error:
+                return endpoint.name, error
+        if self.script is not None:
+            return endpoint.name, BadInput(f"{endpoint.name}: takes no Slurm job scripts ({self.script.path})")
+        return endpoint
+
+
+def work_of(
+    application: str | None, script: str | None, sizes: str | None, times: str | None, unit: str | None
+) -> Work:
+    """Return what is to run, as the options of a command name it.
+
+    A script may stand where the application file does. With both, the file says the sizes and times of the script.
+    """
+    if application is not None and script is None and application != "-" and _is_script(application):
+        application, script = None, application
+    if script is None:
+        for option, value in (("--sizes", sizes), ("--time", times), ("--unit", unit)):
+            if value is not None:
+                raise BadInput(f"{option} {value}: belongs to a job script; name it with --script FILE")
+        if application is None:
+            raise BadInput("what is to run? name an application file, or a Slurm job script with --script FILE")
+        return Work(Application.read(application))
+    from gas.endpoints.slurm.directives import Script
+
+    found = Script.of(_text_of(script), script)
+    if application is not None:
+        for option, value in (("--sizes", sizes), ("--time", times)):
+            if value is not None:
+                raise BadInput(f"{option} {value}: {application} says this too; leave one of the two out")
+        return Work(Application.read(application), found, unit, _counted(found, unit))
+    return Work(_application(found, sizes, times, unit), found, unit, _counted(found, unit))
+
+
+def command_script(command: Sequence[str], directory: str | None) -> Any:
+    """Return the Slurm job script that is run as a command; None if the command is none, or has no options in it."""
+    from gas.endpoints.slurm.directives import Script, is_script
+
+    path = Path(directory or ".") / command[0] if command else None
+    try:
+        if path is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return None
+        text = path.read_bytes().decode(errors="replace")
+    except OSError:
+        return None
+    if not is_script(text) or "\n#SBATCH" not in text:
+        return None
+    return Script.of(text, command[0])
+
+
+SHARED = frozenset(
+    {"application", "script", "sizes", "times", "unit", "endpoint", "not_before", "deadline", "max_processor_hours"}
+    | {"tolerance", "algorithm", "probe", "predict", "risk", "samples", "seed", "stale_ok", "config"}
+)
+"""Parameters that ``gas plan`` and ``gas submit`` have alike, and that decide what is submitted."""
+
+
+def repeated(context: typer.Context, verb: str) -> str:
+    """Return the command line that was given, with another verb in it."""
+    words = ["gas", verb]
+    for parameter in context.command.params:
+        name, value = parameter.name or "", context.params.get(parameter.name or "")
+        source = context.get_parameter_source(name)
+        if name not in SHARED or source is None or source.name != "COMMANDLINE":
+            continue
+        for one in value if isinstance(value, list | tuple) else [value]:
+            option = [] if parameter.param_type_name == "argument" else [parameter.opts[0]]
+            words += option if one is True else [*option, str(one)]
+    return shlex.join(words)
+
+
+def _is_script(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(2) == b"#!"
+    except (OSError, ValueError):
+        return False
+
+
+def _text_of(path: str) -> str:
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise BadInput(f"{path!r}: cannot be read: no file has such a name") from None
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not UTF-8 text at byte {error.start}") from None
+
+
+def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -> Application:
+    """Return the application that a script is whose sizes and walltimes are given, or stand in it."""
+    from gas.endpoints.slurm.options import Options
+    from gas.endpoints.slurm.sizing import own_size
+
+    own = Options.of(script.directives, now=int(time.time()), unit=unit)
+    counts = [own_size(own)] if sizes is None else [_size(word) for word in sizes.split(",")]
+    if times is not None:
+        seconds = [parse_duration(word, "--time") for word in times.split(",")]
+    elif own.walltime is None:
+        raise BadInput(f"{script.path}: has no time limit (#SBATCH --time); say how long it runs with --time")
+    elif len(counts) > 1:
+        raise BadInput(f"--sizes {sizes}: how long does it run on each? Write as many times: --time 8h,4h10m")
+    else:
+        seconds = [own.walltime]
+    if len(seconds) != len(counts):
+        raise BadInput(
+            f"--sizes has {len(counts)} numbers and --time has {len(seconds)} times; write one time for each size"
+        )
+    if len(set(counts)) < len(counts):
+        raise BadInput(f"--sizes {sizes}: names a size twice")
+    model = Table.of(dict(zip(counts, map(float, seconds), strict=True)))
+    return Application(model, safety=1.0, name=own.name or Path(script.path).stem)
+
+
+def _counted(script: Any, unit: Any) -> str:
+    """Return in words what a size of a script is."""
+    from gas.endpoints.slurm.options import Options
+
+    own = Options.of(script.directives, now=int(time.time()), unit=unit)
+    if own.unit == "tasks" and (own.cpus_per_task or 1) > 1:
+        return f"tasks of {own.cpus_per_task} CPUs"
+    return {"cpus": "CPUs", "gpus": "GPUs"}.get(own.unit, own.unit)
+
+
+def _size(word: str) -> int:
+    given = word.strip()
+    if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= MOST_PROCESSORS):
+        raise BadInput(f"--sizes {given!r}: must be whole numbers from 1 to {MOST_PROCESSORS}, as in 1,2,4,8")
+    return int(given)

@@ -1,0 +1,59 @@
+"""Conditions on resources as far as the REST API needs them read here: comparisons, all of which must hold."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gas.endpoints.oar.machine import Resource
+from gas.errors import BadInput
+from speedup_models.fields import quoted
+
+__all__ = ["Condition", "condition_of", "fulfils"]
+
+_TERM = re.compile(r"\s*(\w+)\s*(<>|!=|<=|>=|=|<|>)\s*(?:'([^'\\]*)'|(\d+))\s*", re.ASCII)
+
+_SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq, "!=": operator.ne, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge,
+}  # fmt: skip
+
+Condition = tuple[tuple[str, str, str], ...]
+"""Names of properties, signs and values."""
+
+
+def condition_of(text: str) -> Condition:
+    """Return the comparisons of ``name = 'value' AND other >= 8``, all of which must hold.
+
+    Raises
+    ------
+    BadInput
+        It is more of SQL than that.
+    """
+    found = []
+    for term in re.split(r"\bAND\b", text, flags=re.IGNORECASE):
+        match = _TERM.fullmatch(term)
+        if match is None:
+            raise BadInput(
+                f"{quoted(term.strip())}: over REST, conditions are of the form name = 'value' AND other >= 8; "
+                "without url, OAR's own commands understand all of SQL"
+            )
+        found.append((match[1], match[2], match[4] if match[3] is None else match[3]))
+    return tuple(found)
+
+
+def fulfils(resource: Resource, condition: Condition) -> bool:
+    """Return whether a resource has what a condition asks for."""
+    return all(
+        name in resource.properties and _holds(resource.properties[name], sign, value)
+        for name, sign, value in condition
+    )
+
+
+def _holds(left: str, sign: str, right: str) -> bool:
+    """Return whether a comparison holds, of numbers if both are."""
+    numbers = left.isdecimal() and right.isdecimal()
+    a, b = ((int(left), ""), (int(right), "")) if numbers else ((0, left), (0, right))
+    return _SIGNS[sign](a, b)

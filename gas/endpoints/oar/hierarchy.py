@@ -1,0 +1,110 @@
+"""What a processor is in requests to OAR: a level of the hierarchy of its resources, within fixed numbers of others.
+
+``core`` counts cores, wherever they are. ``host/core=4`` counts hosts, of each of which a job gets four cores;
+``host=2/core`` counts the cores that a job gets on each of two hosts. The level without a number is what Gas chooses.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gas.errors import BadInput
+from speedup_models.fields import quoted
+
+__all__ = ["Hierarchy", "property_of"]
+
+_LEVEL = re.compile(r"([A-Za-z_]\w*)(?:=([1-9]\d{0,5}))?", re.ASCII)
+
+
+def property_of(resource: str) -> str:
+    """Return the property by which units are told apart that requests name so: ``nodes`` are hosts."""
+    return "network_address" if resource == "nodes" else resource
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Levels from the outer to the inner, with how many of each are asked for; one has None, and is chosen."""
+
+    levels: tuple[tuple[str, int | None], ...]
+
+    @classmethod
+    def of(cls, text: str) -> Hierarchy:
+        """Return the hierarchy of a text.
+
+        Raises
+        ------
+        BadInput
+            It is none, or does not leave just one level to choose.
+        """
+        levels: list[tuple[str, int | None]] = []
+        for part in text.strip("/").split("/"):
+            match = _LEVEL.fullmatch(part.strip())
+            if match is None:
+                raise BadInput(
+                    f"{quoted(text)} is no property of resources, nor levels of them; write core, for example, or "
+                    "host/core=4"
+                )
+            levels.append((match[1], None if match[2] is None else int(match[2])))
+        chosen = sum(count is None for _, count in levels)
+        if chosen != 1:
+            raise BadInput(
+                f"{quoted(text)} leaves {chosen} levels without a number; leave one, which Gas chooses: host/core=4 "
+                "asks for so many hosts with four cores each"
+            )
+        names = [property_of(name) for name, _ in levels]
+        if len(set(names)) < len(names):
+            raise BadInput(f"{quoted(text)} names a level twice")
+        return cls(tuple(levels))
+
+    @property
+    def chosen(self) -> int:
+        """Place of the level that is chosen."""
+        return next(place for place, (_, count) in enumerate(self.levels) if count is None)
+
+    @property
+    def name(self) -> str:
+        """Name of the level that is chosen."""
+        return self.levels[self.chosen][0]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Properties of the levels."""
+        return tuple(property_of(name) for name, _ in self.levels)
+
+    @property
+    def outside(self) -> int:
+        """Return in how many groups the chosen number is asked for."""
+        return math.prod(count for _, count in self.levels[: self.chosen] if count is not None)
+
+    @property
+    def inside(self) -> int:
+        """Return how many of the innermost level are asked for with each of the chosen one, in one group."""
+        return math.prod(count for _, count in self.levels[self.chosen + 1 :] if count is not None)
+
+    def text(self, processors: int) -> str:
+        """Return a request of so many as oarsub's ``-l`` takes it."""
+        parts = [f"{name}={processors if count is None else count}" for name, count in self.levels]
+        return f"/{'/'.join(parts)}"
+
+    def most(self, paths: Sequence[tuple[str, ...]]) -> int:
+        """Return how many processors there are where units are free; each is given by its values of the levels."""
+        worth: dict[tuple[str, ...], int] = dict.fromkeys(paths, 1)
+        for depth in range(len(self.levels) - 1, -1, -1):
+            wanted = self.levels[depth][1]
+            grouped: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+            for path, value in worth.items():
+                grouped[path[:depth]].append(value)
+            if wanted is None:
+                worth = {path: sum(values) for path, values in grouped.items()}
+            elif depth > self.chosen:
+                worth = {path: int(sum(values) >= wanted) for path, values in grouped.items()}
+            else:
+                worth = {
+                    path: sorted(values, reverse=True)[wanted - 1] if len(values) >= wanted else 0
+                    for path, values in grouped.items()
+                }
+        return worth.get((), 0)

@@ -1,0 +1,131 @@
+"""The job that Slurm would have if a size and a walltime were submitted with some options.
+
+Sizes that are not said are derived as sbatch and slurmctld derive them at submission (sbatch(1); sbatch's opt.c,
+_opt_verify; slurmctld's job_mgr.c, _validate_job_desc).
+"""
+
+from __future__ import annotations
+
+from gas.endpoints.slurm.options import Options
+from gas.endpoints.slurm.sizing import shape_of
+from gas.endpoints.slurm.transport import Shape
+from gas.slurm.cluster import Gres, Job
+
+__all__ = ["asked"]
+
+
+def asked(options: Options, size: int, walltime: int, *, user: str, partitions: tuple[str, ...], first: int = 0) -> Job:
+    """Return the job that so many units for so many seconds would be.
+
+    Parameters
+    ----------
+    partitions
+        Those that it is submitted to; Slurm takes the one where it starts first.
+    first
+        Epoch second before which it does not start.
+
+    Raises
+    ------
+    Infeasible
+        The options leave no such size.
+    """
+    shape = shape_of(options, size, walltime)
+    others = dict(shape.others)
+    per_task = options.cpus_per_task or 1
+    tasks_per_node = int(others["ntasks-per-node"]) if "ntasks-per-node" in others else options.tasks_per_node
+    on_job = _resized(options.gpus, others.get("gpus"))
+    on_node = _on_node(options, others)
+    on_task = _resized(options.gpus_per_task, others.get("gpus-per-task"))
+    tasks = _tasks(options, shape, tasks_per_node, on_job)
+    least, most = _nodes(options, shape, tasks, tasks_per_node)
+    cpus = tasks * per_task
+    if options.cpus_per_gpu is not None:
+        gpus = max(
+            _gpus(on_job), _gpus(on_node) * (least if shape.nodes else 1), _gpus(on_task) * tasks,
+        )  # fmt: skip
+        cpus = max(cpus, gpus * options.cpus_per_gpu)
+        per_task = max(per_task, -(-cpus // tasks))
+    return Job(
+        0,
+        options.name,
+        user,
+        "PENDING",
+        partitions,
+        max(cpus, least),
+        0 if options.hold else 1,
+        time_limit=60 * shape.minutes,
+        least_nodes=least,
+        most_nodes=most,
+        exclusive=options.exclusive or (options.whole and not options.shared_with),
+        eligible=max(first, options.begin or 0) or None,
+        dependency=options.dependency,
+        required_nodes=options.required_nodes,
+        excluded_nodes=options.excluded_nodes,
+        reservation=options.reservation,
+        tasks=options.tasks_of_array,
+        account=options.account,
+        qos=options.qos,
+        tasks_asked=tasks,
+        cpus_per_task=per_task,
+        tasks_per_node=tasks_per_node,
+        memory_per_node=options.memory_per_node,
+        memory_per_cpu=options.memory_per_cpu,
+        memory_per_gpu=options.memory_per_gpu,
+        gres_per_job=on_job,
+        gres_per_node=on_node,
+        gres_per_task=on_task,
+        gres_per_socket=options.gpus_per_socket,
+        features=options.features,
+        licences=options.licences,
+        shortest=options.shortest,
+        contiguous=options.contiguous,
+        reboot=options.reboot,
+        shared_with=options.shared_with,
+    )
+
+
+def _tasks(options: Options, shape: Shape, tasks_per_node: int | None, on_job: tuple[Gres, ...]) -> int:
+    """Return how many tasks a job has; sbatch starts one a node where nothing else is said."""
+    if shape.tasks is not None:
+        return shape.tasks
+    if options.tasks_per_gpu is not None and on_job:
+        return options.tasks_per_gpu * _gpus(on_job)
+    nodes = shape.nodes or (1 if options.nodes is None else options.nodes[0])
+    return nodes * (tasks_per_node or 1)
+
+
+def _nodes(options: Options, shape: Shape, tasks: int, tasks_per_node: int | None) -> tuple[int, int | None]:
+    """Return how many nodes a job asks for: not how many it needs."""
+    if shape.nodes is not None:
+        least: int = shape.nodes
+        most: int | None = shape.nodes
+    elif options.nodes is not None:
+        least, most = options.nodes
+    else:
+        least, most = 1 if tasks_per_node is None else -(-tasks // tasks_per_node), None
+    if shape.tasks is not None and tasks < least:  # "can't run 2 processes on 4 nodes, setting nnodes to 2"
+        least = tasks
+        most = None if most is None else least
+    return least, most
+
+
+def _on_node(options: Options, others: dict[str, str]) -> tuple[Gres, ...]:
+    """Return what a job asks for on each node, by ``--gres`` or ``--gpus-per-node``."""
+    gpus = _resized(options.gpus_per_node, others.get("gpus-per-node"))
+    if "gres" not in others:
+        return gpus + options.gres
+    return gpus + tuple(_gres(one) for one in others["gres"].split(","))
+
+
+def _resized(gpus: tuple[Gres, ...], text: str | None) -> tuple[Gres, ...]:
+    """Return the GPUs of an option as a size gives it, those of the options themselves where it gives none."""
+    return gpus if text is None else tuple(_gres(f"gpu:{one}") for one in text.split(","))
+
+
+def _gres(text: str) -> Gres:
+    name, *kind, count = text.split(":")
+    return Gres(name, kind[0] if kind else "", int(count))
+
+
+def _gpus(gres: tuple[Gres, ...]) -> int:
+    return sum(one.count for one in gres if one.name == "gpu")

@@ -1,0 +1,85 @@
+"""What is read of a cluster's configuration, by whatever transport: as texts by the names in slurm.conf."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gas.endpoints.slurm.notation import NOTHING, words
+from gas.endpoints.slurm.resources import megabytes
+from gas.errors import BadInput, Unreachable
+from gas.slurm.cluster import Partition, Scheduling
+from speedup_models.fields import quoted
+
+__all__ = ["hidden", "not_planned", "release", "scheduling", "with_default_memory"]
+
+_KNOWN = {"bf_resolution": "resolution", "bf_window": "window", "bf_max_job_test": "depth"}
+_KNOWN |= {"bf_max_job_array_resv": "array_depth"}
+
+
+def release(version: str) -> tuple[int, int]:
+    """Return the year and the month of ``24.11.5``; (0, 0) if it is none."""
+    found = re.match(r"(\d{1,4})\.(\d{1,4})", version)
+    return (0, 0) if found is None else (int(found[1]), int(found[2]))
+
+
+def hidden(config: Mapping[str, str]) -> frozenset[str]:
+    """Return what is not shown of others (PrivateData): "jobs", "nodes", "partitions", "reservations", ..."""
+    found = {word.lower() for word in words(config.get("PrivateData", ""))}
+    every = {"accounts", "events", "jobs", "nodes", "partitions", "reservations", "usage", "users"}
+    return frozenset(every if "all" in found else found)
+
+
+def scheduling(parameters: str) -> Scheduling:
+    """Return how plans are made by SchedulerParameters, or raise `Unreachable` that names the one that is no number."""
+    given = dict(part.partition("=")[::2] for part in words(parameters))
+    found: dict[str, Any] = {"parameters": given}
+    for key, attribute in _KNOWN.items():
+        if key in given:
+            if re.fullmatch(r"[0-9]{1,9}", given[key]) is None:
+                raise Unreachable(
+                    f"scontrol show config, SchedulerParameters: {key} is {quoted(given[key])}, no number"
+                )
+            found[attribute] = int(given[key]) * (60 if key == "bf_window" else 1)  # it is in minutes
+    if found.get("resolution") == 0:
+        del found["resolution"]
+    return replace(Scheduling(), **found)
+
+
+def with_default_memory(partitions: Collection[Partition], config: Mapping[str, str]) -> tuple[Partition, ...]:
+    """Return the partitions with the cluster's default and most memory of jobs where they have none of their own.
+
+    Either has at most one of each two (slurm.conf(5), DefMemPerCPU and DefMemPerNode); 0 is no limit.
+    """
+    default: dict[str, Any] = {
+        "memory_per_cpu": _memory(config, "DefMemPerCPU"),
+        "memory_per_node": _memory(config, "DefMemPerNode"),
+    }
+    most: dict[str, Any] = {"most_memory_per_cpu": _memory(config, "MaxMemPerCPU")}
+    most |= {"most_memory_per_node": _memory(config, "MaxMemPerNode")}
+    found = []
+    for one in partitions:
+        own = one.memory_per_cpu is not None or one.memory_per_node is not None
+        own_most = one.most_memory_per_cpu is not None or one.most_memory_per_node is not None
+        found.append(replace(one, **({} if own else default), **({} if own_most else most)))
+    return tuple(found)
+
+
+def _memory(config: Mapping[str, str], key: str) -> int | None:
+    text = config.get(key, "")
+    try:
+        return None if text.strip() in NOTHING else megabytes(text) or None
+    except BadInput as error:
+        raise Unreachable(f"scontrol show config, {key}: {error}") from None
+
+
+def not_planned(config: Mapping[str, str], partitions: Collection[Partition]) -> Iterator[str]:
+    """Return what is not planned with of how the whole cluster gives out nodes."""
+    selecting = [config.get("SelectTypeParameters", ""), *(one.selection for one in partitions)]
+    if any("MEMORY" in one.upper() for one in selecting):
+        yield "memory is not planned with: where it is short, jobs start later than said"
+    modes = {config.get("PreemptMode", "OFF"), *(one.preempt_mode for one in partitions if one.preempt_mode)}
+    if config.get("PreemptType", "preempt/none").strip("()") not in ("preempt/none", "null", "") and modes != {"OFF"}:
+        yield "preemption is not planned with: jobs of higher standing may take the place of others"

@@ -1,0 +1,275 @@
+"""The options of sbatch as they are written: the ``#SBATCH`` lines of a script, words of a command line, variables.
+
+A script is read as sbatch reads it (sbatch(1), DESCRIPTION; opt.c, _opt_batch_script): lines that begin with
+``#SBATCH``, up to the first line that is neither empty nor a comment; words end at blanks, quotation marks and
+backslashes keep characters from what they mean, and an unquoted ``#`` begins a comment. Names of options are those of
+getopt_long(3): beginnings of long ones will do where only one fits, and values follow with ``=``, as the next word, or
+at once after a letter.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gas.errors import BadInput
+from speedup_models.fields import quoted
+
+__all__ = ["VARIABLES", "Directive", "Script", "directives", "from_variables", "from_words", "is_script"]
+
+MAGIC = "#SBATCH"
+
+FLAGS = frozenset(
+    {"consolidate-segments", "contiguous", "help", "hold", "ignore-pbs", "no-requeue", "overcommit", "oversubscribe",
+     "parsable", "quiet", "reboot", "reset", "share", "spread-job", "spread-segments", "stepmgr", "test-only", "usage",
+     "use-min-nodes", "verbose", "version", "wait"}
+)  # fmt: skip
+"""Those without a value."""
+
+PERHAPS = frozenset({"exclusive", "get-user-env", "nice", "no-kill", "oom-kill-step", "propagate", "requeue", "x11"})
+"""Those whose value may be left out; it stands after ``=`` then, or at once after the letter."""
+
+VALUED = frozenset(
+    {"account", "acctg-freq", "array", "batch", "bb", "bbf", "begin", "chdir", "cluster", "cluster-constraint",
+     "clusters", "comment", "constraint", "container", "container-id", "core-spec", "cores-per-socket", "cpu-freq",
+     "cpus-per-gpu", "cpus-per-task", "deadline", "delay-boot", "dependency", "distribution", "error", "exclude",
+     "export", "export-file", "extra", "extra-node-info", "gid", "gpu-bind", "gpu-freq", "gpus", "gpus-per-node",
+     "gpus-per-socket", "gpus-per-task", "gres", "gres-flags", "hint", "input", "job-name", "kill-on-invalid-dep",
+     "licenses", "mail-type", "mail-user", "mcs-label", "mem", "mem-bind", "mem-per-cpu", "mem-per-gpu", "mincpus",
+     "network", "nodefile", "nodelist", "nodes", "ntasks", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-node",
+     "ntasks-per-socket", "open-mode", "output", "partition", "power", "prefer", "priority", "profile", "qos",
+     "reservation", "segment", "signal", "sockets-per-node", "switches", "tasks-per-node", "thread-spec",
+     "threads-per-core", "time", "time-min", "tmp", "tres-bind", "tres-per-task", "uid", "umask", "wait-all-nodes",
+     "wckey", "wrap"}
+)  # fmt: skip
+
+LETTERS: Mapping[str, str] = {
+    "a": "array", "A": "account", "b": "begin", "B": "extra-node-info", "c": "cpus-per-task", "C": "constraint",
+    "d": "dependency", "D": "chdir", "e": "error", "F": "nodefile", "G": "gpus", "h": "help", "H": "hold",
+    "i": "input", "J": "job-name", "k": "no-kill", "L": "licenses", "m": "distribution", "M": "clusters",
+    "n": "ntasks", "N": "nodes", "o": "output", "O": "overcommit", "p": "partition", "q": "qos", "Q": "quiet",
+    "s": "oversubscribe", "S": "core-spec", "t": "time", "v": "verbose", "V": "version", "w": "nodelist", "W": "wait",
+    "x": "exclude",
+}  # fmt: skip
+
+SYNONYMS = {"tasks-per-node": "ntasks-per-node", "share": "oversubscribe", "cluster": "clusters"}
+
+VARIABLES: Mapping[str, str] = {
+    "SBATCH_ACCOUNT": "account", "SBATCH_QOS": "qos", "SBATCH_REQUEUE": "requeue", "SBATCH_NO_REQUEUE": "no-requeue",
+}  # fmt: skip
+"""The variables that a Gas which submits by sbatch leaves to it (sbatch(1), INPUT ENVIRONMENT VARIABLES) and that bear
+on when a job starts."""
+
+
+ALIKE = 0.85
+"""How much a name is like that of an option for which it is taken as mistyped; a newer sbatch has new ones."""
+
+
+class Directive(NamedTuple):
+    """One option as it was written.
+
+    Attributes
+    ----------
+    name
+        Its long name, without dashes.
+    value
+        None if it stands without one.
+    place
+        How messages name where it stands.
+    """
+
+    name: str
+    value: str | None
+    place: str
+
+    @property
+    def shown(self) -> str:
+        """Return it as one would write it."""
+        return f"--{self.name}" if self.value is None else f"--{self.name}={self.value}"
+
+
+@dataclass(frozen=True)
+class Script:
+    """A batch script.
+
+    Attributes
+    ----------
+    path
+        How the user calls it.
+    text
+        All of it, as it is submitted.
+    directives
+        Its options for sbatch, in order.
+    """
+
+    path: str
+    text: str
+    directives: tuple[Directive, ...] = ()
+
+    @classmethod
+    def of(cls, text: str, path: str) -> Script:
+        """Return a script with its options.
+
+        Raises
+        ------
+        BadInput
+            It is no script, or one of its ``#SBATCH`` lines cannot be read; the message names the line.
+        """
+        if not is_script(text):
+            first = text.splitlines()[0][:60] if text.strip() else ""
+            raise BadInput(
+                f"{path}: begins with {quoted(first)}; sbatch takes scripts that begin with #!, like #!/bin/sh"
+            )
+        if "\0" in text:
+            raise BadInput(f"{path}: has a null character, and so is no script that sbatch takes")
+        if "\r\n" in text:
+            raise BadInput(f"{path}: has line ends of DOS, which sbatch refuses; dos2unix {path} changes them")
+        return cls(path, text, tuple(directives(text, path)))
+
+    def says(self, name: str) -> bool:
+        """Return whether an option stands in it."""
+        return any(one.name == name for one in self.directives)
+
+    def value(self, name: str) -> str | None:
+        """Return the value of an option, the last if it stands there more than once; None if there is none."""
+        return next((one.value for one in reversed(self.directives) if one.name == name), None)
+
+
+def is_script(text: str) -> bool:
+    """Return whether sbatch would take a text for a script."""
+    return text.startswith("#!")
+
+
+def directives(text: str, path: str) -> Iterator[Directive]:
+    """Yield the options of a script's ``#SBATCH`` lines.
+
+    Raises
+    ------
+    BadInput
+        A line cannot be read; the message names it.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        place = f"{path}, line {number}"
+        if line.startswith(MAGIC):
+            if re.search("(het|pack)job", line, re.IGNORECASE):
+                raise BadInput(
+                    f"{place}: begins another part of a heterogeneous job, which Gas cannot plan; use sbatch"
+                )
+            yield from from_words(_split(line.removeprefix(MAGIC), place), place)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            return
+
+
+def from_variables(variables: Mapping[str, str]) -> Iterator[Directive]:
+    """Yield the options that environment variables are for sbatch, of those that bear on when a job starts."""
+    for variable, name in VARIABLES.items():
+        if variable in variables:
+            yield Directive(name, None if _takes(name) != "value" else variables[variable], f"${variable}")
+
+
+def from_words(words: Iterable[str], place: str) -> Iterator[Directive]:
+    """Yield the options of a command line, or of one line of a script.
+
+    An option that no Slurm known here has is taken as it is: a newer sbatch may know it.
+
+    Raises
+    ------
+    BadInput
+        A word is no option, its name is that of several, or its value is missing.
+    """
+    rest = iter(words)
+    for word in rest:
+        if re.match(r"--[A-Za-z0-9]", word):
+            written, equals, value = word[2:].partition("=")
+            name = _long_name(written, place)
+            takes = _takes(name)
+            if takes == "nothing" and equals:
+                raise BadInput(f"{place}: --{name} takes no value, but {quoted(word)} gives one")
+            if takes == "value" and not equals:
+                value = _following(rest, f"--{name}", place)
+                equals = "="
+            yield Directive(name, value if equals else None, place)
+        elif re.match(r"-[A-Za-z]", word):
+            yield from _of_letters(word, rest, place)
+        else:
+            raise BadInput(f"{place}: {quoted(word)} is no option of sbatch; options begin with - or --")
+
+
+def _of_letters(word: str, rest: Iterator[str], place: str) -> Iterator[Directive]:
+    """Yield the options of a word like ``-n16`` or ``-HO``."""
+    at = 1
+    while at < len(word):
+        letter, after = word[at], word[at + 1 :]
+        at += 1
+        if letter not in LETTERS:
+            raise BadInput(f"{place}: {quoted(word)} has -{letter}, which is no option of sbatch")
+        name = LETTERS[letter]
+        takes = _takes(name)
+        if takes == "nothing":
+            yield Directive(name, None, place)
+            continue
+        if takes == "value":
+            yield Directive(name, after or _following(rest, f"-{letter}", place), place)
+        else:
+            yield Directive(name, after or None, place)
+        return
+
+
+def _takes(name: str) -> str:
+    return "nothing" if name in FLAGS else "perhaps" if name not in VALUED else "value"
+
+
+def _following(rest: Iterator[str], option: str, place: str) -> str:
+    value = next(rest, None)
+    if value is None:
+        raise BadInput(f"{place}: {option} needs a value")
+    return value
+
+
+def _long_name(written: str, place: str) -> str:
+    known = FLAGS | PERHAPS | VALUED
+    if written in known:
+        return SYNONYMS.get(written, written)
+    short_for = {SYNONYMS.get(name, name) for name in known if name.startswith(written)}
+    if len(short_for) > 1:
+        several = ", ".join(f"--{name}" for name in sorted(short_for))
+        raise BadInput(f"{place}: --{written} could be any of {several}; write the one that is meant")
+    if short_for:
+        return short_for.pop()
+    if meant := difflib.get_close_matches(written, known, n=1, cutoff=ALIKE):
+        raise BadInput(f"{place}: --{written} is no option of sbatch; did you mean --{meant[0]}?")
+    return written
+
+
+def _split(line: str, place: str) -> list[str]:
+    """Return the words of a line after ``#SBATCH``."""
+    words: list[str] = []
+    word, quote, escaped, begun = "", "", False, False
+    for c in line:
+        if escaped:
+            word, escaped, begun = word + c, False, True
+        elif c == "\\":
+            escaped = True
+        elif quote:
+            if c == quote:
+                quote = ""
+            else:
+                word += c
+        elif c in "\"'":
+            quote, begun = c, True
+        elif c == "#":
+            break
+        elif c.isspace():
+            if begun:
+                words.append(word)
+            word, begun = "", False
+        elif c == ":" and not begun:
+            raise BadInput(f"{place}: a word that begins with : is no option of sbatch")
+        else:
+            word, begun = word + c, True
+    if quote:
+        raise BadInput(f"{place}: the quotation mark {quote} has no other one on this line")
+    return [*words, word] if begun else words

@@ -1,0 +1,264 @@
+"""One job of what slurmrestd answers, in the forms of its versions (see `json_answers`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from gas.endpoints.slurm.json_entries import Entry
+from gas.endpoints.slurm.notation import tasks
+from gas.endpoints.slurm.resources import amounts, gres, licences, memory_per_gpu
+from gas.errors import BadInput, Unreachable
+from gas.slurm.cluster import Gres, Job
+
+__all__ = ["job"]
+
+HOLDING = ("COMPLETING", "CONFIGURING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED")
+"""Of several states of a job, those that say more than the others."""
+
+
+def job(entry: Entry, threads: Mapping[str, int]) -> Job:
+    """Return a job; `threads` are the CPUs of a core of each node, by which allocated cores are counted."""
+    states = [state.upper() for state in entry.texts("job_state")]
+    if not states:
+        raise Unreachable(f"{entry.where}, job_state is empty")
+    listed = _tasks(entry)
+    priority = entry.number("priority")
+    nodes = entry.names("nodes")
+    pending = states[0] == "PENDING"
+    least = entry.number("node_count")
+    most = entry.number("max_nodes", default=None)
+    exclusive, shared_with = _sharing(entry, pending)
+    exit_status, signal = _ending(entry)
+    stdout, stderr = _files(entry)
+    return Job(
+        id=entry.sure("job_id"),
+        name=entry.text("name"),
+        user=entry.text("user_name"),
+        state=next((state for state in states if state in HOLDING), states[0]),
+        partitions=entry.texts("partition"),
+        cpus=entry.sure("cpus"),
+        priority=priority if priority is not None else 2**32,
+        start=entry.instant("start_time"),
+        end=entry.instant("end_time"),
+        time_limit=entry.minutes("time_limit"),
+        least_nodes=least or 1,
+        most_nodes=most or None,
+        nodes=() if pending else nodes,
+        planned_nodes=entry.names("scheduled_nodes", default=()) if pending else (),
+        **({} if pending else _shares(entry, threads)),
+        exclusive=exclusive,
+        reason=entry.text("state_reason"),
+        submitted=entry.instant("submit_time"),
+        eligible=entry.instant("eligible_time"),
+        dependency=entry.text("dependency", default=""),
+        required_nodes=entry.names("required_nodes", default=()),
+        excluded_nodes=entry.names("excluded_nodes", default=()),
+        reservation=entry.text("resv_name", default=""),
+        comment=entry.text("comment", default=""),
+        array=(entry.number("array_job_id", default=None) or None) if listed else None,
+        tasks=listed,
+        exit_status=exit_status,
+        signal=signal,
+        stdout=stdout,
+        stderr=stderr,
+        besides=_besides(entry),
+        shared_with=shared_with,
+        **_request(entry),
+    )
+
+
+def _sharing(entry: Entry, pending: bool) -> tuple[bool, str]:
+    """Return whether a job has its nodes whole, and with whom alone it shares them.
+
+    v0.0.45 has an empty list of all jobs (seen with 26.05): of those that run, the nodes say it.
+    """
+    shared = entry.find("shared", default=None) or ()  # "none", or a list of that
+    if not isinstance(shared, Sequence):
+        raise entry.fail("shared", shared, "list of texts")
+    with_whom = next((word for word in ("user", "mcs", "topo") if word in shared), "")
+    whole = not pending and not with_whom and entry.find("job_resources/nodes/whole", default=False) is True
+    return "none" in shared or whole, with_whom
+
+
+def _request(entry: Entry) -> dict[str, Any]:
+    """Return what a job asks for; None of what is not published."""
+    found: dict[str, Any] = {
+        "account": entry.text("account", default=""),
+        "qos": entry.text("qos", default=""),
+        "tasks_asked": entry.number("tasks", default=None),
+        "cpus_per_task": entry.number("cpus_per_task", default=None) or _cpus_of_a_task(entry),
+        "tasks_per_node": entry.number("tasks_per_node", default=None) or None,
+        "threads_per_core": entry.number("threads_per_core", default=None) or None,
+        "gres_per_node": entry.understood(gres, "tres_per_node"),
+        "gres_per_socket": entry.understood(gres, "tres_per_socket"),
+        "gres_per_task": entry.understood(gres, "tres_per_task"),
+        "gres_per_job": entry.understood(gres, "tres_per_job"),
+        "features": entry.text("features", default=""),
+        "shortest": entry.minutes("time_minimum", default=None) or None,
+        "contiguous": entry.find("contiguous", default=False) is True,
+        "reboot": entry.find("reboot", default=False) is True,
+        "leader": entry.number("het_job_id", default=None) or None,
+        "priority_in": _priorities(entry),
+    }
+    found["cpus_per_gpu"] = (
+        sum(one.count for one in entry.understood(gres, "cpus_per_tres") if one.name == "gpu") or None
+    )
+    for_each_gpu = entry.understood(memory_per_gpu, "memory_per_tres")
+    if for_each_gpu is not None:  # which stands as that of a node too
+        found["memory_per_gpu"] = for_each_gpu
+    else:
+        found["memory_per_cpu"] = entry.number("memory_per_cpu", default=None)
+        found["memory_per_node"] = entry.number("memory_per_node", default=None)
+        if "memory_per_node" in entry.value and found["memory_per_cpu"] is found["memory_per_node"] is None:
+            found["memory_per_node"] = 0  # which v0.0.38 publishes as null; Slurm has filled in what was not asked for
+    with suppress(Unreachable):  # alternatives, which are named among what it asks for besides
+        found["licences"] = entry.understood(licences, "licenses")
+    return found
+
+
+def _cpus_of_a_task(entry: Entry) -> int:
+    """Return CPUs for each task of a job whose number is not set (v0.0.38 sets it of none), from what it asked for."""
+    asked = entry.understood(amounts, "tres_req_str").get("cpu", 0)
+    tasks_asked = entry.number("tasks", default=None) or 0
+    return int(asked) // tasks_asked if 0 < tasks_asked < asked and asked % tasks_asked == 0 else 1
+
+
+def _priorities(entry: Entry) -> dict[str, int]:
+    """Return the job's priority by partition, where it has several."""
+    listed = entry.find("priority_by_partition", default=None) or ()
+    if not isinstance(listed, Sequence):
+        raise entry.fail("priority_by_partition", listed, "list")
+    found = {}
+    for number, value in enumerate(listed):
+        one = Entry(value, f"{entry.where}, priority_by_partition[{number}]")
+        found[one.text("partition")] = one.number("priority") or 0
+    return found
+
+
+def _besides(entry: Entry) -> tuple[str, ...]:
+    """Return what else than CPUs and nodes a job asks for."""
+    wanted = [
+        entry.find(key, default=None) for key in ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
+    ]
+    asked = {
+        "features": bool(entry.find("features", default=None)),
+        "licences": bool(entry.find("licenses", default=None)),
+        "GRES": any("gres" in str(one) for one in wanted),
+        "parts": bool(entry.number("het_job_id", default=None)),
+    }
+    return tuple(word for word, there in asked.items() if there)
+
+
+def _ending(entry: Entry) -> tuple[int | None, int | None]:
+    """Return the exit status and the signal of a job's script: up to v0.0.38 as wait(2) has them, then in a table."""
+    code = entry.find("exit_code", default=None)
+    if not isinstance(code, Mapping) or "number" in code:
+        number = entry.number("exit_code", default=None)
+        if number is None:
+            return None, None
+        return number >> 8, number & 0x7F or None
+    signal = entry.number("exit_code/signal/id", "exit_code/signal/signal_id", default=None)
+    return entry.number("exit_code/return_code", default=None), signal or None
+
+
+def _files(entry: Entry) -> tuple[str, str]:
+    """Return where the output of a batch job goes; nothing of a name that cannot be worked out."""
+    if not entry.find("batch_flag", default=False):
+        return "", ""
+    folder = entry.text("current_working_directory", default="")
+    out, err = entry.text("standard_output", default=""), entry.text("standard_error", default="")
+    array = entry.number("array_job_id", default=None)
+    usual = out or ("slurm-%A_%a.out" if array else "slurm-%j.out")
+    return (
+        entry.text("stdout_expanded", default="") or _path(entry, folder, usual),
+        entry.text("stderr_expanded", default="") or _path(entry, folder, err or usual),
+    )
+
+
+def _path(entry: Entry, folder: str, pattern: str) -> str:
+    """Return a file's path with what its ``%j`` and the like stand for (sbatch(1), filename pattern)."""
+    id, array = entry.sure("job_id"), entry.number("array_job_id", default=None)
+    values: dict[str, object] = {"%": "%", "j": id, "J": id, "A": array or id, "u": entry.text("user_name")}
+    values |= {"x": entry.text("name"), "a": entry.number("array_task_id", default=None) if array else 2**32 - 2}
+    known = True
+
+    def value_of(found: re.Match[str]) -> str:
+        nonlocal known
+        value = values.get(found[2])
+        known = known and value is not None
+        return str(value).zfill(min(int(found[1] or 0), 10)) if isinstance(value, int) else str(value)
+
+    path = re.sub(r"%(\d*)(.)", value_of, pattern)
+    if not known or "\\" in pattern or not (path.startswith("/") or folder):
+        return ""
+    return path if path.startswith("/") else f"{folder.rstrip('/')}/{path}"
+
+
+def _tasks(entry: Entry) -> Any:
+    """Return the tasks that a record stands for: a list while they wait, one number when one runs."""
+    text = entry.text("array_task_string", default="")
+    if not text and entry.number("array_job_id", default=None):
+        task = entry.number("array_task_id", default=None)
+        text = "" if task is None else str(task)
+    try:
+        return tasks(text)
+    except BadInput as error:
+        raise Unreachable(f"{entry.where}, array_task_string: {error}") from None
+
+
+def _shares(entry: Entry, threads: Mapping[str, int]) -> dict[str, Any]:
+    """Return what a job has on each node, where that is published.
+
+    Up to v0.0.37 the nodes are numbered in the order of the node list and have their CPUs; in v0.0.38 to v0.0.40 they
+    are named and have the states of their cores; from v0.0.41 on they are under ``nodes/allocation`` and have both.
+    """
+    found = entry.find("job_resources/nodes/allocation", "job_resources/allocated_nodes", default=None)
+    if not found:
+        return {}
+    names = entry.names("nodes")
+    if isinstance(found, Mapping):
+        numbered = {str(at): name for at, name in enumerate(names)}
+        found = [
+            {"nodename": numbered.get(at, at), **value} if isinstance(value, Mapping) else value
+            for at, value in found.items()
+        ]
+    if not isinstance(found, list):
+        raise entry.fail("job_resources", found, "list of nodes")
+    cpus_on, memory_on = {}, {}
+    for number, value in enumerate(found):
+        node = Entry(value, f"{entry.where}, node {number} of job_resources")
+        name = node.text("name", "nodename")
+        cpus = node.number("cpus/count", "cpus", default=None)
+        cpus_on[name] = _cores(node.find("sockets")) * threads.get(name, 1) if cpus is None else cpus
+        memory = node.number("memory/allocated", "memory_allocated", "memory", default=None)
+        if memory is not None:
+            memory_on[name] = memory
+    return {"cpus_on": cpus_on, "memory_on": memory_on or None, "gres_on": _gres_on(entry, list(cpus_on))}
+
+
+def _gres_on(entry: Entry, names: Sequence[str]) -> dict[str, tuple[Gres, ...]] | None:
+    """Return the generic resources on each node: they are listed in the order of the nodes."""
+    listed = entry.find("gres_detail", default=None)
+    if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) not in (0, len(names)):
+        return None
+    try:
+        each = [gres(text) if isinstance(text, str) else () for text in listed] or [()] * len(names)
+    except BadInput as error:
+        raise Unreachable(f"{entry.where}, gres_detail: {error}") from None
+    return dict(zip(names, each, strict=True))
+
+
+def _cores(value: object) -> int:
+    """Return how many cores are allocated, however deep their states are nested."""
+    if isinstance(value, str):
+        return int(value.lower().startswith("allocated"))
+    if isinstance(value, Mapping):
+        if "status" in value:
+            return min(1, _cores(value["status"]))
+        return sum(_cores(one) for one in value.values())
+    if isinstance(value, Sequence):
+        return sum(_cores(one) for one in value)
+    return 0

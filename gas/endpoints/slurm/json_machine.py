@@ -1,0 +1,144 @@
+"""Nodes, partitions, reservations, licences and the configuration of what slurmrestd answers (see `json_answers`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gas.endpoints.slurm.json_entries import Entry
+from gas.endpoints.slurm.notation import LATEST, LONGEST, NOTHING, node_states
+from gas.endpoints.slurm.resources import amounts, gres, weights
+from gas.slurm.cluster import Licence, Node, Partition, Reservation
+
+__all__ = ["configuration", "licence", "node", "partition", "reservation"]
+
+
+def node(entry: Entry) -> Node:
+    """Return a node."""
+    states = [*entry.texts("state"), *entry.texts("state_flags", default=())]
+    said = node_states(*states)
+    memory = entry.number("real_memory", default=None)
+    return Node(
+        entry.text("name"),
+        entry.number("effective_cpus", default=None) or entry.sure("cpus"),  # less those that are specialised
+        entry.number("alloc_cpus", default=None),
+        said.why_not,
+        said.reserved,
+        entry.texts("partitions", default=()),
+        None if memory is None else max(memory - (entry.number("specialized_memory", default=None) or 0), 0),
+        entry.number("alloc_memory", default=None),
+        entry.number("sockets", default=None) or 1,
+        entry.number("cores", default=None),
+        entry.number("threads", default=None) or 1,
+        frozenset(entry.texts("active_features", default=())),
+        entry.understood(gres, "gres"),
+        entry.understood(gres, "gres_used"),
+        entry.number("weight", default=None) or 1,
+        said.completing,
+        said.rebooting,
+    )
+
+
+def partition(entry: Entry) -> Partition:
+    """Return a partition; up to v0.0.38 it does not say whether it gives out whole nodes."""
+    flags = entry.texts("flags", default=None) if "flags" in entry.value else None
+    exclusive = entry.text("partition/exclusive", default="").upper()  # from 26.05 on, where the shares are 0 of all
+    shares = entry.number("maximums/oversubscribe/jobs", "maximums/shares", default=None)
+    return Partition(
+        entry.text("name"),
+        entry.names("nodes/configured", "nodes"),
+        entry.minutes("maximums/time", "max_time_limit"),
+        entry.minutes("defaults/time", "default_time_limit") or None,
+        entry.number("minimums/nodes", "min nodes per job", "min_nodes_per_job") or 0,
+        entry.number("maximums/nodes", "maximum_nodes_per_job"),
+        None if flags is None else "default" in (flag.lower() for flag in flags),
+        "+".join(entry.texts("partition/state", "state", default=())).upper(),
+        entry.number("priority/tier", "priority_tier", default=1) or 1,
+        exclusive == "NODE" if exclusive else shares == 0,
+        entry.number("maximums/cpus_per_node", "max_cpus_per_node", "maximum_cpus_per_node", default=None),
+        # the highest bit says that all jobs share, whether they ask for it or not
+        max((shares or 1) & 0x7FFF, 1),
+        job_factor=entry.number("priority/job_factor", "priority_job_factor", default=None) or 0,
+        qos=entry.text("qos/assigned", default="") if isinstance(entry.find("qos", default=""), Mapping) else
+        entry.text("qos", default=""),
+        allowed_accounts=_allowed(entry, "accounts/allowed", "allowed_accounts"),
+        denied_accounts=_allowed(entry, "accounts/deny", "denied_accounts"),
+        allowed_qos=_allowed(entry, "qos/allowed", "allowed_qos"),
+        denied_qos=_allowed(entry, "qos/deny", "denied_qos"),
+        allowed_groups=_allowed(entry, "groups/allowed", "allowed_groups"),
+        memory_per_cpu=_limit(entry, "defaults/partition_memory_per_cpu", "default_memory_per_cpu"),
+        memory_per_node=_limit(entry, "defaults/partition_memory_per_node", "default_memory_per_node"),
+        most_memory_per_cpu=_limit(entry, "maximums/partition_memory_per_cpu", "maximum_memory_per_cpu"),
+        most_memory_per_node=_limit(entry, "maximums/partition_memory_per_node", "maximum_memory_per_node"),
+        preempt_mode=_mode(entry.texts("preempt_mode", "preemption_mode", default=())),
+        billing_weights=entry.understood(weights, "tres/billing_weights", "billing_weights"),
+        tres=entry.understood(amounts, "tres/configured", *_early_tres(entry)),
+        selection=",".join(one for one in entry.texts("select_type", default=()) if one not in NOTHING),
+        overtime=_overtime(entry),
+        shared_with=exclusive.lower() if exclusive in ("USER", "MCS", "TOPO") else "",
+    )  # fmt: skip
+
+
+def _early_tres(entry: Entry) -> tuple[str, ...]:
+    return () if isinstance(entry.find("tres", default=None), Mapping) else ("tres",)
+
+
+def _allowed(entry: Entry, *paths: str) -> tuple[str, ...] | None:
+    found = entry.texts(*paths, default=())
+    return None if not found or found == ("ALL",) else found
+
+
+def _limit(entry: Entry, *paths: str) -> int | None:
+    """Return MB; None for no limit, which 0 is too."""
+    return entry.number(*paths, default=None) or None
+
+
+def _mode(modes: tuple[str, ...]) -> str:
+    """Return a preemption mode as slurm.conf calls it; empty for the cluster's."""
+    words = [mode.upper() for mode in modes if mode.upper() not in ("CLUSTER_GLOBAL", "UNSET")]
+    return ",".join("OFF" if word == "DISABLED" else word for word in words)
+
+
+def _overtime(entry: Entry) -> int | None:
+    value = entry.find("maximums/over_time_limit", "over_time_limit", default=None)
+    if isinstance(value, Mapping) and value.get("infinite"):
+        return LONGEST
+    minutes = entry.number("maximums/over_time_limit", "over_time_limit", default=None)
+    return None if minutes is None else 60 * minutes
+
+
+def reservation(entry: Entry, cores: Mapping[str, int]) -> Reservation:
+    """Return a reservation; `cores` are those of each node."""
+    nodes = entry.names("node_list")
+    return Reservation(
+        entry.text("name"),
+        min(entry.sure("start_time"), LATEST),
+        min(entry.sure("end_time"), LATEST),
+        nodes,
+        tuple(flag.upper() for flag in entry.texts("flags", default=())),
+        entry.texts("users", default=()),
+        entry.texts("accounts", default=()),
+        0 < (entry.number("core_count", default=None) or 0) < sum(cores.get(name, 0) for name in nodes),
+    )
+
+
+def licence(entry: Entry) -> Licence:
+    """Return the licences of one name; what others use beyond their share (LastDeficit) is counted as used."""
+    used = (entry.number("Used") or 0) + (entry.number("LastDeficit", default=None) or 0)
+    return Licence(
+        entry.text("LicenseName"), entry.number("Total") or 0, used, entry.number("Reserved", default=None) or 0
+    )
+
+
+def configuration(entry: Entry) -> dict[str, str]:
+    """Return the texts and lists of texts of slurm.conf, and its limits of memory."""
+    found = {}
+    for key, value in entry.value.items():
+        if isinstance(value, str):
+            found[key] = value
+        elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+            found[key] = ",".join(value)
+        elif key.startswith(("DefMemPer", "MaxMemPer")):
+            number = entry.number(key, default=None)
+            found[key] = "" if number is None else str(number)
+    found["PreemptMode"] = _mode(tuple(found.get("PreemptMode", "OFF").split(","))) or "OFF"
+    return found

@@ -1,0 +1,42 @@
+"""Answers that are asked again only when they may have changed, by how fast they do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Generic, TypeVar
+
+__all__ = ["LIFETIMES", "KeptAnswers"]
+
+T = TypeVar("T")
+
+LIFETIMES: Mapping[str, float] = MappingProxyType(
+    {
+        "config": 600.0, "conf": 600.0,  # an administrator edits it and has it read again
+        "partitions": 60.0,  # brought up and down, and those of nodes, by hand too
+        "reservations": 15.0, "licences": 15.0, "licenses": 15.0,
+    }
+)  # fmt: skip
+"""For how many seconds an answer is as good as new; what is not named changes with every job."""
+
+
+class KeptAnswers(Generic[T]):
+    """The answers of one Slurm that a transport has had."""
+
+    def __init__(self, lifetimes: Mapping[str, float] = LIFETIMES, clock: Callable[[], float] = time.monotonic) -> None:
+        self._lifetimes = dict(lifetimes)
+        self._clock = clock
+        self._kept: dict[str, tuple[float, T]] = {}
+
+    def get(self, kind: str, ask: Callable[[], T]) -> T:
+        """Return an answer, a kept one if that is young enough; one that fails is not kept."""
+        lifetime = self._lifetimes.get(kind, 0.0)
+        kept = self._kept.get(kind)
+        if kept is not None and self._clock() < kept[0] + lifetime:
+            return kept[1]
+        asked = self._clock()
+        answer = ask()
+        if lifetime > 0:
+            self._kept[kind] = (asked, answer)
+        return answer

@@ -1,0 +1,447 @@
+"""What jobs ask for besides their size and walltime: the options of sbatch, understood.
+
+What Gas understands of them is planned with; those that bear on when or where a job starts and that it does not
+understand are named (`Options.unplanned`). All of them are submitted, as they were written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from gas.endpoints.slurm.directives import Directive
+from gas.endpoints.slurm.notation import node_names, tasks, words
+from gas.errors import BadInput
+from gas.slurm.cluster import Gres, Tasks
+from speedup_models.fields import quoted
+
+__all__ = ["Options", "Unit", "instant_of", "megabytes", "minutes_of"]
+
+Unit = Literal["cpus", "tasks", "nodes", "gpus"]
+"""What a size counts: CPUs, tasks of as many CPUs as the options say, nodes, or GPUs."""
+
+UNPLANNED = frozenset(
+    {"batch", "bb", "bbf", "cluster-constraint", "consolidate-segments", "core-spec", "cores-per-socket", "deadline",
+     "delay-boot", "distribution", "extra-node-info", "gres-flags", "hint", "mcs-label",
+     "mincpus", "network", "nodefile", "ntasks-per-core", "ntasks-per-socket", "overcommit", "oversubscribe", "power",
+     "prefer", "resources", "segment", "sockets-per-node", "spread-job", "spread-segments", "switches", "thread-spec",
+     "threads-per-core", "tmp", "tres-per-task", "use-min-nodes"}
+)  # fmt: skip
+"""Options that bear on which nodes a job gets, or when, and that are not planned with."""
+
+HARMLESS = frozenset(
+    {"acctg-freq", "chdir", "comment", "container", "container-id", "cpu-freq", "error", "export", "export-file",
+     "extra", "get-user-env", "gid", "gpu-bind", "gpu-freq", "ignore-pbs", "input", "kill-on-invalid-dep",
+     "mail-type", "mail-user", "mem-bind", "no-kill", "no-requeue", "oom-kill-step", "open-mode", "output", "parsable",
+     "profile", "propagate", "requeue", "signal", "stepmgr", "tres-bind", "uid", "umask", "verbose", "wait-all-nodes",
+     "wckey"}
+)  # fmt: skip
+"""Options by which a job starts neither elsewhere nor at another time."""
+
+REFUSED = {
+    "clusters": "Gas submits to the Slurm that it has asked",
+    "help": "sbatch would submit nothing",
+    "quiet": "sbatch would not say the job's number",
+    "test-only": "sbatch would submit nothing",
+    "usage": "sbatch would submit nothing",
+    "version": "sbatch would submit nothing",
+    "wait": "sbatch would not end before the job; gas submit --wait and gas wait wait for it",
+    "wrap": "Gas writes the script itself",
+}
+"""Options by which a submission would not be one, or would not be heard of, and why."""
+
+MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every job asks for, whatever its size.
+
+    Attributes
+    ----------
+    unit
+        What a size counts.
+    whole
+        Jobs get their nodes whole, since their unit says so.
+    given
+        All options by their long names as they were written, the last of each; None for those without a value.
+    tasks, nodes, walltime
+        What the script itself says of its size: tasks, least and most nodes, seconds.
+    cpus_per_task, tasks_per_node, tasks_per_gpu, cpus_per_gpu
+        None where that is not said.
+    gpus, gpus_per_node, gpus_per_task
+        GPUs of a job, a node, or a task, type by type; empty where that is not said.
+    gres
+        Other resources of each node (``--gres``), which may be GPUs too.
+    begin
+        Epoch second before which no job starts.
+    tasks_of_array
+        None if it is none.
+    nice
+        By how much the priority is lowered.
+    unplanned
+        Options that bear on when or where a job starts, and that are not planned with.
+    """
+
+    unit: Unit = "cpus"
+    whole: bool = False
+    given: Mapping[str, str | None] = field(default_factory=dict)
+    partitions: tuple[str, ...] = ()
+    account: str = ""
+    qos: str = ""
+    reservation: str = ""
+    name: str = ""
+    tasks: int | None = None
+    nodes: tuple[int, int | None] | None = None
+    walltime: int | None = None
+    shortest: int | None = None
+    cpus_per_task: int | None = None
+    tasks_per_node: int | None = None
+    tasks_per_gpu: int | None = None
+    cpus_per_gpu: int | None = None
+    memory_per_node: int | None = None
+    memory_per_cpu: int | None = None
+    memory_per_gpu: int | None = None
+    gpus: tuple[Gres, ...] = ()
+    gpus_per_node: tuple[Gres, ...] = ()
+    gpus_per_socket: tuple[Gres, ...] = ()
+    gpus_per_task: tuple[Gres, ...] = ()
+    gres: tuple[Gres, ...] = ()
+    features: str = ""
+    licences: Mapping[str, int] = field(default_factory=dict)
+    exclusive: bool = False
+    shared_with: str = ""
+    required_nodes: tuple[str, ...] = ()
+    excluded_nodes: tuple[str, ...] = ()
+    dependency: str = ""
+    begin: int | None = None
+    contiguous: bool = False
+    reboot: bool = False
+    hold: bool = False
+    tasks_of_array: Tasks | None = None
+    nice: int = 0
+    unplanned: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, found: Iterable[Directive], *, now: int, unit: Unit | None = None, whole: bool | None = None
+    ) -> Options:
+        """Return what options mean, a later one in place of an earlier one of the same name.
+
+        Parameters
+        ----------
+        now
+            Epoch second to which times like ``now+1hour`` are relative.
+        unit
+            What a size counts; by default what the options give their own size in.
+        whole
+            Jobs get their nodes whole; by default where the unit, as given, is nodes.
+
+        Raises
+        ------
+        BadInput
+            An option has a value that sbatch does not take, or is one with which Gas cannot submit; the message names
+            it, and where it stands.
+        """
+        last: dict[str, Directive] = {}
+        for one in found:
+            for name in MEMORY if one.name in MEMORY else (one.name,):  # of those only one counts (sbatch(1), --mem)
+                last.pop(name, None)
+            last[one.name] = one
+        values: dict[str, object] = {}
+        unplanned = []
+        for one in last.values():
+            if one.name in REFUSED:
+                raise BadInput(f"{one.place}: --{one.name} cannot be used: {REFUSED[one.name]}; take it out")
+            if one.name in UNDERSTOOD:
+                try:
+                    values |= UNDERSTOOD[one.name](one.value, now)
+                except BadInput as error:
+                    raise BadInput(f"{one.place}: {quoted(one.shown)}: {error}") from None
+                except _NotUnderstood:
+                    unplanned.append(one.name)
+            elif one.name not in HARMLESS:  # what is not known at all may bear on it too
+                unplanned.append(one.name)
+        given = {name: one.value for name, one in last.items()}
+        found_ = replace(cls(given=given), **values)  # type: ignore[arg-type]  # of the fields' own types
+        chosen = unit or _own_unit(found_)
+        return replace(
+            found_, unit=chosen, whole=(unit == "nodes") if whole is None else whole, unplanned=tuple(sorted(unplanned))
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return what should be known before a job is planned with these options, in sentences."""
+        return tuple(self._remarks())
+
+    def _remarks(self) -> Iterator[str]:
+        if self.unplanned:
+            named = ", ".join(f"--{name}" for name in self.unplanned)
+            yield f"{named}: not planned with, so that jobs may start later than said"
+        if self.hold:
+            yield "--hold: jobs start only after they are released (scontrol release)"
+        if self.tasks_of_array is not None:
+            yield f"--array: what is planned is the first start among its {len(self.tasks_of_array):,} tasks"
+        if self.dependency:
+            yield f"--dependency={self.dependency}: jobs start only when it is met, which no plan knows"
+
+
+class _NotUnderstood(Exception):
+    """The value is one of a kind that is not planned with."""
+
+
+def _own_unit(options: Options) -> Unit:
+    """Return what a script that says how large it is gives its size in."""
+    if options.gpus:
+        return "gpus"
+    if options.nodes is not None:
+        return "nodes"
+    per_node = bool(options.gpus_per_node) or any(one.name == "gpu" for one in options.gres)
+    return "gpus" if per_node and options.tasks is None else "tasks"
+
+
+# ------------------------------------------------------------------------------------------------------------- values
+
+
+def megabytes(text: str) -> int:
+    """Return the MB of ``500M``, ``16G`` or ``4096``; a started MB counts.
+
+    Raises
+    ------
+    BadInput
+        It is no amount of memory.
+    """
+    found = re.fullmatch(r"(\d{1,15})([KMGT]?)B?", text.strip().upper())
+    if found is None:
+        raise BadInput("is no amount of memory; sbatch takes 500M, 16G or megabytes")
+    bytes_ = int(found[1]) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[found[2]]
+    return -(-bytes_ >> 20)
+
+
+def minutes_of(text: str) -> int | None:
+    """Return the minutes of a time limit as sbatch reads it, a started minute counts; None for no limit.
+
+    That is minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes or
+    days-hours:minutes:seconds (sbatch(1), --time).
+
+    Raises
+    ------
+    BadInput
+        It is none of these.
+    """
+    if text.strip().upper() in ("UNLIMITED", "INFINITE", "-1"):
+        return None
+    found = re.fullmatch(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,4}))?(?::(\d{1,4}))?", text.strip())
+    if found is None:
+        raise BadInput("is no time limit; sbatch takes minutes, hours:minutes:seconds or days-hours")
+    numbers = [int(number) for number in found.groups()[1:] if number is not None]
+    if found[1] is not None:
+        hours, minutes, seconds = (*numbers, 0, 0)[:3]
+    elif len(numbers) == 3:
+        hours, minutes, seconds = numbers
+    else:
+        hours, (minutes, seconds) = 0, (*numbers, 0)[:2]
+    return -(-(((int(found[1] or 0) * 24 + hours) * 60 + minutes) * 60 + seconds) // 60)
+
+
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_HOURS = {"midnight": 0, "noon": 12, "fika": 15, "teatime": 16}
+_SECONDS = {"": 1, "second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
+
+
+def instant_of(text: str, now: int) -> int:
+    """Return the epoch second of a time as sbatch reads it, local unless it is a ``uts`` (sbatch(1), --begin).
+
+    Raises
+    ------
+    BadInput
+        It is no time.
+    """
+    given = text.strip().lower()
+    if found := re.fullmatch(r"uts(\d{1,12})", given):
+        return int(found[1])
+    if found := re.fullmatch(r"now(?:\+(\d{1,9}) *([a-z]*?)s?)?", given):
+        if (found[2] or "") not in _SECONDS:
+            raise BadInput(
+                f"{quoted(found[2])} is no unit of time; sbatch takes seconds, minutes, hours, days and weeks"
+            )
+        return now + int(found[1] or 0) * _SECONDS[found[2] or ""]
+    today = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0)
+    if given in ("today", "tomorrow"):
+        return int((today + timedelta(days=given == "tomorrow")).timestamp())
+    clock = _CLOCK.fullmatch(given)
+    if clock or given in _HOURS:
+        try:
+            hour, minute, second = (int(part or 0) for part in clock.groups()) if clock else (_HOURS[given], 0, 0)
+            moment = today.replace(hour=hour, minute=minute, second=second)
+        except ValueError:
+            raise BadInput("is no time of the day") from None
+        return int((moment if moment.timestamp() > now else moment + timedelta(days=1)).timestamp())
+    if re.match(r"\d{4}-\d{2}-\d{2}", given):
+        try:
+            return int(datetime.fromisoformat(text.strip().upper()).timestamp())
+        except (ValueError, OverflowError):
+            raise BadInput("is no date and time; sbatch takes 2026-11-22T08:00") from None
+    if re.fullmatch(r"\d{6}|\d{1,2}[/.]\d{1,2}([/.]\d{2,4})?(-\S+)?|[\d:]+ ?[ap]m", given):
+        raise _NotUnderstood
+    raise BadInput("is no time; sbatch takes 2026-11-22T08:00, 16:00 or now+1hour")
+
+
+def _whole(text: str | None, least: int = 1) -> int:
+    if text is None or not re.fullmatch(r"\d{1,10}", text.strip()) or int(text) < least:
+        raise BadInput(f"is no whole number from {least} on")
+    return int(text)
+
+
+def _needed(text: str | None) -> str:
+    if not text:
+        raise BadInput("needs a value")
+    return text
+
+
+def _node_range(text: str) -> tuple[int, int | None]:
+    """Return least and most nodes of ``4`` or ``2-8``; k and m count by 1024."""
+    found = re.fullmatch(r"(\d{1,9})([km]?)(?:-(\d{1,9})([km]?))?", text.strip().lower())
+    if found is None:
+        raise (
+            _NotUnderstood
+            if re.fullmatch(r"[\d,:-]+", text.strip())
+            else BadInput("is no number of nodes, as 4 or 2-8 are")
+        )
+    scale = {"": 1, "k": 1024, "m": 1024 * 1024}
+    least = int(found[1]) * scale[found[2]]
+    most = least if found[3] is None else int(found[3]) * scale[found[4]]
+    if not 0 < least <= most:
+        raise BadInput("is no number of nodes, as 4 or 2-8 are")
+    return least, most
+
+
+def _gpus(text: str) -> tuple[Gres, ...]:
+    """Return the GPUs of ``4``, ``a100:4`` or ``a100:2,v100:1``."""
+    return tuple(_gpu(one) for one in text.split(","))
+
+
+def _gpu(text: str) -> Gres:
+    kind, colon, count = text.strip().rpartition(":")
+    if not colon and not text.strip().isdecimal():
+        kind, count = text.strip(), "1"
+    kind = kind.removeprefix("gpu:") if kind != "gpu" else ""
+    if not re.fullmatch(r"\d{1,6}", count) or int(count) < 1 or not re.fullmatch(r"[\w.-]*", kind):
+        raise BadInput("is no number of GPUs, as 4 or a100:4 are")
+    return Gres("gpu", kind, int(count))
+
+
+def _gres(text: str) -> tuple[Gres, ...]:
+    """Return the resources of ``gpu:a100:2,shard:4``."""
+    if text.strip().lower() == "none":
+        return ()
+    found = []
+    for one in text.split(","):
+        parts = re.fullmatch(
+            r"(?:gres[/:])?([A-Za-z][\w.-]*)(?:[:=]([A-Za-z][\w.-]*))?(?:[:=](\d{1,9})([KMGTkmgt]?))?", one
+        )
+        if parts is None:
+            raise BadInput("is no list of resources, as gpu:2 or gpu:a100:2,shard:4 are")
+        scale = 1024 ** " KMGT".index((parts[4] or " ").upper())
+        found.append(Gres(parts[1], parts[2] or "", int(parts[3] or 1) * scale))
+    return tuple(one for one in found if one.count)
+
+
+def _licences(text: str) -> dict[str, int]:
+    """Return how many of each licence ``matlab:2,fluent@server`` asks for."""
+    if re.search(r"[|;]", text):
+        raise _NotUnderstood
+    found: dict[str, int] = {}
+    for one in text.split(","):
+        parts = re.fullmatch(r"([^:=,\s]+?)(?:[:=*](\d{1,9}))?", one.strip())
+        if parts is None:
+            raise BadInput("is no list of licences, as matlab:2,fluent are")
+        found[parts[1]] = found.get(parts[1], 0) + int(parts[2] or 1)
+    return found
+
+
+def _names(text: str) -> tuple[str, ...]:
+    if "/" in text:  # a file that names them, which sbatch reads
+        raise _NotUnderstood
+    return node_names(text)
+
+
+def _exclusive(text: str | None, now: int) -> dict[str, object]:
+    if text is None or text.lower() in ("", "exclusive"):
+        return {"exclusive": True}
+    if text.lower() in ("user", "mcs"):
+        return {"shared_with": text.lower()}
+    raise _NotUnderstood
+
+
+def _nice(text: str | None, now: int) -> dict[str, object]:
+    if text is None:
+        return {"nice": 100}
+    if not re.fullmatch(r"[+-]?\d{1,10}", text.strip()):
+        raise BadInput("is no whole number")
+    return {"nice": int(text)}
+
+
+def _limit(text: str | None) -> int | None:
+    found = minutes_of(_needed(text))
+    return None if not found else 60 * found
+
+
+def _array(text: str | None, now: int) -> dict[str, object]:
+    return {"tasks_of_array": tasks(_needed(text))}
+
+
+def _as(name: str, read: Callable[[str], object]) -> Callable[[str | None, int], dict[str, object]]:
+    return lambda text, now: {name: read(_needed(text))}
+
+
+def _flag(name: str) -> Callable[[str | None, int], dict[str, object]]:
+    return lambda text, now: {name: True}
+
+
+def _priority(text: str | None, now: int) -> dict[str, object]:
+    if _needed(text).strip().upper() != "TOP":
+        raise _NotUnderstood  # who is no operator does not get it
+    return {}
+
+
+UNDERSTOOD: Mapping[str, Callable[[str | None, int], Mapping[str, object]]] = {
+    "account": _as("account", str),
+    "array": _array,
+    "begin": lambda text, now: {"begin": instant_of(_needed(text), now)},
+    "constraint": _as("features", str),
+    "contiguous": _flag("contiguous"),
+    "cpus-per-gpu": _as("cpus_per_gpu", _whole),
+    "cpus-per-task": _as("cpus_per_task", _whole),
+    "dependency": _as("dependency", str),
+    "exclude": _as("excluded_nodes", _names),
+    "exclusive": _exclusive,
+    "gpus": _as("gpus", _gpus),
+    "gpus-per-node": _as("gpus_per_node", _gpus),
+    "gpus-per-socket": _as("gpus_per_socket", _gpus),
+    "gpus-per-task": _as("gpus_per_task", _gpus),
+    "gres": _as("gres", _gres),
+    "hold": _flag("hold"),
+    "job-name": _as("name", str),
+    "licenses": _as("licences", _licences),
+    "mem": _as("memory_per_node", megabytes),
+    "mem-per-cpu": _as("memory_per_cpu", megabytes),
+    "mem-per-gpu": _as("memory_per_gpu", megabytes),
+    "nice": _nice,
+    "nodelist": _as("required_nodes", _names),
+    "nodes": _as("nodes", _node_range),
+    "ntasks": _as("tasks", _whole),
+    "ntasks-per-gpu": _as("tasks_per_gpu", _whole),
+    "ntasks-per-node": _as("tasks_per_node", _whole),
+    "partition": lambda text, now: {"partitions": words(_needed(text))},
+    "priority": _priority,
+    "qos": _as("qos", str),
+    "reboot": _flag("reboot"),
+    "reservation": _as("reservation", str),
+    "time": lambda text, now: {"walltime": _limit(text)},
+    "time-min": lambda text, now: {"shortest": _limit(text)},
+}
+"""What each option means: fields of `Options`."""

@@ -1,0 +1,130 @@
+"""The records that scontrol prints of nodes, partitions, reservations and licences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gas.endpoints.slurm.answer_records import Record, limit, whole
+from gas.endpoints.slurm.notation import LONGEST, NOTHING, duration, node_names, node_states, words
+from gas.endpoints.slurm.resources import amounts, gres, megabytes, weights
+from gas.errors import Unreachable
+from gas.slurm.cluster import Licence, Node, Partition, Reservation
+
+__all__ = ["licence", "node", "partition", "reservation"]
+
+
+def node(record: Record) -> Node:
+    """Return a node of ``scontrol -d show nodes``; without ``-d`` it does not say what is used of its GRES."""
+    states = record.read("State", node_states)
+    memory = _number(record, "RealMemory")
+    used = record.values.get("GresUsed")
+    return Node(
+        record.text("NodeName"),
+        _number(record, "CPUEfctv") or record.number("CPUTot"),  # less those that are specialised
+        record.number("CPUAlloc"),
+        states.why_not,
+        states.reserved,
+        words(record.text("Partitions", "")),
+        None if memory is None else max(memory - (_number(record, "MemSpecLimit") or 0), 0),
+        _number(record, "AllocMem"),
+        _number(record, "Sockets") or 1,
+        _number(record, "CoresPerSocket"),
+        _number(record, "ThreadsPerCore") or 1,
+        frozenset(words(record.text("ActiveFeatures", ""))),
+        record.read("Gres", gres) if "Gres" in record.values else (),
+        () if used is None else record.read("GresUsed", gres),
+        _number(record, "Weight") or 1,
+        states.completing,
+        states.rebooting,
+    )
+
+
+def partition(record: Record, linear: bool) -> Partition:
+    """Return a partition; `linear` says whether the cluster gives out whole nodes only."""
+    exclusive = record.text("Exclusive", "") or ("USER" if record.text("ExclusiveUser", "") == "YES" else "")
+    shared_with = exclusive.lower() if exclusive not in ("", "NO", "NODE") else ""
+    return Partition(
+        record.text("PartitionName"),
+        record.read("Nodes", node_names),
+        record.read("MaxTime", duration),
+        record.read("DefaultTime", duration),
+        record.number("MinNodes"),
+        record.read("MaxNodes", limit),
+        record.text("Default") == "YES",
+        record.text("State"),
+        record.number("PriorityTier"),
+        linear or record.text("OverSubscribe") == "EXCLUSIVE" or exclusive == "NODE",  # the latter from 26.05 on
+        limit(record.text("MaxCPUsPerNode", "UNLIMITED") or "UNLIMITED"),
+        whole(record.text("OverSubscribe").partition(":")[2] or "1"),
+        job_factor=_number(record, "PriorityJobFactor") or 0,
+        qos=record.text("QoS", ""),
+        allowed_accounts=_allowed(record, "AllowAccounts"),
+        denied_accounts=_allowed(record, "DenyAccounts"),
+        allowed_qos=_allowed(record, "AllowQos"),
+        denied_qos=_allowed(record, "DenyQos"),
+        allowed_groups=_allowed(record, "AllowGroups"),
+        memory_per_cpu=_memory(record, "DefMemPerCPU"),
+        memory_per_node=_memory(record, "DefMemPerNode"),
+        most_memory_per_cpu=_memory(record, "MaxMemPerCPU"),
+        most_memory_per_node=_memory(record, "MaxMemPerNode"),
+        preempt_mode=record.text("PreemptMode", ""),
+        billing_weights=record.read("TRESBillingWeights", weights) if "TRESBillingWeights" in record.values else {},
+        tres=record.read("TRES", amounts) if "TRES" in record.values else {},
+        selection=_unless_none(record.text("SelectTypeParameters", "")),
+        overtime=_overtime(record.text("OverTimeLimit", "")),
+        shared_with=shared_with,
+    )
+
+
+def reservation(record: Record, cores: Mapping[str, int]) -> Reservation:
+    """Return a reservation; `cores` are those of each node."""
+    start, end = record.instant("StartTime"), record.instant("EndTime")
+    if start is None or end is None:
+        raise Unreachable(f"{record.where} has no times")
+    nodes = record.read("Nodes", node_names)
+    reserved = whole(record.text("CoreCnt", "0") or "0")
+    return Reservation(
+        record.text("ReservationName"),
+        start,
+        end,
+        nodes,
+        words(record.text("Flags")),
+        words(record.text("Users")),
+        words(record.text("Accounts")),
+        0 < reserved < sum(cores.get(name, 0) for name in nodes),
+    )
+
+
+def licence(record: Record) -> Licence:
+    """Return the licences of one name; what others use beyond their share (LastDeficit) is counted as used."""
+    used = record.number("Used") + (_number(record, "LastDeficit") or 0)
+    return Licence(record.text("LicenseName"), record.number("Total"), used, _number(record, "Reserved") or 0)
+
+
+def _number(record: Record, key: str) -> int | None:
+    """Return a number that early versions may lack."""
+    text = record.text(key, "")
+    return None if text in NOTHING else record.number(key)
+
+
+def _unless_none(text: str) -> str:
+    return "" if text in NOTHING else text
+
+
+def _allowed(record: Record, key: str) -> tuple[str, ...] | None:
+    """Return the names of a list; None if it is left out, or all are meant."""
+    found = words(record.text(key, ""))
+    return None if not found or found == ("ALL",) else found
+
+
+def _memory(record: Record, key: str) -> int | None:
+    """Return MB; None for no limit, which 0 is too."""
+    text = record.text(key, "")
+    return None if text in NOTHING else record.read(key, megabytes) or None
+
+
+def _overtime(text: str) -> int | None:
+    """Return seconds from minutes; None for what the cluster has."""
+    if text == "UNLIMITED":
+        return LONGEST
+    return None if text in NOTHING else 60 * whole(text)

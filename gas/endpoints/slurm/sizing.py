@@ -1,0 +1,180 @@
+"""From a size and a walltime to a shape in Slurm's units: so many tasks, nodes and GPUs.
+
+A size stands in place of what the options themselves say of it. What else they say of the size keeps its proportion:
+of a script with ``--nodes=2 --ntasks=32``, 4 nodes have 64 tasks. What does not come out even is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gas.endpoints.slurm.options import Options
+from gas.endpoints.slurm.transport import Shape
+from gas.errors import Infeasible
+from gas.slurm.cluster import Gres, Job, Node
+
+__all__ = ["gpus_on", "own_size", "shape_of", "size_of", "units_on", "whole_minutes"]
+
+
+def whole_minutes(walltime: int) -> int:
+    """Return the minutes of a time limit that lets a job run for so many seconds."""
+    return -(-walltime // 60)
+
+
+def shape_of(options: Options, size: int, walltime: int) -> Shape:
+    """Return the shape of a request for so many units for so many seconds.
+
+    Raises
+    ------
+    Infeasible
+        The options leave no such size; the message says which there are.
+    """
+    minutes = whole_minutes(walltime)
+    if options.unit == "nodes":
+        own = None if options.nodes is None else options.nodes[0]
+        tasks = _scaled(options.tasks, size, own, "tasks", "nodes")
+        return Shape(tasks, size, minutes, options.whole, _total_gpus(options, size, own))
+    if options.unit == "gpus":
+        return _of_gpus(options, size, minutes)
+    tasks = size
+    if options.unit == "cpus":
+        per_task = options.cpus_per_task or 1
+        tasks = _even(size, per_task, f"{size} CPUs are no number of tasks of {per_task} CPUs (--cpus-per-task)")
+    own_nodes = _fixed_nodes(options)
+    nodes = _scaled(own_nodes, tasks, options.tasks, "nodes", "tasks") if options.tasks else None
+    return Shape(tasks, nodes, minutes, options.whole, _total_gpus(options, tasks, options.tasks))
+
+
+def own_size(options: Options) -> int:
+    """Return the size that the options themselves ask for, in their unit."""
+    nodes = 1 if options.nodes is None else options.nodes[0]
+    tasks = options.tasks or nodes * (options.tasks_per_node or 1)
+    if options.unit == "nodes":
+        return nodes
+    if options.unit == "cpus":
+        return tasks * (options.cpus_per_task or 1)
+    if options.unit == "tasks":
+        return tasks
+    if options.gpus:
+        return _count(options.gpus)
+    per_node = _per_node(options)
+    return _count(per_node) * nodes if per_node else tasks * (_count(options.gpus_per_task) or 1)
+
+
+def units_on(node: Node, options: Options) -> int:
+    """Return how many units of a size a node has at the most."""
+    if options.unit == "nodes":
+        return 1
+    if options.unit == "gpus":
+        asked = options.gpus or _per_node(options) or options.gpus_per_task
+        return gpus_on(node, {one.type for one in asked} - {""})
+    if options.unit == "cpus":
+        return node.cpus
+    most = node.cpus // (options.cpus_per_task or 1)
+    return most if options.tasks_per_node is None else min(most, options.tasks_per_node)
+
+
+def gpus_on(node: Node, types: Iterable[str] = ()) -> int:
+    """Return how many GPUs a node has, of some types only if any are named."""
+    wanted = set(types)
+    return sum(one.count for one in node.gres if one.name == "gpu" and (not wanted or one.type in wanted))
+
+
+def size_of(job: Job, unit: str) -> int:
+    """Return how large a job is: what it has, else what it asks for."""
+    nodes = len(job.nodes) or job.least_nodes
+    if unit == "nodes":
+        return nodes
+    if unit == "tasks":
+        return job.tasks_asked or job.cpus // max(job.cpus_per_task, 1)
+    if unit != "gpus":
+        return job.cpus
+    if job.gres_on:
+        return sum(_count(one) for one in job.gres_on.values())
+    tasks = job.tasks_asked or 1
+    kinds = (job.gres_per_job, 1), (job.gres_per_node, nodes), (job.gres_per_task, tasks)
+    return max(_count(gres) * times for gres, times in kinds)
+
+
+def _of_gpus(options: Options, size: int, minutes: int) -> Shape:
+    nodes, own = _fixed_nodes(options), own_size(options)
+    if options.gpus:
+        gpus = (("gpus", _text(options.gpus, size)),)
+        tasks = _scaled(options.tasks, size, own, "tasks", "GPUs")
+        return Shape(tasks, _scaled(nodes, size, own, "nodes", "GPUs"), minutes, options.whole, gpus)
+    if per_node := _per_node(options):
+        most = _count(per_node)
+        count = -(-size // most)
+        each = _even(size, count, f"{size} GPUs do not fill {count} nodes of up to {most} evenly")
+        others = [_on_each_node(options, each)]
+        if options.tasks_per_node is not None and options.tasks is None and each != most:
+            others.append(("ntasks-per-node", str(_scaled(options.tasks_per_node, each, most, "tasks", "GPUs"))))
+        tasks = _scaled(options.tasks, size, own, "tasks", "GPUs")
+        return Shape(tasks, count, minutes, options.whole, tuple(others))
+    if options.gpus_per_task:
+        each = _count(options.gpus_per_task)
+        tasks = _even(size, each, f"{size} GPUs are no number of tasks with {each} each (--gpus-per-task)")
+        return Shape(tasks, _scaled(nodes, size, own, "nodes", "GPUs"), minutes, options.whole)
+    if options.tasks_per_gpu:
+        return Shape(None, None, minutes, options.whole, (("gpus", str(size)),))
+    return Shape(size, None, minutes, options.whole, (("gpus-per-task", "1"),))
+
+
+def _per_node(options: Options) -> tuple[Gres, ...]:
+    """Return the GPUs that the options ask for on each node, in either way of writing it."""
+    return options.gpus_per_node or tuple(one for one in options.gres if one.name == "gpu")
+
+
+def _on_each_node(options: Options, count: int) -> tuple[str, str]:
+    """Return the option that asks for so many GPUs on each node."""
+    if options.gpus_per_node:
+        return "gpus-per-node", _text(options.gpus_per_node, count)
+    gpus = [one for one in options.gres if one.name == "gpu"]
+    kinds = [one for one in options.gres if one.name != "gpu"]
+    written = [f"gpu:{_text(tuple(gpus), count)}"]
+    written += [":".join([one.name, *([one.type] if one.type else []), str(one.count)]) for one in kinds]
+    return "gres", ",".join(written)
+
+
+def _total_gpus(options: Options, size: int, own: int | None) -> tuple[tuple[str, str], ...]:
+    """Return the GPUs of the whole job, if the options give a number of them for another size."""
+    if not options.gpus or own is None or size == own:
+        return ()
+    count = _count(options.gpus)
+    scaled = _scaled(count, size, own, "GPUs", options.unit)
+    return (("gpus", _text(options.gpus, scaled or count)),)
+
+
+def _text(gpus: tuple[Gres, ...], count: int) -> str:
+    """Return so many GPUs as sbatch takes them; of several types each in its proportion."""
+    whole = _count(gpus)
+    if whole == count:
+        counts = [one.count for one in gpus]
+    else:
+        problem = f"{count} GPUs are not of the types {', '.join(one.type or 'any' for one in gpus)} in proportion"
+        counts = [_even(one.count * count, whole, problem) for one in gpus]
+    return ",".join(f"{one.type}:{n}" if one.type else str(n) for one, n in zip(gpus, counts, strict=True))
+
+
+def _fixed_nodes(options: Options) -> int | None:
+    least, most = options.nodes or (None, None)
+    return least if least == most else None
+
+
+def _count(gres: Iterable[Gres]) -> int:
+    return sum(one.count for one in gres)
+
+
+def _scaled(value: int | None, size: int, own: int | None, what: str, unit: str) -> int | None:
+    """Return a number that belongs to a size of the options' own for another size; None if they give none."""
+    if value is None or own is None:
+        return value
+    return _even(
+        value * size, own, f"{size} {unit} have no whole number of {what}: the options ask for {value} on {own}"
+    )
+
+
+def _even(number: int, divisor: int, problem: str) -> int:
+    if number % divisor:
+        raise Infeasible(problem)
+    return number // divisor

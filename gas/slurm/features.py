@@ -1,0 +1,129 @@
+"""Which nodes a constraint allows (sbatch(1), --constraint): features joined by &, | and parentheses, and in brackets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Allowed", "allowed"]
+
+Nodes = NDArray[np.bool_]
+
+_WORD = re.compile(r"[^&|()\[\],*\s]+")
+_COUNT = re.compile(r"\*\d+")
+DEEPEST = 50
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a constraint allows.
+
+    Attributes
+    ----------
+    options
+        Sets of nodes, from any one of which all nodes of a job have to be.
+    clear
+        Whether it was understood: of numbers of nodes with a feature it is only known which nodes those may be.
+    """
+
+    options: tuple[Nodes, ...]
+    clear: bool = True
+
+
+def allowed(constraint: str, with_feature: Callable[[str], Nodes], everywhere: Nodes) -> Allowed:
+    """Return which nodes a constraint allows.
+
+    Parameters
+    ----------
+    with_feature
+        The nodes that have a feature.
+    everywhere
+        All nodes.
+    """
+    if not constraint.strip():
+        return Allowed((everywhere,))
+    reader = _Reader(constraint, with_feature)
+    try:
+        options = reader.options()
+    except _Unclear:
+        return Allowed((everywhere,), clear=False)
+    return Allowed(tuple(options), not reader.counted)
+
+
+class _Unclear(Exception):
+    """The constraint does not read as one."""
+
+
+class _Reader:
+    def __init__(self, text: str, with_feature: Callable[[str], Nodes]) -> None:
+        self.text, self.at, self.with_feature, self.counted = text, 0, with_feature, False
+        self.depth = 0
+
+    def options(self) -> list[Nodes]:
+        found = self._any()
+        if self.at < len(self.text):
+            raise _Unclear
+        return found
+
+    def _next(self) -> str:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+        return self.text[self.at] if self.at < len(self.text) else ""
+
+    def _any(self) -> list[Nodes]:
+        found = self._all()
+        while self._next() == "|":
+            self.at += 1
+            other = self._all()
+            found = [one | more for one in found for more in other]
+        return found
+
+    def _all(self) -> list[Nodes]:
+        found = self._one()
+        while self._next() and self._next() in "&,":
+            self.at += 1
+            other = self._one()
+            found = [one & more for one in found for more in other]
+            if len(found) > DEEPEST:
+                raise _Unclear
+        return found
+
+    def _one(self) -> list[Nodes]:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise _Unclear
+        found: list[Nodes]
+        if self._next() == "(":
+            self.at += 1
+            found = self._any()
+            self._close(")")
+        elif self._next() == "[":
+            self.at += 1
+            found = self._all()
+            counted = self.counted
+            while self._next() == "|":  # all nodes from one of them
+                self.at += 1
+                found = found + self._all()
+            if counted or self.counted:
+                found = [np.logical_or.reduce(found)]
+            self._close("]")
+        else:
+            word = _WORD.match(self.text, self.at)
+            if word is None:
+                raise _Unclear
+            self.at = word.end()
+            found = [self.with_feature(word[0])]
+        count = _COUNT.match(self.text, self.at)
+        if count is not None:
+            self.at, self.counted = count.end(), True
+        self.depth -= 1
+        return found
+
+    def _close(self, bracket: str) -> None:
+        if self._next() != bracket:
+            raise _Unclear
+        self.at += 1

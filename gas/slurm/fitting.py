@@ -1,0 +1,342 @@
+"""Whether a job fits on some nodes with what runs on them, and which of them it gets (select/cons_tres, topology/flat).
+
+A need is a row of numbers (the columns are named here) and a table of generic resources: what the job asks for per
+node, per task and in all, column by column of the machine. The functions are kernels: plain functions on arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import kernel
+
+__all__ = ["BOUNDLESS", "COLUMNS", "Machine", "Use", "capable", "choose", "cpus_on"]
+
+BOUNDLESS = 1 << 40
+"""A number of nodes or MB that is no limit."""
+
+COLUMNS = (
+    CPUS, TASK_CPUS, PER_NODE, LEAST, WANTED, MOST, MEMORY, TASK_MEMORY, ALL_MEMORY, WHOLE, CONTIGUOUS, LIMITED,
+    LIMITED_CPUS, HAS_REQUIRED, HAS_GRES, MULTIPLES,
+) = range(16)  # fmt: skip
+"""Columns of a need.
+
+CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
+numbers of nodes, MEMORY and TASK_MEMORY MB per node and per task, ALL_MEMORY says that it wants all memory of its nodes
+and WHOLE that it shares them with nobody. LIMITED is the number of the limit on CPUs of a node that it is under (-1:
+none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
+only CPUs count that make up whole tasks.
+"""
+
+OF_NODE, OF_TASK, OF_JOB = range(3)  # rows of the table of generic resources
+
+
+class Machine(NamedTuple):
+    """What nodes have, in the order in which Slurm has its nodes.
+
+    Attributes
+    ----------
+    cpus, memory
+        CPUs; MB.
+    gres
+        Generic resources: a column for each name in all, and one for each of its types; one at least.
+    weight
+        Nodes of a low weight are given out first.
+    core
+        CPUs of a core, where jobs get whole cores; else 1.
+    """
+
+    cpus: NDArray[np.int64]
+    memory: NDArray[np.int64]
+    gres: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    core: NDArray[np.int64]
+
+
+class Use(NamedTuple):
+    """What jobs have of each node: CPUs, MB, how many jobs, generic resources, and CPUs under each limit."""
+
+    cpus: NDArray[np.int64]
+    memory: NDArray[np.int64]
+    jobs: NDArray[np.int64]
+    gres: NDArray[np.int64]
+    limited: NDArray[np.int64]
+
+
+@kernel
+def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use) -> int:
+    """Return how many CPUs a node can give to a job, 0 if it can't have part of it (_can_job_run_on_node)."""
+    if need[WHOLE] and use.jobs[node] > 0:
+        return 0
+    free = machine.cpus[node]
+    if not need[WHOLE]:
+        free -= use.cpus[node]
+        if machine.core[node] > 1:
+            free -= free % machine.core[node]
+        if need[LIMITED] >= 0:
+            free = min(free, need[LIMITED_CPUS] - use.limited[need[LIMITED], node])
+    memory = machine.memory[node] - use.memory[node]
+    if need[MEMORY] > memory or (need[ALL_MEMORY] and use.memory[node] > 0):
+        return 0
+    if free < need[TASK_CPUS]:
+        return 0
+    tasks = free // need[TASK_CPUS]
+    if need[TASK_MEMORY] > 0:
+        tasks = min(tasks, memory // need[TASK_MEMORY])
+    if need[HAS_GRES]:
+        for column in range(gres.shape[1]):
+            left = machine.gres[node, column] - use.gres[node, column]
+            if gres[OF_NODE, column] > left or (gres[OF_JOB, column] > 0 and left <= 0):
+                return 0
+            if gres[OF_TASK, column] > 0:
+                tasks = min(tasks, left // gres[OF_TASK, column])
+    if tasks <= 0:
+        return 0
+    if need[PER_NODE] > 0:
+        if tasks < need[PER_NODE]:
+            return 0
+        tasks = need[PER_NODE]
+    given = tasks * need[TASK_CPUS]
+    if not need[MULTIPLES] and need[PER_NODE] == 0 and tasks == free // need[TASK_CPUS]:
+        given = free
+    if need[MOST] == 1 and given < need[CPUS]:
+        return 0
+    return int(given)
+
+
+@kernel
+def capable(
+    nodes: NDArray[np.bool_],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    given: NDArray[np.int64],
+) -> None:
+    """Write into `given` how many CPUs each of some nodes can give to a job; 0 for all others."""
+    for node in range(len(nodes)):
+        given[node] = cpus_on(node, need, gres, machine, use) if nodes[node] else 0
+
+
+@kernel
+def choose(
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    required: NDArray[np.bool_],
+    machine: Machine,
+    use: Use,
+    first_node: bool,
+    weakest: bool,
+    given: NDArray[np.int64],
+) -> bool:
+    """Choose nodes for a job of what each can give, and write what each gives into `given`; return whether that is enough.
+
+    Choices that fail are tried again without weak nodes, where there are more nodes than the job must have
+    (_select_nodes and its successors: the knapsack).
+    """
+    count, total, most = 0, 0, 0
+    for node in range(len(capacity)):
+        if capacity[node] > 0:
+            count += 1
+            total += capacity[node]
+            most = max(most, capacity[node])
+    if count < need[LEAST] or total < need[CPUS]:
+        given[:] = 0
+        return False
+    if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
+        return _first(capacity, need, machine, given)
+    if _consecutive(capacity, need, gres, required, machine, use, given):
+        return True
+    left = capacity.copy()
+    threshold = 0
+    while True:
+        # the next number of CPUs that a node has
+        lowest = most + 1
+        for node in range(len(left)):
+            if threshold < left[node] < lowest and not (need[HAS_REQUIRED] and required[node]):
+                lowest = left[node]
+        if lowest > most:
+            return False
+        if not weakest:
+            threshold = lowest
+        for node in range(len(left)):
+            if left[node] == lowest and not (need[HAS_REQUIRED] and required[node]):
+                left[node] = 0
+                count -= 1
+                total -= lowest
+                if weakest:
+                    break
+        if count < need[LEAST] or total < need[CPUS]:
+            given[:] = 0
+            return False
+        if _consecutive(left, need, gres, required, machine, use, given):
+            return True
+
+
+@kernel
+def _first(capacity: NDArray[np.int64], need: NDArray[np.int64], machine: Machine, given: NDArray[np.int64]) -> bool:
+    """Choose the first node by weight and place that has enough."""
+    given[:] = 0
+    best = -1
+    for node in range(len(capacity)):
+        if (
+            capacity[node] >= need[CPUS]
+            and capacity[node] > 0
+            and (best < 0 or machine.weight[node] < machine.weight[best])
+        ):
+            best = node
+    if best >= 0:
+        given[best] = need[CPUS]
+    return best >= 0
+
+
+@kernel
+def _gives(
+    node: int, gres: NDArray[np.int64], machine: Machine, use: Use, missing: NDArray[np.int64], has_gres: int
+) -> None:
+    """Take from what a job misses in all what a node has of it."""
+    if has_gres:
+        for column in range(gres.shape[1]):
+            if missing[column] > 0:
+                missing[column] -= machine.gres[node, column] - use.gres[node, column]
+
+
+@kernel
+def _run_has(
+    first: int,
+    last: int,
+    capacity: NDArray[np.int64],
+    given: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    missing: NDArray[np.int64],
+) -> bool:
+    """Return whether the nodes of a run have together what a job misses of generic resources (gres_sched_sufficient)."""
+    for column in range(len(missing)):
+        if missing[column] > 0:
+            left = missing[column]
+            for node in range(first, last + 1):
+                if capacity[node] > 0 and given[node] == 0:
+                    left -= machine.gres[node, column] - use.gres[node, column]
+            if left > 0:
+                return False
+    return True
+
+
+@kernel
+def _share(capacity: int, cpus: int, more: int, core: int, task: int) -> int:
+    """Return how many CPUs a node gives, where a core is kept for each further node that the job must have."""
+    wanted = max(cpus - max(more - 1, 0) * core, task)
+    return min(capacity, wanted)
+
+
+@kernel
+def _consecutive(
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    required: NDArray[np.bool_],
+    machine: Machine,
+    use: Use,
+    given: NDArray[np.int64],
+) -> bool:
+    """Choose from the runs of neighbouring nodes, the tightest fit first (_eval_nodes_consec)."""
+    size = len(capacity)
+    given[:] = 0
+    cpus, least, most = need[CPUS], need[LEAST], need[MOST]
+    extra = max(need[WANTED] - need[LEAST], 0)
+    missing = gres[OF_JOB].copy()
+    for_all = 0
+    for column in range(len(missing)):
+        for_all = max(for_all, missing[column])
+    wanted = need[LEAST] + extra if for_all == 0 else need[LEAST]
+    if need[HAS_REQUIRED]:
+        for node in range(size):
+            if required[node]:
+                if capacity[node] <= 0 or most <= 0:
+                    return False
+                given[node] = _share(capacity[node], cpus, least, machine.core[node], need[TASK_CPUS])
+                cpus -= given[node]
+                least -= 1
+                wanted -= 1
+                most -= 1
+                _gives(node, gres, machine, use, missing, need[HAS_GRES])
+    if cpus <= 0 and wanted <= 0 and missing.max() <= 0:
+        return True
+    # runs: [first, last], what they have, and the first required node in them
+    runs = 0
+    bounds = np.zeros((size, 5), np.int64)
+    previous = -2
+    for node in range(size):
+        if capacity[node] > 0:
+            joined = previous == node - 1 and (need[CONTIGUOUS] or machine.weight[node] == machine.weight[previous])
+            if not joined:
+                bounds[runs, 0] = node
+                bounds[runs, 4] = -1
+                runs += 1
+            bounds[runs - 1, 1] = node
+            if given[node] > 0:
+                if bounds[runs - 1, 4] < 0:
+                    bounds[runs - 1, 4] = node
+            else:
+                bounds[runs - 1, 2] += capacity[node]
+                bounds[runs - 1, 3] += 1
+            previous = node
+    while most > 0:
+        best, tight = -1, False
+        for run in range(runs):
+            if bounds[run, 3] <= 0:
+                continue
+            suffices = bounds[run, 2] >= cpus and bounds[run, 3] >= wanted - extra
+            if suffices and for_all > 0:
+                suffices = _run_has(bounds[run, 0], bounds[run, 1], capacity, given, machine, use, missing)
+            if best < 0:
+                better = True
+            elif (bounds[run, 4] >= 0) != (bounds[best, 4] >= 0):
+                better = bounds[run, 4] >= 0
+            elif machine.weight[bounds[run, 0]] != machine.weight[bounds[best, 0]]:
+                better = machine.weight[bounds[run, 0]] < machine.weight[bounds[best, 0]]
+            elif suffices:
+                better = not tight or bounds[run, 2] < bounds[best, 2]
+            else:
+                better = bounds[run, 2] > bounds[best, 2]
+            if better:
+                best, tight = run, suffices
+        if best < 0:
+            break
+        first, last, start = bounds[best, 0], bounds[best, 1], bounds[best, 4]
+        if start < 0 and wanted <= 1:
+            single = -1
+            for node in range(first, last + 1):
+                if capacity[node] >= cpus and given[node] == 0 and (single < 0 or capacity[node] < capacity[single]):
+                    if for_all == 0 or _run_has(node, node, capacity, given, machine, use, missing):
+                        single = node
+            if single >= 0:
+                first = last = single
+        bounds[best, 3] = 0
+        # from the first required node upwards, then downwards
+        for step in range(last - first + 1):
+            node = first + step
+            if start >= 0:
+                node = start + step if start + step <= last else last - step
+            if capacity[node] <= 0 or given[node] > 0:
+                continue
+            if most <= 0 or (cpus <= 0 and wanted <= 0 and (for_all == 0 or missing.max() <= 0)):
+                break
+            if most == 1 and capacity[node] < cpus:
+                continue
+            given[node] = _share(capacity[node], cpus, least, machine.core[node], need[TASK_CPUS])
+            cpus -= given[node]
+            least -= 1
+            wanted -= 1
+            most -= 1
+            _gives(node, gres, machine, use, missing, need[HAS_GRES])
+        if cpus <= 0 and wanted <= 0 and (for_all == 0 or missing.max() <= 0):
+            return True
+        if need[CONTIGUOUS]:
+            break
+    return cpus <= 0 and least <= 0 and (for_all == 0 or missing.max() <= 0)

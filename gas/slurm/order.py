@@ -1,0 +1,188 @@
+"""The queue as the backfill scheduler has it: a record for each waiting job and partition, in its order.
+
+Which records there are and which of them are passed over: job_scheduler.c, build_job_queue and job_limits_check;
+job_mgr.c, job_independent. Their order: job_scheduler.c, sort_job_queue2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from gas.slurm.cluster import Cluster, Job, Partition
+
+__all__ = ["HOLDING", "NO_LIMIT", "Blocked", "Record", "blocked_by", "limit_of", "queue", "running_tasks", "sort_key"]
+
+HOLDING = frozenset(
+    {"RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
+)
+"""States in which a job has nodes."""
+
+NO_LIMIT = 365 * 24 * 3600
+"""For how long Slurm plans a job without a time limit: a year."""
+
+LAST = 1 << 62
+
+
+class Blocked(Enum):
+    """Why a record is passed over: it has no plan, and holds nothing."""
+
+    HELD = "held"
+    DEPENDENCY = "waits for another job"
+    BEGIN = "may not start before a time"
+    LIMIT = "beyond a limit of its account, user or quality of service"
+    PARTITION = "beyond a limit of its partition, or not allowed there"
+    CONSTRAINT = "asks for what there is not"
+    TASKS = "as many tasks of its array run as may"
+    RESERVATION = "its reservation has not begun, or has ended"
+
+
+_REASONS = {
+    "JobHeldUser": Blocked.HELD, "JobHeldAdmin": Blocked.HELD, "JobHoldMaxRequeue": Blocked.HELD,
+    "Dependency": Blocked.DEPENDENCY, "DependencyNeverSatisfied": Blocked.DEPENDENCY, "BeginTime": Blocked.BEGIN,
+    "BadConstraints": Blocked.CONSTRAINT, "PartitionTimeLimit": Blocked.PARTITION,
+    "PartitionNodeLimit": Blocked.PARTITION, "PartitionConfig": Blocked.PARTITION,
+    "PartitionDown": Blocked.PARTITION, "PartitionInactive": Blocked.PARTITION,
+    "InvalidAccount": Blocked.LIMIT, "InvalidQOS": Blocked.LIMIT, "AccountNotAllowed": Blocked.PARTITION,
+    "ReservationDeleted": Blocked.RESERVATION, "JobArrayTaskLimit": Blocked.TASKS,
+}  # fmt: skip
+_LIMITS = ("Assoc", "QOS", "MaxCpuPer", "MaxNodePer", "MaxWall", "MaxMemPer", "MaxTRESPer")
+"""How the reasons start that say that an account, a user or a quality of service may not have more."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A waiting job in one of its partitions.
+
+    Attributes
+    ----------
+    blocked, why
+        Why it is passed over, and in whose words; None if it is considered.
+    probe
+        Its place among the probes, None of a job that is in the queue.
+    """
+
+    job: Job
+    partition: Partition
+    blocked: Blocked | None = None
+    why: str = ""
+    probe: int | None = None
+
+
+Limits = Callable[[Job, Partition], str | None]
+"""What says which limit keeps a job from starting in a partition now."""
+
+
+def limit_of(job: Job, partition: Partition) -> int:
+    """Return for how many seconds a job is planned in a partition: the least that it takes, if it says that."""
+    limit = NO_LIMIT if job.time_limit is None else job.time_limit
+    if partition.longest is not None:
+        limit = min(limit, partition.longest)
+    return limit if job.shortest is None else min(limit, job.shortest)
+
+
+def sort_key(record: Record) -> tuple[bool, int, int, int, int, int]:
+    """Return by what records are sorted: jobs of reservations, tier, priority, submission, number.
+
+    A probe with priority 0 comes last in its tier, as a new job does where priority is given by age (priority/basic).
+    """
+    job, partition = record.job, record.partition
+    return (
+        not job.reservation,
+        -partition.tier,
+        -job.priority_in.get(partition.name, job.priority),
+        LAST if record.probe is not None or job.submitted is None else job.submitted,
+        LAST if record.probe is not None else (job.array or job.id),
+        0 if record.probe is not None or job.array is None else (LAST if job.tasks is not None else job.id),
+    )
+
+
+def queue(
+    cluster: Cluster, probes: Iterable[Job] = (), limits: Limits | None = None, *, believe_plans: bool = True
+) -> list[Record]:
+    """Return all records in the order in which they are considered.
+
+    Parameters
+    ----------
+    probes
+        Jobs that somebody thinks of submitting.
+    limits
+        Which limit keeps a job from starting; by default only what Slurm says why a job waits.
+    believe_plans
+        A job with a published plan is considered, whatever Slurm says why it waits.
+    """
+    partitions = {one.name: one for one in cluster.partitions}
+    running = running_tasks(cluster)
+    records = []
+    waiting: list[tuple[int | None, Job]] = [(None, job) for job in cluster.jobs if job.pending]
+    waiting += list(enumerate(probes))
+    for probe, job in waiting:
+        for name in job.partitions:
+            partition = partitions.get(name)
+            if partition is None:
+                continue
+            planned = believe_plans and job.start is not None and bool(job.planned_nodes)
+            blocked, why = (None, "") if planned and not job.held else blocked_by(cluster, job, partition, running)
+            if probe is not None and blocked is Blocked.HELD:
+                blocked, why = None, ""
+            if blocked is None and not planned and limits is not None:
+                why = limits(job, partition) or ""
+                blocked = Blocked.LIMIT if why else None
+            records.append(Record(job, partition, blocked, why, probe))
+    records.sort(key=sort_key)
+    return records
+
+
+def running_tasks(cluster: Cluster) -> dict[int, int]:
+    """Return how many tasks of each array run."""
+    found: dict[int, int] = {}
+    for job in cluster.jobs:
+        if job.array is not None and job.state in HOLDING:
+            found[job.array] = found.get(job.array, 0) + 1
+    return found
+
+
+def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[int, int]) -> tuple[Blocked | None, str]:
+    """Return why a job is passed over in a partition, without limits of accounts that Slurm has not said."""
+    reason = job.reason.split(",")[0].strip("() ")
+    if job.held:
+        return Blocked.HELD, reason or "its priority is 0"
+    if job.eligible is not None and job.eligible > cluster.now and not job.dependency:
+        return Blocked.BEGIN, "begin time"
+    if job.dependency and job.dependency not in ("(null)", "None"):
+        return Blocked.DEPENDENCY, job.dependency
+    found = _REASONS.get(reason)
+    if found is not None and (found is not Blocked.PARTITION or len(job.partitions) == 1):
+        return found, reason
+    if reason.startswith(_LIMITS):
+        return Blocked.LIMIT, reason
+    if job.array is not None and job.tasks is not None and job.tasks.at_once:
+        if running.get(job.array, 0) >= job.tasks.at_once:
+            return Blocked.TASKS, f"{job.tasks.at_once} at once"
+    if job.reservation:
+        own = next((one for one in cluster.reservations if one.name == job.reservation), None)
+        if own is None or not own.start <= cluster.now < own.end:
+            return Blocked.RESERVATION, job.reservation
+    return _beyond_partition(job, partition)
+
+
+def _beyond_partition(job: Job, partition: Partition) -> tuple[Blocked | None, str]:
+    if partition.state not in ("", "UP", "DRAIN"):
+        return Blocked.PARTITION, f"partition {partition.name} is {partition.state}"
+    asked = NO_LIMIT if job.time_limit is None else job.time_limit
+    least = asked if job.shortest is None else min(job.shortest, asked)
+    if partition.longest is not None and job.time_limit is not None and least > partition.longest:
+        return Blocked.PARTITION, f"MaxTime of {partition.name}"
+    if partition.most_nodes is not None and job.least_nodes > partition.most_nodes:
+        return Blocked.PARTITION, f"MaxNodes of {partition.name}"
+    if job.account and partition.allowed_accounts is not None and job.account not in partition.allowed_accounts:
+        return Blocked.PARTITION, f"AllowAccounts of {partition.name}"
+    if job.account and partition.denied_accounts is not None and job.account in partition.denied_accounts:
+        return Blocked.PARTITION, f"DenyAccounts of {partition.name}"
+    qos = {one for one in job.qos.split(",") if one}
+    if qos and partition.allowed_qos is not None and not qos & {*partition.allowed_qos}:
+        return Blocked.PARTITION, f"AllowQos of {partition.name}"
+    if qos and partition.denied_qos is not None and qos <= {*partition.denied_qos}:
+        return Blocked.PARTITION, f"DenyQos of {partition.name}"
+    return None, ""

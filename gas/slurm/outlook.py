@@ -1,0 +1,491 @@
+"""What the next cycle of the backfill scheduler will plan, and what becomes of jobs that are not submitted yet.
+
+Two passes answer it. The first is the cycle as Slurm runs it: it says which jobs have a plan then, and why others have
+none. The second plans on for those that have none and will start some time, so that they are expected; it is made only
+where there are such jobs before one that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import fastest
+from gas.slurm import cycle
+from gas.slurm.cluster import Cluster, Job
+from gas.slurm.cycle import Plans, Records, run_cycle
+from gas.slurm.fitting import capable, choose
+from gas.slurm.order import Blocked, Limits, Record, queue
+from gas.slurm.state import Preempts, State, end_of, parameters_of, state_of
+from gas.slurm.table import empty_table, enter, span_of
+from gas.slurm.will_run import copy_of
+
+__all__ = ["MOST", "Forecast", "Outlook", "Planned", "Why", "forecast", "outlooks", "trust"]
+
+MOST = 2_000
+"""How many jobs, and tasks of arrays, are planned at the most beyond those that Slurm plans."""
+
+
+class Why(Enum):
+    """Why Slurm has no plan for a job at first."""
+
+    DEPTH = "Slurm plans no more jobs in a cycle (bf_max_job_test)"
+    USER_DEPTH = "Slurm plans no more jobs of a user in a cycle (bf_max_job_user)"
+    PARTITION_DEPTH = "Slurm plans no more jobs of a partition in a cycle (bf_max_job_part)"
+    USER_PARTITION_DEPTH = "Slurm plans no more jobs of a user in a partition in a cycle (bf_max_job_user_part)"
+    ACCOUNT_DEPTH = "Slurm plans no more jobs of a user's account in a cycle (bf_max_job_assoc)"
+    WINDOW = "it starts later than Slurm plans ahead (bf_window)"
+    NOWHERE = "nothing becomes free while it would run, and Slurm's search ends there"
+    NOW_ONLY = "Slurm only looks whether it starts now (bf_min_prio_reserve and the like)"
+    LATER_TASKS = "Slurm plans only the first tasks of an array"
+    TABLE_FULL = "Slurm's table of plans is full (bf_node_space_size)"
+    LICENCES = "there are not enough licences now"
+    RESERVATION = "its reservation has not begun, or has ended"
+    LIMIT = "a limit keeps it from starting now"
+    BEGIN = "it may not start yet"
+    DEPENDENCY = "it waits for another job"
+    HELD = "it is held"
+    PARTITION = "its partition does not take it"
+    CONSTRAINT = "no nodes are as it asks for"
+
+
+_WHY = {
+    cycle.DEPTH: Why.DEPTH, cycle.USER_DEPTH: Why.USER_DEPTH, cycle.PARTITION_DEPTH: Why.PARTITION_DEPTH,
+    cycle.USER_PARTITION_DEPTH: Why.USER_PARTITION_DEPTH, cycle.ACCOUNT_DEPTH: Why.ACCOUNT_DEPTH,
+    cycle.WINDOW: Why.WINDOW, cycle.NOWHERE: Why.NOWHERE, cycle.NOW_ONLY: Why.NOW_ONLY, cycle.UNHELD: Why.LIMIT,
+    cycle.LATER_TASKS: Why.LATER_TASKS, cycle.REJECTED: Why.NOWHERE, cycle.TABLE_FULL: Why.TABLE_FULL,
+    cycle.LICENCES: Why.LICENCES, cycle.IN_RESERVATION: Why.RESERVATION,
+}  # fmt: skip
+_BLOCKED = {
+    Blocked.HELD: Why.HELD, Blocked.DEPENDENCY: Why.DEPENDENCY, Blocked.BEGIN: Why.BEGIN, Blocked.LIMIT: Why.LIMIT,
+    Blocked.PARTITION: Why.PARTITION, Blocked.CONSTRAINT: Why.CONSTRAINT, Blocked.TASKS: Why.LATER_TASKS,
+    Blocked.RESERVATION: Why.RESERVATION,
+}  # fmt: skip
+FINAL = frozenset({Why.PARTITION, Why.CONSTRAINT})
+"""For these a job never starts, unless somebody changes something."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan: of a job, or of one task of an array.
+
+    Attributes
+    ----------
+    nodes
+        CPUs by place of a node.
+    published
+        Whether it is the one that Slurm publishes.
+    listed
+        Whether Slurm's own cycle makes it; else it is expected.
+    not_before
+        Epoch second before which it does not start.
+    """
+
+    job: Job
+    partition: str
+    start: int
+    limit: int
+    nodes: NDArray[np.int32]
+    published: bool = False
+    listed: bool = True
+    not_before: int = 0
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What becomes of a job.
+
+    Attributes
+    ----------
+    expected
+        When it is expected to start; None if it never does, or that is not known.
+    planned
+        When Slurm will plan it for in its next cycle; None if it will have no plan at first.
+    nodes
+        Names of the nodes of the plan, or of those that are expected.
+    partition
+        The one in which it starts.
+    why, words
+        Why it has no plan at first, and in whose words.
+    never
+        It can't start, whatever ends.
+    """
+
+    expected: int | None
+    planned: int | None = None
+    nodes: tuple[str, ...] = ()
+    partition: str = ""
+    why: Why | None = None
+    words: str = ""
+    never: bool = False
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the next cycle plans.
+
+    Attributes
+    ----------
+    outlooks
+        Of the jobs that were asked for.
+    plans
+        Of those that wait.
+    unplanned
+        Records without a plan, and why.
+    left
+        How many tasks and jobs of those will start some time, and were not planned at all.
+    """
+
+    state: State
+    outlooks: tuple[Outlook, ...]
+    plans: tuple[Planned, ...]
+    unplanned: tuple[tuple[Record, Why], ...]
+    left: int = 0
+
+
+def outlooks(cluster: Cluster, probes: Sequence[Job], **options: object) -> tuple[Outlook, ...]:
+    """Return what becomes of each of some jobs that are not submitted yet; the options are those of `forecast`."""
+    return forecast(cluster, probes, **options).outlooks  # type: ignore[arg-type]
+
+
+def forecast(
+    cluster: Cluster,
+    probes: Sequence[Job] = (),
+    *,
+    limits: Limits | None = None,
+    preempts: Preempts | None = None,
+    pinned: bool = True,
+    memory_counts: bool | None = None,
+    unseen_until: int | None = None,
+    beyond: bool = True,
+) -> Forecast:
+    """Return what the next cycle plans, and what becomes of jobs that are not submitted yet.
+
+    Parameters
+    ----------
+    probes
+        Those jobs, each with the priority that it would have (0: it comes last in its tier).
+    limits
+        What says which limit keeps a job from starting in a partition now.
+    preempts
+        Whether a waiting job in a partition may take the place of a running one.
+    pinned
+        Published plans are believed; else all are made anew.
+    memory_counts
+        Whether memory is given out; by default what SelectTypeParameters says.
+    unseen_until
+        Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
+    beyond
+        Also expect what Slurm does not plan at first.
+    """
+    records = queue(cluster, probes, limits, believe_plans=pinned)
+    state = state_of(
+        cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until
+    )
+    first = _run(state)
+    plans = _plans_of(state, first, listed=True)
+    second: _Second | None = None
+    if beyond:
+        second = _second(state, first)
+        plans += second.plans
+    found = tuple(_outlook(state, first, second, number) for number in range(len(probes)))
+    unplanned = tuple(
+        (record, why)
+        for at, record in enumerate(records)
+        if record.probe is None and (why := _why(record, int(first.state[at]))) is not None
+    )
+    return Forecast(state, found, tuple(plans), unplanned, 0 if second is None else second.left)
+
+
+def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) -> tuple[int, int]:
+    """Return how many published plans a cycle computed anew makes alike (within the resolution), and how many there are."""
+    found = forecast(cluster, pinned=False, beyond=False, **options) if planned is None else planned  # type: ignore[arg-type]
+    starts: dict[int, list[int]] = {}
+    for one in found.plans:
+        starts.setdefault(one.job.id, []).append(one.start)
+    alike = total = 0
+    for job in cluster.jobs:
+        if job.pending and job.start is not None and job.planned_nodes:
+            total += 1
+            own = starts.get(job.id)
+            if own:
+                computed = min(own) if job.tasks is None or found.state.rules.first_task else max(own)
+                alike += abs(computed - max(job.start, cluster.now)) <= cluster.scheduling.resolution
+    return alike, total
+
+
+# -- running the kernel
+
+
+def _room(rows: Records, array_depth: int) -> int:
+    """Return how many plans there may be."""
+    tasks = np.minimum(rows.tasks, max(array_depth, 1))[rows.considered]
+    return int(min(tasks.sum(), 10**9))
+
+
+def _run(state: State, most: int = 10 * MOST) -> Plans:
+    """Run the kernel on a state, which it changes."""
+    rows, parameters = state.rows, state.parameters
+    count, nodes = len(rows.job), len(state.names)
+    depth = parameters.max_job_test or most
+    room = min(_room(rows, parameters.max_job_array_resv), most, depth + 64 + parameters.max_job_array_resv)
+    room += int(np.count_nonzero(rows.probe)) + 1
+    window = parameters.window // parameters.resolution * parameters.resolution
+    licences = state.licences if parameters.licenses else np.zeros(len(state.licences), np.int64)
+    table = empty_table(parameters.begin, parameters.begin + window, nodes, licences, 2 * room + 2)
+    plans = Plans(
+        np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
+        np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
+        np.zeros((room, nodes), np.int32), np.zeros(1, np.int64),
+    )  # fmt: skip
+    if parameters.licenses:  # implies bf_running_job_reserve
+        for job, one in enumerate(state.running_jobs):
+            taken = np.zeros(nodes, np.int64)
+            shares = slice(int(state.running.first[job]), int(state.running.first[job] + state.running.count[job]))
+            places = state.running.node[shares]
+            if one.exclusive:
+                taken[places] = 1
+            begin, end = span_of(
+                parameters.now, max(end_of(one, parameters.now) - parameters.now, 1), parameters.begin,
+                parameters.resolution, state.rules.ends_up,
+            )  # fmt: skip
+            enter(table, taken, np.zeros(len(licences), np.int64), begin, end, True)
+    steps = int(min(np.count_nonzero(rows.considered), depth)) * (nodes + int(state.running.total[1])) * 30
+    kernel = fastest(run_cycle, steps)
+    kernel(
+        rows, state.closures, state.sets, state.options, state.preempts, state.leaving, state.machine, state.use,
+        state.running, table, state.licences, parameters, state.rules, plans,
+    )  # fmt: skip
+    return plans
+
+
+def _why(record: Record, state: int) -> Why | None:
+    if record.blocked is not None:
+        return _BLOCKED[record.blocked]
+    return _WHY.get(state)
+
+
+def _plans_of(state: State, plans: Plans, *, listed: bool, records: Sequence[int] | None = None) -> list[Planned]:
+    """Return the plans of the jobs that wait."""
+    found = []
+    for row in range(int(plans.total[0])):
+        at = int(plans.record[row])
+        if state.rows.probe[at]:
+            continue
+        origin = at if records is None else records[at]
+        record = state.records[origin]
+        published = bool(state.rows.pinned[at] >= 0) if records is None else False
+        found.append(
+            Planned(
+                record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                published, listed, int(state.rows.not_before[at]),
+            )
+        )  # fmt: skip
+    return found
+
+
+# -- planning on
+
+
+@dataclass
+class _Second:
+    """The pass beyond Slurm's.
+
+    Attributes
+    ----------
+    start, row
+        By record of a probe, when it is expected and its row of `rows`.
+    since
+        By record of a probe, from when on something that Slurm does not plan may be in its way.
+    """
+
+    plans: list[Planned]
+    left: int
+    start: dict[int, int]
+    row: dict[int, NDArray[np.int32]]
+    since: dict[int, int]
+
+
+def _second(state: State, first: Plans) -> _Second:
+    """Plan on what has no plan and will start some time, each such job before the first probe behind it."""
+    found = _Second([], 0, {}, {}, {})
+    rows, records, now = state.rows, state.records, state.parameters.now
+    mine: dict[int, list[int]] = {}
+    for row in range(int(first.total[0])):
+        mine.setdefault(int(first.record[row]), []).append(row)
+    order: list[tuple[int, int, int, int]] = []  # record, row of its plan or -1, copies, not before
+    late: list[tuple[int, int, int, int]] = []
+    for at, record in enumerate(records):
+        if record.probe is not None:
+            late.sort(key=lambda one: one[3])
+            order += late
+            late = []
+            order.append((at, -1, 1, _not_before(state, record)))
+            continue
+        planned = mine.get(at, [])
+        if first.state[at] != cycle.STARTED:
+            order += [(at, row, 1, now) for row in planned]
+        copies = int(rows.tasks[at]) - len(planned)
+        if copies > 0 and first.state[at] != cycle.SAME_JOB and _moves(record):
+            if record.job.id in {one[0] for one in ()}:
+                continue
+            if record.blocked is Blocked.TASKS and record.job.tasks is not None:
+                copies = min(copies, record.job.tasks.at_once or copies)
+            late.append((at, -1, copies, _not_before(state, record)))
+    late.sort(key=lambda one: one[3])
+    order += late
+    if not any(row < 0 for _, row, _, _ in order):
+        return found
+    index = np.array([one[0] for one in order], np.int64)
+    pins = np.array([one[1] for one in order], np.int64)
+    again = Records(*(field[index] for field in rows))
+    sets = np.concatenate([state.sets, first.nodes[: int(first.total[0])] > 0])
+    again.considered[:] = True
+    again.now_only[:] = False
+    again.room[:] = 1 << 40
+    again.tasks[:] = [one[2] for one in order]
+    again.not_before[:] = [one[3] for one in order]
+    again.array[:] = np.where(again.tasks > 1, np.arange(len(order)), -1)
+    again.array_partition[:] = np.arange(len(order))
+    again.job[:] = np.arange(len(order))
+    again.leader[:] = -1
+    again.pinned[:] = np.where(pins >= 0, pins + len(state.sets), -1)
+    again.pinned_start[:] = np.where(pins >= 0, first.from_[np.maximum(pins, 0)], 0)
+    follow = State(
+        state.names, state.records, again, state.closures, sets, state.options, state.preempts, state.leaving,
+        state.machine, state.use, state.running, state.running_jobs, state.licences,
+        parameters_of_beyond(state), state.rules, state.usable, state.unseen, state.unclear,
+    )  # fmt: skip
+    plans = _run(follow, most=MOST + int(np.count_nonzero(pins >= 0)))
+    origins = index.tolist()
+    since, number = 1 << 60, {}
+    rows_of: dict[int, list[int]] = {}
+    for row in range(int(plans.total[0])):
+        rows_of.setdefault(int(plans.record[row]), []).append(row)
+    for at, (origin, pin, copies, not_before) in enumerate(order):
+        if rows.probe[origin]:
+            found.since[origin] = since
+            if plans.start[at] >= 0 and plans.state[at] in (cycle.PLANNED, cycle.STARTED):
+                found.start[origin] = int(plans.start[at])
+                found.row[origin] = plans.nodes[plans.best[at]]
+        elif pin < 0:
+            placed = rows_of.get(at, [])
+            found.left += copies - len(placed)
+            number[origin] = len(placed)
+            if first.state[origin] == cycle.NOWHERE and placed:
+                since = min(since, int(plans.from_[placed[0]] - plans.limit[placed[0]]))
+            else:
+                since = min(since, not_before)
+            record = records[origin]
+            found.plans += [
+                Planned(
+                    record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                    listed=False, not_before=not_before,
+                )
+                for row in placed
+            ]  # fmt: skip
+    return found
+
+
+def parameters_of_beyond(state: State) -> cycle.Parameters:
+    """Return the parameters without what ends Slurm's search."""
+    one = state.parameters
+    return one._replace(
+        window=1 << 50, max_job_test=0, max_job_user=0, max_job_part=0, max_job_user_part=0, max_job_assoc=0,
+        max_job_array_resv=1 << 40, job_part_count_reserve=0, one_resv_per_job=False, node_space_size=0, beyond=True,
+    )  # fmt: skip
+
+
+def _moves(record: Record) -> bool:
+    """Return whether it will start without anybody doing anything."""
+    return record.blocked in (None, Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION)
+
+
+def _not_before(state: State, record: Record) -> int:
+    now, job = state.parameters.now, record.job
+    found = max(now, job.eligible or 0)
+    if record.blocked is Blocked.BEGIN:
+        found = max(found, job.start or 0)
+    if record.blocked is Blocked.TASKS:
+        ends = [end_of(one, now) for one in state.running_jobs if one.array == job.array]
+        found = max(found, min(ends, default=now))
+    if record.blocked is Blocked.RESERVATION:
+        at = next((at for at, one in enumerate(state.records) if one is record), -1)
+        own = int(state.rows.reservation[at])
+        found = max(found, int(state.closures.start[own])) if own >= 0 else found
+    return found
+
+
+def _outlook(state: State, first: Plans, second: _Second | None, number: int) -> Outlook:
+    """Return what becomes of a probe, in the best of its partitions."""
+    best: Outlook | None = None
+    for at, record in enumerate(state.records):
+        if record.probe != number:
+            continue
+        found = _of_record(state, first, second, at, record)
+        if best is None or _key(found) < _key(best):
+            best = found
+    if best is None:
+        return Outlook(None, why=Why.PARTITION, words="there is no such partition", never=True)
+    return best
+
+
+def _key(one: Outlook) -> tuple[int, int]:
+    late = 1 << 60
+    return (late if one.planned is None else one.planned, late if one.expected is None else one.expected)
+
+
+def _of_record(state: State, first: Plans, second: _Second | None, at: int, record: Record) -> Outlook:
+    planned: int | None = None
+    names: tuple[str, ...] = ()
+    why = _why(record, int(first.state[at]))
+    if why is None and first.start[at] >= 0:
+        planned = int(first.start[at])
+        names = tuple(state.names[place] for place in np.flatnonzero(first.nodes[first.best[at]]).tolist())
+    expected = planned
+    if second is not None and record.blocked in (None, Blocked.BEGIN, Blocked.RESERVATION, Blocked.TASKS):
+        late = planned is None or planned >= second.since.get(at, 1 << 60) or len(state.closures.end) > 0
+        if late and at in second.start:
+            expected = second.start[at]
+            if planned is None:
+                row = second.row[at]
+                names = tuple(state.names[place] for place in np.flatnonzero(row).tolist())
+        elif late and planned is None:
+            expected = None
+    never = why in FINAL
+    words = record.why
+    if planned is None and expected is None and not never:
+        lacking = lacks(state, at)
+        never, words = bool(lacking), lacking or words
+    return Outlook(expected, planned, names, record.partition.name, why, words, never)
+
+
+def lacks(state: State, at: int) -> str:
+    """Return what keeps a record from starting on the machine without any job; nothing if nothing does."""
+    rows, machine = state.rows, state.machine
+    need, gres = rows.need[at], rows.gres[at]
+    idle = copy_of(state.use)
+    for one in idle:
+        one[:] = 0
+    given, chosen = np.zeros(len(state.names), np.int64), np.zeros(len(state.names), np.int64)
+    first, count = rows.features[at].tolist()
+    required = state.sets[rows.required[at]]
+    most = 0
+    for option in state.options[first : first + count].tolist():
+        nodes = state.sets[rows.nodes[at]] & state.sets[option]
+        most = max(most, int(np.count_nonzero(nodes)))
+        capable(nodes, need, gres, machine, idle, given)
+        if choose(given, need, gres, required, machine, idle, state.rules.first_node, state.rules.weakest, chosen):
+            return ""
+    record = state.records[at]
+    if not np.any(state.sets[rows.nodes[at]]):
+        return f"partition {record.partition.name} has no node on which a job starts"
+    if most == 0:
+        return f"no node of partition {record.partition.name} has the features {record.job.features}"
+    if not np.any(given):
+        return f"no node of partition {record.partition.name} has as much CPUs, memory and GPUs as it asks for"
+    return f"partition {record.partition.name} never has as much at once as it asks for"

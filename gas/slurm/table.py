@@ -1,0 +1,191 @@
+"""The time table of the backfill scheduler: in which spans which nodes, and how many licences, are planned for no job.
+
+Slurm keeps it as a list of slots (backfill.c, node_space). Slots follow each other without gaps; entering a plan
+splits those at its ends and joins one pair of equal neighbours at the most, so that equal ones may remain. The
+functions are kernels: plain functions on arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import kernel
+
+__all__ = ["Table", "check", "empty_table", "enter", "overlaps", "span_of"]
+
+
+class Table(NamedTuple):
+    """The slots.
+
+    Attributes
+    ----------
+    begin, end, row
+        By slot; `row` is where its nodes and licences stand.
+    free, size, licences
+        By row: which nodes are free, how many these are, and how many licences.
+    total
+        How many slots there are, how many rows are in use (Slurm's limit, bf_node_space_size, is on these), and how
+        many rows there are.
+    """
+
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    row: NDArray[np.int64]
+    free: NDArray[np.bool_]
+    size: NDArray[np.int64]
+    licences: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+
+def empty_table(begin: int, end: int, nodes: int, licences: NDArray[np.int64], room: int) -> Table:
+    """Return a table of one slot with all nodes, and room for so many slots."""
+    table = Table(
+        np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros((room, nodes), np.bool_),
+        np.zeros(room, np.int64), np.zeros((room, len(licences)), np.int64), np.array([1, 1, room], np.int64),
+    )  # fmt: skip
+    table.begin[0], table.end[0], table.free[0], table.licences[0] = begin, end, True, licences
+    table.size[0] = nodes
+    return table
+
+
+def check(table: Table) -> list[str]:
+    """Return what is wrong with a table, in words."""
+    wrong = []
+    for slot in range(int(table.total[0])):
+        if table.end[slot] < table.begin[slot]:
+            wrong.append(f"slot {slot} ends before it begins")
+        if slot and table.begin[slot] != table.end[slot - 1]:
+            wrong.append(f"slot {slot} does not begin where the one before ends")
+        if table.size[table.row[slot]] != np.count_nonzero(table.free[table.row[slot]]):
+            wrong.append(f"slot {slot} has another number of nodes than it says")
+    if len({*table.row[: table.total[0]].tolist()}) != table.total[0]:
+        wrong.append("two slots have one row")
+    return wrong
+
+
+@kernel
+def span_of(start: int, limit: int, begin: int, resolution: int, ends_up: bool) -> tuple[int, int]:
+    """Return the span that a plan takes in the table: a step of the resolution at least (_add_reservation)."""
+    first = max(start // resolution * resolution, begin)
+    last = start + limit
+    last = -(-last // resolution) * resolution if ends_up else last // resolution * resolution
+    return first, max(last, first + resolution)
+
+
+@kernel
+def overlaps(
+    table: Table,
+    nodes: NDArray[np.int64],
+    licences: NDArray[np.int64],
+    with_licences: bool,
+    first: int,
+    last: int,
+) -> bool:
+    """Return whether some of the nodes (those above 0) or licences are planned for others in a span."""
+    for slot in range(table.total[0]):
+        if table.begin[slot] >= last:
+            break
+        if table.end[slot] > first:
+            row = table.row[slot]
+            for node in range(len(nodes)):
+                if nodes[node] > 0 and not table.free[row, node]:
+                    return True
+            if with_licences:
+                for one in range(len(licences)):
+                    if licences[one] > table.licences[row, one]:
+                        return True
+    return False
+
+
+@kernel
+def _split(table: Table, slot: int, instant: int) -> bool:
+    """Split a slot at an instant; return whether there was room."""
+    total, new = table.total[0], table.total[1]
+    if new >= table.total[2]:
+        return False
+    for at in range(total, slot + 1, -1):
+        table.begin[at], table.end[at], table.row[at] = table.begin[at - 1], table.end[at - 1], table.row[at - 1]
+    table.begin[slot + 1], table.end[slot + 1], table.row[slot + 1] = instant, table.end[slot], new
+    table.end[slot] = instant
+    old = table.row[slot]
+    table.free[new] = table.free[old]
+    table.size[new] = table.size[old]
+    table.licences[new] = table.licences[old]
+    table.total[0] += 1
+    table.total[1] += 1
+    return True
+
+
+@kernel
+def enter(
+    table: Table,
+    nodes: NDArray[np.int64],
+    licences: NDArray[np.int64],
+    first: int,
+    last: int,
+    merge: bool,
+) -> bool:
+    """Take nodes (those above 0) and licences from a span; return whether there was room for it (_add_reservation)."""
+    slot = 0
+    while slot < table.total[0]:
+        if table.end[slot] > first:
+            if not _split(table, slot, first):
+                return False
+            break
+        if table.end[slot] == first:
+            break
+        slot += 1
+    else:
+        return True  # beyond the table
+    slot += 1
+    while slot < table.total[0]:
+        if last < table.end[slot]:
+            if last > table.begin[slot] and not _split(table, slot, last):
+                return False
+            break
+        if last == table.end[slot]:
+            break
+        slot += 1
+    for at in range(table.total[0]):
+        if table.begin[at] >= last:
+            break
+        if table.begin[at] >= first and table.end[at] <= last:
+            row = table.row[at]
+            for node in range(len(nodes)):
+                if nodes[node] > 0 and table.free[row, node]:
+                    table.free[row, node] = False
+                    table.size[row] -= 1
+            for one in range(len(licences)):
+                table.licences[row, one] -= licences[one]
+    if merge:
+        _join(table)
+    return True
+
+
+@kernel
+def _join(table: Table) -> None:
+    """Join the first pair of equal neighbours."""
+    for slot in range(table.total[0] - 1):
+        one, other = table.row[slot], table.row[slot + 1]
+        equal = table.size[one] == table.size[other]
+        if equal:
+            for node in range(table.free.shape[1]):
+                if table.free[one, node] != table.free[other, node]:
+                    equal = False
+                    break
+            for column in range(table.licences.shape[1]):
+                if table.licences[one, column] != table.licences[other, column]:
+                    equal = False
+        if equal:
+            table.end[slot] = table.end[slot + 1]
+            for at in range(slot + 1, table.total[0] - 1):
+                table.begin[at], table.end[at], table.row[at] = (
+                    table.begin[at + 1],
+                    table.end[at + 1],
+                    table.row[at + 1],
+                )
+            table.total[0] -= 1
+            return

@@ -1,0 +1,521 @@
+"""Sites of many kinds, drawn at random: how their Slurm is configured, what waits there, and what is asked for.
+
+An `Aspect` is one thing that sites do: priorities, memory, GPUs, limits, ... A kind of site has one of them or a few;
+the kind `mixture` draws from nearly all at once. Everything follows from the kind and a seed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from private_slurm import USERS, Nodes, PrivateSlurm
+
+ASKER = USERS[0]
+"""The ordinary user who asks Gas."""
+
+OTHERS = USERS[1:]
+
+
+@dataclass
+class Asked:
+    """A job as it is submitted: options of sbatch by their long names; who submits it."""
+
+    options: dict[str, str | None]
+    user: str = ASKER
+    parts: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        own = [f"--{name}" if value is None else f"--{name}={value}" for name, value in self.options.items()]
+        return (*own, *self.parts)
+
+    @property
+    def size(self) -> int:
+        return int(self.options["ntasks"] or 1)
+
+
+@dataclass
+class Site:
+    """What is configured; aspects add to it."""
+
+    groups: list[Nodes] = field(default_factory=lambda: [Nodes(4), Nodes(4), Nodes(4)])
+    lines: dict[str, str] = field(default_factory=dict)
+    main: dict[str, str] = field(default_factory=dict)
+    partitions: dict[str, str] = field(default_factory=dict)
+    scheduling: dict[str, str | None] = field(
+        default_factory=lambda: {
+            "bf_interval": "1", "bf_resolution": "60", "bf_window": "1440", "bf_max_job_test": "1000",
+            "bf_continue": None,
+        }
+    )  # fmt: skip
+    qos: dict[str, str] = field(default_factory=dict)
+    own: list[str] = field(default_factory=list)
+    enforced: set[str] = field(default_factory=set)
+    accounting: bool = False
+    jobs: int = 18
+
+    @property
+    def cpus(self) -> int:
+        return sum(group.count * group.cpus for group in self.groups)
+
+    def slurm(self, release: str) -> PrivateSlurm:
+        """Return its Slurm, to be started."""
+        main = {"Nodes": "ALL", "Default": "YES", "OverSubscribe": "NO", "DefaultTime": "60", "MaxTime": "1440"}
+        lines = [f"{key}={value}" for key, value in self.lines.items()]
+        if self.enforced:
+            lines.append(f"AccountingStorageEnforce={','.join(sorted(self.enforced))}")
+        partitions = {
+            "main": " ".join(f"{key}={value}" for key, value in (main | self.main).items()),
+            **self.partitions,
+        }
+        lines += [f"PartitionName={name} State=UP {words}" for name, words in partitions.items()]
+        scheduling = ",".join(key if value is None else f"{key}={value}" for key, value in self.scheduling.items())
+        return PrivateSlurm(
+            self.groups, 0, *lines, release=release, scheduling=scheduling, rest=True, accounting=self.accounting,
+            accounts=self.accounts() if self.accounting else "",
+        )  # fmt: skip
+
+    def accounts(self) -> str:
+        """Return the lines for sacctmgr: two accounts, in which everybody is, with all qualities of service."""
+        lines = [f"add qos {name}" for name in self.qos]
+        lines += [f"modify qos {name} set {words}" for name, words in self.qos.items() if words]
+        lines += ["add account lab fairshare=20", "add account dept fairshare=10"]
+        allowed = ",".join(("normal", *(name for name in self.qos if name != "normal")))
+        for number, user in enumerate((ASKER, *OTHERS)):
+            where = "lab" if number % 3 == 0 else "dept"
+            lines.append(f"add user {user} account={where} fairshare={5 + 3 * number} qos={allowed} defaultqos=normal")
+        return "\n".join([*(line for line in lines if not line.startswith("add qos normal")), *self.own])
+
+
+class Aspect:
+    """One thing that sites do. `chance` is the source of all that is drawn."""
+
+    def configure(self, site: Site, chance: random.Random) -> None:
+        """Add to the configuration."""
+
+    def prepare(self, slurm: PrivateSlurm, chance: random.Random) -> None:
+        """Do what is done when the daemons run, before jobs are submitted."""
+
+    def job(self, job: Asked, chance: random.Random, past: list[int]) -> None:
+        """Change a job of the queue; `past` are the numbers of those before it."""
+
+    def probe(self, job: Asked, chance: random.Random) -> None:
+        """Change what is asked for; by default as jobs of the queue."""
+        self.job(job, chance, [])
+
+
+class SingleCpus(Aspect):
+    """Nodes of one CPU, round figures: nothing but the order of jobs counts."""
+
+    def configure(self, site, chance):
+        site.groups, site.jobs = [Nodes(16, 1)], 12
+
+    def job(self, job, chance, past):
+        job.options |= {"ntasks": str(chance.choice((4, 8, 16))), "time": str(chance.choice((20, 30, 60)))}
+
+    def probe(self, job, chance):
+        job.options["ntasks"] = str(chance.randint(1, 16))
+
+
+class Shapes(Aspect):
+    """Tasks a node, CPUs a task, ranges of nodes, whole nodes."""
+
+    def job(self, job, chance, past):
+        self._change(job, chance, ("plain", "exclusive", "tasks", "cpus", "nodes"))
+
+    def probe(self, job, chance):
+        self._change(job, chance, ("plain", "exclusive", "tasks", "cpus"))
+
+    def _change(self, job, chance, ways):
+        way, size = chance.choice(ways), job.size
+        if way == "exclusive":
+            job.options["exclusive"] = None
+        elif way == "tasks":
+            each = chance.randint(1, 4)
+            job.options |= {"ntasks-per-node": str(each), "ntasks": str(min(size, 12 * each))}
+        elif way == "cpus":
+            each = chance.choice((2, 2, 3, 4))
+            job.options |= {"cpus-per-task": str(each), "ntasks": str(max(1, min(size // each, 12 * (4 // each))))}
+        elif way == "nodes":
+            least = chance.randint(1, 4)
+            most = least + chance.randint(0, 4)
+            job.options |= {"nodes": f"{least}-{most}", "ntasks": str(max(least, min(size, 4 * most)))}
+
+
+class WholeNodes(Aspect):
+    """A partition whose jobs share no nodes, and jobs that want theirs whole."""
+
+    def configure(self, site, chance):
+        site.partitions["whole"] = "Nodes=ALL OverSubscribe=EXCLUSIVE MaxTime=1440"
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.4:
+            job.options |= chance.choice(({"exclusive": None}, {"partition": "whole"}))
+
+    def probe(self, job, chance):
+        if chance.random() < 0.6:
+            del job.options["ntasks"]
+            job.options |= {"nodes": str(chance.randint(1, 12)), "exclusive": None}
+            job.options["partition"] = chance.choice(("main", "whole"))
+
+
+class Arrays(Aspect):
+    """Arrays of a few tasks."""
+
+    limited = False
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.5:
+            limit = f"%{chance.randint(1, 3)}" if self.limited else ""
+            job.options |= {
+                "ntasks": str(min(job.size, chance.randint(1, 8))),
+                "array": f"0-{chance.randint(1, 6)}{limit}",
+            }
+
+    def probe(self, job, chance):
+        """Leave it a job of its own."""
+
+
+class Throttled(Arrays):
+    """Arrays of which only some tasks may run at once."""
+
+    limited = True
+
+
+class Priorities(Aspect):
+    """Multifactor priority of several users, with QOS and sizes that count."""
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"associations", "qos"}
+        site.qos |= {"high": "Priority=100", "low": "Priority=10"}
+        site.lines |= {
+            "PriorityType": "priority/multifactor", "PriorityMaxAge": "1-0", "PriorityCalcPeriod": "1",
+            "PriorityWeightAge": str(chance.choice((0, 1000))), "PriorityWeightFairshare": "2000",
+            "PriorityWeightJobSize": str(chance.choice((0, 1000, 5000))),
+            "PriorityWeightQOS": str(chance.choice((0, 1000, 3000))), "PriorityWeightPartition": "500",
+            "PriorityFavorSmall": chance.choice(("NO", "NO", "YES")),
+        }  # fmt: skip
+        if chance.random() < 0.15:
+            site.lines["PriorityFlags"] = chance.choice(("SMALL_RELATIVE_TO_TIME", "NO_FAIR_TREE", "MAX_TRES"))
+        if chance.random() < 0.2:
+            site.lines["PriorityWeightTRES"] = "CPU=700,Mem=300"
+
+    def job(self, job, chance, past):
+        job.options["qos"] = chance.choice(("normal", "high", "low"))
+
+
+class FairShares(Priorities):
+    """And what users have used counts, which takes a minute to come."""
+
+    def configure(self, site, chance):
+        super().configure(site, chance)
+        site.lines["PriorityWeightFairshare"] = "20000"
+
+    wait: ClassVar[int] = 65
+
+
+class Memory(Aspect):
+    """Nodes of two sizes of memory, and jobs that ask for it."""
+
+    def configure(self, site, chance):
+        site.lines["SelectTypeParameters"] = chance.choice(("CR_CPU_Memory", "CR_Core_Memory"))
+        site.main["DefMemPerCPU"] = chance.choice(("250", "500", "1000"))
+        for at, size in enumerate((4000, 4000, 16000)):
+            site.groups[at] = replace(site.groups[at], memory=size)
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.6:
+            job.options |= chance.choice(
+                ({"mem": str(chance.choice((500, 1500, 3000, 8000)))}, {"mem-per-cpu": str(chance.choice((300, 900)))})
+            )
+
+
+class Features(Aspect):
+    """Nodes of several kinds, and constraints."""
+
+    def configure(self, site, chance):
+        for at, features in enumerate((("fast", "ib"), ("slow",), ("fast",))):
+            site.groups[at] = replace(site.groups[at], features=features)
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.6:
+            wanted = chance.choice(("fast", "slow", "ib", "fast&ib", "slow|ib"))
+            room = {"fast": 8, "slow": 4, "ib": 4, "fast&ib": 4, "slow|ib": 8}[wanted]
+            job.options["constraint"] = wanted
+            if "ntasks" in job.options:
+                job.options["ntasks"] = str(min(job.size, 4 * room))
+
+
+class Gpus(Aspect):
+    """Some nodes with GPUs of one type or another, or of none that is named."""
+
+    def configure(self, site, chance):
+        self.types = chance.choice((("a100", "h100"), ("a100", "h100"), ("", "")))
+        for at, (kind, count) in enumerate(zip(self.types, (4, 2), strict=True)):
+            site.groups[at] = replace(site.groups[at], cpus=8, gpus=((kind, count),))
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.6:
+            self._ask(job, chance)
+
+    def probe(self, job, chance):
+        if chance.random() < 0.9:
+            self._ask(job, chance)
+
+    def _ask(self, job, chance):
+        kind = chance.choice(("", *filter(None, self.types)))
+        total, each = {"": (24, 4), "a100": (16, 4), "h100": (8, 2)}[kind]
+        typed = f"{kind}:" if kind else ""
+        way = chance.choice(("task", "node", "job", "gres"))
+        if way == "task":
+            job.options |= {"ntasks": str(chance.randint(1, total // 2)), "gpus-per-task": f"{typed}1"}
+        elif way == "job":
+            size = chance.randint(1, total // 2)
+            job.options |= {"ntasks": str(size), "gpus": f"{typed}{size}"}
+        else:
+            count = chance.randint(1, each)
+            nodes = chance.randint(1, 4)
+            job.options |= {"ntasks": str(nodes), "ntasks-per-node": "1"}
+            job.options |= {"gpus-per-node": f"{typed}{count}"} if way == "node" else {"gres": f"gpu:{typed}{count}"}
+
+
+class OthersLimited(Aspect):
+    """A QOS with limits, in which others wait."""
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"limits", "qos"}
+        site.qos["few"] = chance.choice(
+            ("GrpTRES=cpu=12", "MaxTRESPerUser=cpu=8", "MaxJobsPerUser=1", "GrpTRES=node=3", "MaxTRES=cpu=10")
+        )
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.5:
+            job.options["qos"] = "few"
+
+    def probe(self, job, chance):
+        """Leave it without limits."""
+
+
+class OwnLimits(Aspect):
+    """The asker is at a limit, or near it: of the association, of a QOS, of the partition."""
+
+    LIMITS = (
+        ("association", "GrpTRES=cpu=16"), ("association", "GrpTRES=node=5"), ("association", "MaxJobs=2"),
+        ("association", "MaxWall=60"), ("association", "MaxSubmit=4"), ("association", "MaxTRES=cpu=12"),
+        ("association", "GrpJobs=2"), ("account", "GrpTRES=cpu=24"), ("account", "GrpJobs=3"),
+        ("qos", "GrpTRES=cpu=14"), ("qos", "MaxTRESPerUser=cpu=10"), ("qos", "MaxJobsPerUser=2"),
+        ("qos", "MaxWall=60"), ("qos", "MaxSubmitJobsPerUser=4"), ("qos", "MaxTRES=cpu=12"),
+        ("qos", "MaxTRESPerUser=node=3"), ("partition", "MaxTime=60"), ("partition", "MaxNodes=3"),
+    )  # fmt: skip
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"limits", "qos"}
+        site.qos.setdefault("own", "")
+        self.where, limit = chance.choice(self.LIMITS)
+        if self.where == "association":
+            site.own.append(f"modify user {ASKER} set {limit}")
+        elif self.where == "account":
+            site.own.append(f"modify account lab set {limit}")
+        elif self.where == "qos":
+            site.qos["own"] = limit
+        else:
+            key, value = limit.split("=")
+            site.main[key] = value
+
+    def job(self, job, chance, past):
+        if len(past) in (0, 2, 7, 9):
+            job.user = ASKER
+            job.options |= {"ntasks": str(chance.randint(3, 7)), "qos": "own", "time": str(chance.randint(20, 60))}
+
+    def probe(self, job, chance):
+        if chance.random() < 0.8:
+            job.options["qos"] = "own"
+
+
+class Tiers(Aspect):
+    """Partitions of several tiers on some of the same nodes."""
+
+    def configure(self, site, chance):
+        site.main["PriorityTier"] = "5"
+        site.partitions |= {
+            "urgent": "Nodes=n[01-08] MaxTime=1440 PriorityTier=10",
+            "spare": "Nodes=n[05-12] MaxTime=1440 PriorityTier=1",
+        }
+
+    def job(self, job, chance, past):
+        job.options["partition"] = chance.choice(("main", "urgent", "spare"))
+        job.options["ntasks"] = str(min(job.size, 32))
+
+
+class PreemptionByTier(Aspect):
+    """A partition whose jobs push others aside."""
+
+    def configure(self, site, chance):
+        mode = chance.choice(("REQUEUE", "CANCEL"))
+        site.lines |= {"PreemptType": "preempt/partition_prio", "PreemptMode": mode, "JobRequeue": "1"}
+        site.partitions["urgent"] = "Nodes=ALL MaxTime=1440 PriorityTier=10"
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.2:
+            job.options["partition"] = "urgent"
+
+    def probe(self, job, chance):
+        if chance.random() < 0.6:
+            job.options["partition"] = "urgent"
+
+
+class PreemptionByQos(Aspect):
+    """A QOS whose jobs push others aside."""
+
+    def configure(self, site, chance):
+        mode = chance.choice(("REQUEUE", "CANCEL"))
+        site.accounting = True
+        site.enforced |= {"associations", "qos"}
+        site.lines |= {"PreemptType": "preempt/qos", "PreemptMode": mode, "JobRequeue": "1"}
+        site.qos["urgent"] = "Preempt=normal"
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.2:
+            job.options["qos"] = "urgent"
+
+    def probe(self, job, chance):
+        if chance.random() < 0.6:
+            job.options["qos"] = "urgent"
+
+
+class Reserved(Aspect):
+    """Nodes kept for others or for maintenance later on, and one that is drained."""
+
+    def prepare(self, slurm, chance):
+        kept = f"n[{chance.randrange(1, 5):02}-{chance.randrange(6, 12):02}]"
+        where, flags = chance.choice(((kept, ()), (kept, ("Flags=MAINT",)), ("ALL", ("Flags=MAINT,IGNORE_JOBS",))))
+        slurm.run(
+            "scontrol", "create", "reservation", "ReservationName=kept", "Users=root", f"Nodes={where}", *flags,
+            f"StartTime=now+{chance.randrange(40, 300)}minutes", f"Duration={chance.randrange(30, 150)}",
+        )  # fmt: skip
+        if chance.random() < 0.6:
+            slurm.run("scontrol", "update", "NodeName=n05", "State=DRAIN", "Reason=test")
+
+
+class Deferred(Aspect):
+    """Jobs that are held, wait for others or for a time, or have several parts."""
+
+    def job(self, job, chance, past):
+        way = chance.choice(("begin", "dependency", "held", "parts", "", "", "", ""))
+        if way == "begin":
+            job.options["begin"] = f"now+{chance.randint(5, 200)}minutes"
+        elif way == "dependency" and past:
+            job.options["dependency"] = f"afterany:{chance.choice(past)}"
+        elif way == "held":
+            job.options["hold"] = None
+        elif way == "parts":
+            job.options["ntasks"] = str(min(job.size, 8))
+            job.parts = (":", f"--ntasks={chance.randint(1, 8)}", f"--time={job.options['time']}")
+
+    def probe(self, job, chance):
+        """Leave it one that can start."""
+
+
+class Depth(Aspect):
+    """The backfill scheduler looks at some of the jobs only."""
+
+    def configure(self, site, chance):
+        key, value = chance.choice(
+            (("bf_max_job_test", "6"), ("bf_max_job_test", "12"), ("bf_max_job_user", "2"), ("bf_max_job_part", "7"))
+        )
+        site.scheduling[key] = value
+
+    def job(self, job, chance, past):
+        if len(past) in (8, 11, 14):
+            job.user = ASKER
+
+    def probe(self, job, chance):
+        """Leave it as it is."""
+
+
+class Licences(Aspect):
+    """Licences, of which there are few."""
+
+    def configure(self, site, chance):
+        site.lines["Licenses"] = "matlab:4,ansys:20"
+
+    def job(self, job, chance, past):
+        if chance.random() < 0.5:
+            job.options["licenses"] = chance.choice(("matlab:1", "matlab:3", "ansys:8", "matlab:2,ansys:4"))
+
+
+class Several(Aspect):
+    """Two partitions with some nodes in common, and jobs that go to either."""
+
+    def configure(self, site, chance):
+        site.partitions["half"] = "Nodes=n[07-12] MaxTime=1440"
+
+    def job(self, job, chance, past):
+        job.options["partition"] = chance.choice(("main", "half", "half,main"))
+        if "half" in str(job.options["partition"]) and "ntasks" in job.options:
+            job.options["ntasks"] = str(min(job.size, 24))
+
+
+KINDS: dict[str, tuple[type[Aspect], ...]] = {
+    "fifo": (SingleCpus,), "random": (), "shapes": (Shapes,), "exclusive": (WholeNodes,), "arrays": (Arrays,),
+    "throttled": (Throttled,), "priority": (Priorities,), "fair share": (FairShares,), "memory": (Memory,),
+    "features": (Features,), "gpus": (Gpus,), "others' limits": (OthersLimited,), "own limits": (OwnLimits,),
+    "tiers": (Tiers,), "preemption by tier": (PreemptionByTier,), "preemption by qos": (PreemptionByQos,),
+    "reservation": (Reserved,), "deferred": (Deferred,), "depth": (Depth,), "licences": (Licences,),
+    "several partitions": (Several,), "mixture": (),
+}  # fmt: skip
+
+MIXED: tuple[tuple[type[Aspect], ...], ...] = (
+    (Shapes, Gpus), (Arrays, Throttled), (Priorities,), (Memory,), (Features,), (OthersLimited, OwnLimits),
+    (Tiers, PreemptionByTier, PreemptionByQos, Several), (Reserved,), (Deferred,), (Depth,), (Licences,),
+)  # fmt: skip
+"""Of each of these a mixture has one at the most."""
+
+
+def aspects_of(kind: str, chance: random.Random) -> list[Aspect]:
+    """Return what a site of a kind does."""
+    if kind != "mixture":
+        return [aspect() for aspect in KINDS[kind]]
+    drawn = sorted(chance.sample(range(len(MIXED)), chance.randint(2, 5)))
+    return [chance.choice(MIXED[at])() for at in drawn]
+
+
+def site_of(aspects: Iterable[Aspect], chance: random.Random) -> Site:
+    """Return what is configured."""
+    site = Site()
+    for aspect in aspects:
+        aspect.configure(site, chance)
+    return site
+
+
+def queue_of(site: Site, aspects: Iterable[Aspect], chance: random.Random) -> Iterable[Callable[[list[int]], Asked]]:
+    """Return the jobs of its queue, whose limits are long enough for none to end; each knows those before it."""
+
+    def made(number: int, past: list[int]) -> Asked:
+        most = site.cpus // 4 if number < 6 else 5 * site.cpus // 8
+        options: dict[str, str | None] = {
+            "ntasks": str(chance.randint(1, most)),
+            "time": str(chance.randint(12, 120)),
+        }
+        job = Asked(options, chance.choice(OTHERS))
+        for aspect in aspects:
+            aspect.job(job, chance, past)
+        return job
+
+    return [lambda past, number=number: made(number, past) for number in range(site.jobs)]  # type: ignore[misc]
+
+
+def probe_of(site: Site, aspects: Iterable[Aspect], chance: random.Random) -> Asked:
+    """Return what is asked for."""
+    minutes = round(math.exp(chance.uniform(1.2, 5.2)))
+    job = Asked({"ntasks": str(chance.randint(1, 5 * site.cpus // 6)), "time": str(minutes)})
+    for aspect in aspects:
+        aspect.probe(job, chance)
+    return job

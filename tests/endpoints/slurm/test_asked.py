@@ -1,0 +1,79 @@
+"""The job that Slurm would have of a size, with what it derives at submission."""
+
+import pytest
+
+from gas.endpoints.slurm.asked import asked
+from gas.endpoints.slurm.directives import from_words
+from gas.endpoints.slurm.options import Options
+from gas.errors import Infeasible
+from gas.slurm.cluster import Gres, Job
+
+
+def job(words, size, walltime=3600, *, unit=None, first=0, whole=None):
+    options = Options.of(from_words(words.split(), "job.sh"), now=1000, unit=unit, whole=whole)
+    return asked(options, size, walltime, user="ada", partitions=("main",), first=first)
+
+
+def test_tasks_without_anything_else():
+    assert job("", 16, 3601) == Job(
+        0, "", "ada", "PENDING", ("main",), 16, 1, time_limit=3660, tasks_asked=16
+    )  # fmt: skip
+
+
+def test_whole_nodes_are_exclusive_and_exactly_so_many():
+    found = job("", 3, unit="nodes")
+    assert (found.least_nodes, found.most_nodes, found.cpus, found.exclusive) == (3, 3, 3, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "unit", "size", "cpus", "tasks", "least", "most"),
+    [
+        ("-n4 -c2", None, 8, 16, 8, 1, None),
+        ("-c2", "cpus", 8, 8, 4, 1, None),
+        ("-N2-4 -n8", "tasks", 8, 8, 8, 2, 4),
+        ("-N2-4 -n1", "tasks", 1, 1, 1, 1, 1),
+        ("-N2 --ntasks-per-node=8", None, 3, 24, 24, 3, 3),
+        ("--ntasks-per-node=8", "tasks", 20, 20, 20, 3, None),
+        ("--ntasks-per-gpu=2", "gpus", 4, 8, 8, 1, None),
+        ("-G4", None, 4, 1, 1, 1, None),
+        ("-G4 --cpus-per-gpu=8", None, 4, 32, 1, 1, None),
+        ("--gpus-per-node=4 --cpus-per-gpu=8", None, 8, 64, 2, 2, 2),
+        ("-n4 --gpus-per-task=1 --cpus-per-gpu=8", None, 4, 32, 4, 1, None),
+    ],
+)
+def test_sizes_are_derived_as_at_submission(words, unit, size, cpus, tasks, least, most):
+    found = job(words, size, unit=unit, whole=False)
+    assert (found.cpus, found.tasks_asked, found.least_nodes, found.most_nodes) == (cpus, tasks, least, most)
+    assert not found.exclusive
+
+
+def test_gpus_stand_where_they_are_asked_for():
+    assert job("-Ga100:4", 8).gres_per_job == (Gres("gpu", "a100", 8),)
+    assert job("--gpus-per-node=4", 2).gres_per_node == (Gres("gpu", "", 2),)
+    assert job("--gres=gpu:a100:4,shard:2", 8).gres_per_node == (Gres("gpu", "a100", 4), Gres("shard", "", 2))
+    assert job("-n2 --gpus-per-task=2", 2).gres_per_task == (Gres("gpu", "", 2),)
+    assert job("", 8, unit="gpus").gres_per_task == (Gres("gpu", "", 1),)
+
+
+def test_everything_that_bears_on_the_start_is_handed_on():
+    found = job("-Aacc -qhigh --mem-per-gpu=8G -Cib -Llic:2 -wn1 -xn2 --exclusive=user --contiguous --time-min=10", 4)
+    assert (found.account, found.qos, found.memory_per_gpu, found.features) == ("acc", "high", 8192, "ib")
+    assert (found.licences, found.required_nodes, found.excluded_nodes) == ({"lic": 2}, ("n1",), ("n2",))
+    assert (found.shared_with, found.exclusive, found.contiguous, found.shortest) == ("user", False, True, 600)
+
+
+def test_it_starts_neither_before_what_the_user_nor_what_the_options_say():
+    assert job("", 1).eligible is None
+    assert job("", 1, first=1500).eligible == 1500
+    assert job("--begin=now+1hour", 1, first=1500).eligible == 4600
+    assert job("--begin=now+1hour", 1, first=9000).eligible == 9000
+
+
+def test_a_held_job_is_one():
+    assert job("-H", 1).held
+    assert not job("", 1).held
+
+
+def test_a_size_that_the_options_do_not_leave_is_refused():
+    with pytest.raises(Infeasible):
+        job("-c4", 6, unit="cpus")

@@ -1,0 +1,62 @@
+"""From a Slurm job script to a submitted job in two commands, without any file of Gas's own."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from private_slurm import PrivateSlurm
+
+pytestmark = pytest.mark.live
+
+SCRIPT = """\
+#!/bin/bash
+#SBATCH --job-name=ocean --ntasks=4
+#SBATCH -c 2            # CPUs of each task
+#SBATCH --time=1:00:00 --output=%x-%j.out
+#SBATCH --comment="as it is"
+echo "$SLURM_NTASKS tasks of $SLURM_CPUS_PER_TASK"
+"""
+WORDS = ("--script", "job.sh", "--sizes", "1,2,4,8", "--time", "8h,4h10m,2h20m,1h20m")
+
+
+@pytest.fixture(scope="module")
+def slurm():
+    with PrivateSlurm(8, 2, "PartitionName=debug Nodes=n01,n02 MaxTime=180 State=UP") as cluster:
+        for tasks, minutes in ((6, 60), (10, 90), (4, 200)):
+            cluster.submit("-n", str(tasks), "-t", str(minutes))
+        yield cluster
+
+
+@pytest.fixture
+def here(slurm, tmp_path):
+    (tmp_path / "job.sh").write_text(SCRIPT)
+    environment = {
+        "PATH": os.environ["PATH"], "SLURM_CONF": str(slurm.folder / "slurm.conf"), "HOME": str(tmp_path),
+        "LC_ALL": "C.UTF-8",
+    }  # fmt: skip
+
+    def run(*words):
+        command = [sys.executable, "-m", "gas", *words]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+def test_a_script_is_planned_and_submitted_in_two_commands(slurm, here):
+    planned = here("plan", *WORDS).stdout
+    [command] = re.findall(r"^submit it: gas (.*)$", planned, re.MULTILINE)
+    [by_hand] = re.findall(r"^or by hand: (.*)$", planned, re.MULTILINE)
+    submitted = here(*command.split())
+    [id] = re.findall(r"^job (\d+) on private-", submitted.stdout, re.MULTILINE)
+    shown = slurm.run("scontrol", "show", "job", id)
+    size = re.search(r"--ntasks=(\d+)", by_hand)[1]
+    assert f" NumTasks={size} " in shown
+    assert re.search(r" CPUs/Task=2 ", shown)
+    assert "Comment=as it is" in shown
+    assert slurm.run("scontrol", "write", "batch_script", id, "-") == SCRIPT
+    [where] = re.findall(r"follow it: gas wait (.*)$", submitted.stdout, re.MULTILINE)
+    assert f" {id} " in f" {here('status', *where.split()).stdout} "
