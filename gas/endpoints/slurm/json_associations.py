@@ -1,54 +1,69 @@
-"""Accounts, QOS, shares and the configuration, as slurmrestd publishes them.
+"""Accounts, QOS and shares, as slurmrestd publishes them.
 
 ``/slurmdb/vX/qos`` and ``/slurmdb/vX/associations`` have limits and no use; ``/slurm/vX/shares`` (v0.0.40 and later)
-has the use of minutes; ``/slurm/vX/conf`` comes with 26.05. What is in use of other limits is counted from the jobs
-that are shown.
+has the use of minutes. What is in use of other limits is counted from the jobs that are shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gas.endpoints.slurm.json_entries import Entry
-from gas.endpoints.slurm.setting_answers import json_values, read_settings
+from gas.endpoints.slurm.limit_records import LIKE_PARENT
 from gas.errors import Unreachable
 from gas.json_text import parsed
 from gas.slurm.accounting import Accounting, Association, Bounds, Qos
-from gas.slurm.settings import Settings
 
-__all__ = ["QUESTIONS", "read_accounting", "read_configuration"]
+__all__ = ["QUESTIONS", "RestQuestion", "read_accounting"]
 
 T = TypeVar("T")
 
-QUESTIONS: Mapping[str, tuple[str, str, int, str]] = {
-    "conf": ("slurm", "conf", 600, "how priorities are calculated, and which limits count"),
-    "qos": ("slurmdb", "qos", 600, "limits of QOS"),
-    "associations": ("slurmdb", "associations", 600, "which accounts and QOS one may use, and their limits"),
-    "shares": ("slurm", "shares", 60, "the fair share of one's priority"),
-}
-"""By the name of the answer: the service and the endpoint, for how many seconds an answer is good, what it tells."""
+
+@dataclass(frozen=True)
+class RestQuestion:
+    """An endpoint of slurmrestd to ask.
+
+    Attributes
+    ----------
+    service
+        ``slurm`` or ``slurmdb``.
+    lifetime
+        Seconds for which an answer is good enough, by how fast such things change.
+    costs
+        What is not known without it.
+    """
+
+    service: str
+    lifetime: int
+    costs: str
+
+
+QUESTIONS: Mapping[str, RestQuestion] = MappingProxyType(
+    {
+        "qos": RestQuestion("slurmdb", 600, "limits of QOS"),
+        "associations": RestQuestion("slurmdb", 600, "which accounts and QOS one may use, and their limits"),
+        "shares": RestQuestion("slurm", 60, "the fair share of one's priority"),
+    }
+)
+"""By the name of the endpoint; ``conf`` is read by `json_answers`."""
+
+_FLAGS: Mapping[str, str] = MappingProxyType(
+    {
+        "PARTITION_MINIMUM_NODE": "PartitionMinNodes", "PARTITION_MAXIMUM_NODE": "PartitionMaxNodes",
+        "PARTITION_TIME_LIMIT": "PartitionTimeLimit", "ENFORCE_USAGE_THRESHOLD": "EnforceUsageThreshold",
+        "NO_RESERVE": "NoReserve", "REQUIRED_RESERVATION": "RequiresReservation", "DENY_LIMIT": "DenyOnLimit",
+        "OVERRIDE_PARTITION_QOS": "OverPartQOS", "NO_DECAY": "NoDecay", "USAGE_FACTOR_SAFE": "UsageFactorSafe",
+        "RELATIVE": "Relative",
+    }
+)  # fmt: skip
+"""Flags of QOS as sacctmgr calls them."""
 
 _UNLIMITED_LEVEL = 1e18
 """LevelFS where nothing was used is the largest number that there is."""
-
-
-def read_configuration(answer: str | bytes, release: str | None = None) -> Settings:
-    """Return what ``conf`` says.
-
-    Raises
-    ------
-    Unreachable
-        It cannot be understood.
-    """
-    found = _document(answer, "conf").find("slurm_conf")
-    if not isinstance(found, Mapping):
-        raise Unreachable("conf: slurm_conf is no object")
-    settings = read_settings(json_values(found))
-    flags = settings.priority_flags - {"FAIR_TREE"}  # the default, which scontrol does not print
-    return replace(settings, version=settings.version or release, priority_flags=flags)
 
 
 def read_accounting(
@@ -56,11 +71,13 @@ def read_accounting(
 ) -> Accounting:
     """Return what the answers of `QUESTIONS` say together; each may be missing, and a remark says what that costs."""
     remarks: list[str] = []
-    for name, (service, endpoint, _, costs) in QUESTIONS.items():
-        if name not in answers and name != "conf":
+    for name, asked in QUESTIONS.items():
+        if name not in answers:
             why = (failures or {}).get(name)
             because = f" ({why})" if why else ""
-            remarks.append(f"slurmrestd's {service}/{endpoint} gave no answer{because}; what is missing: {costs}")
+            remarks.append(
+                f"slurmrestd's {asked.service}/{name} gave no answer{because}; what is missing: {asked.costs}"
+            )
     qos = {one.name: one for one in _objects(answers, "qos", ("qos", "QOS"), _qos, remarks)}
     found = list(_objects(answers, "associations", ("associations",), _association, remarks))
     default = next((account for one, account in found if one.user == user and account), "")
@@ -165,7 +182,7 @@ def _qos(entry: Entry) -> Qos:
     return Qos(
         entry.text("name"),
         _count(entry, "priority") or 0,
-        frozenset(one.lower().replace("_", "") for one in entry.texts("flags", default=())),
+        frozenset(_FLAGS.get(one, one).lower() for one in entry.texts("flags", default=())),
         1.0 if factor is None else factor,
         _ratio(entry, "limits/factor"),
         _ratio(entry, "usage_threshold"),
@@ -201,7 +218,7 @@ def _association(entry: Entry) -> tuple[Association, str]:
         user=user,
         partition=entry.text("partition", default=""),
         parent=account if user else entry.text("parent_account", default=""),
-        shares=None if shares == 0x7FFFFFFF else shares,
+        shares=None if shares == LIKE_PARENT else shares,
         priority=_count(entry, "priority") or 0,
         bounds=bounds,
         qos=entry.texts("qos", default=()),
@@ -223,7 +240,7 @@ def _share(entry: Entry) -> Association:
         user=entry.text("name") if user else "",
         partition=entry.text("partition", default=""),
         parent=entry.text("parent", default=""),
-        shares=None if unset or raw == 0x7FFFFFFF else int(raw or 0),
+        shares=None if unset or raw == LIKE_PARENT else int(1 if raw is None else raw),
         usage=_ratio(entry, "usage"),
         level=level,
         fair_share=_ratio(entry, "fairshare/factor") if user else None,

@@ -33,7 +33,7 @@ def test_limits_of_accounts_and_what_is_in_use(release):
     assert phys.bounds == Bounds(group_tres={"cpu": 40}, group_tres_minutes={"cpu": 100_000}, jobs=8)
     assert lab.bounds == Bounds(group_tres={"mem": 20_000, "node": 9}, group_jobs=6, group_wall=3_000_000, jobs=8)
     assert lab.use.jobs >= 1
-    assert lab.use.tres["cpu"] == phys.use.tres["cpu"] > 0
+    assert 0 < lab.use.tres["cpu"] <= phys.use.tres["cpu"] <= 40
     assert lab.use.run_minutes["cpu"] > 0
     assert found.association("lab").bounds == Bounds(jobs=8)  # inherited; limits of groups are not
     assert found.association("chem").bounds == Bounds(longest=36_000)
@@ -131,7 +131,8 @@ def test_slurmrestd_says_the_same(release, version):
         assert there.flags == one.flags, name
     for one in by_command.associations:
         there = found.association(one.account, one.partition, one.user)
-        assert there.bounds == one.bounds, one
+        if one.user in ("", ASKER[release]):  # the controller is asked for one's own
+            assert there.bounds == one.bounds, one
         if one.user and release != "22.05":
             assert there.fair_share == pytest.approx(one.fair_share, abs=1e-6)
     assert found.association("lab").qos is not None

@@ -5,9 +5,7 @@ import json
 import pytest
 from slurm_standing import FOLDER, told
 
-from gas.endpoints.slurm.json_associations import read_configuration
-from gas.endpoints.slurm.setting_answers import amounts, config_values, read_settings, seconds, tres_weights
-from gas.errors import BadInput
+from gas.endpoints.slurm.setting_answers import config_values, json_values, read_json_settings, read_settings, seconds
 
 RELEASES = ("22.05", "24.11", "26.05")
 
@@ -54,7 +52,8 @@ def test_flags_and_what_is_hidden_are_read(release):
 
 def test_slurmrestd_says_the_same():
     by_command = read_settings(config_values(told("26.05")["config"]))
-    by_rest = read_configuration((FOLDER / "v0.0.45-26.05" / "conf.json").read_text(), "26.05.5")
+    published = json.loads((FOLDER / "v0.0.45-26.05" / "conf.json").read_text())
+    by_rest = read_json_settings(json_values(published["slurm_conf"]), "26.05.5")
     for name in vars(by_command):
         if name != "values":
             assert getattr(by_rest, name) == getattr(by_command, name), name
@@ -85,25 +84,3 @@ def test_without_slurmdbd_no_limit_counts():
 )
 def test_times(text, expected):
     assert seconds(text) == expected
-
-
-def test_amounts_of_memory_are_in_megabytes():
-    assert amounts("cpu=4,mem=9000M,gres/gpu:a100=2,billing=5") == {
-        "cpu": 4, "mem": 9000, "gres/gpu:a100": 2, "billing": 5,
-    }  # fmt: skip
-    assert amounts("mem=2G,fs/disk=1T") == {"mem": 2048, "fs/disk": 1024**2}
-    assert amounts("") == amounts("(null)") == {}
-    with pytest.raises(BadInput, match="is no amount of a resource"):
-        amounts("cpu=some")
-
-
-def test_a_weight_may_be_for_each_gigabyte():
-    assert tres_weights("CPU=1.0,Mem=0.25G,GRES/gpu=2.0") == {"cpu": 1, "mem": 0.25 / 1024, "gres/gpu": 2}
-    with pytest.raises(BadInput, match="is no weight of a resource"):
-        tres_weights("CPU")
-
-
-def test_the_configuration_of_rest_may_be_nonsense():
-    for answer in ("", "{}", json.dumps({"slurm_conf": []}), "<html>"):
-        with pytest.raises(Exception, match="conf"):
-            read_configuration(answer)
