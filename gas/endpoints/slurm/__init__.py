@@ -35,6 +35,7 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     submission      from what is to run to a batch job
     records         its jobs as the commands of Gas show them
     probing         real jobs that are cancelled as soon as Slurm has planned them
+    choices         which partitions, accounts and QOS take a user's jobs at all
     generation      the configuration of its partitions
     discovery       the Slurm that is here, without a configuration
     reading         one reading for all endpoints of one Slurm

@@ -59,10 +59,13 @@ _OF_SHARES = ("Account", "User", "Partition", "RawShares", "RawUsage", "FairShar
 
 def questions(user: str) -> Mapping[str, Question]:
     """Return what to ask for a user, by the name of the answer."""
-    limits = "limits of accounts and QOS, and how much of them is in use"
+    limits = "limits of accounts and QOS and how much of them is in use"
     return {
         "config": Question(CONFIG, 600, "how priorities are calculated, and which limits count"),
-        "limits": Question(("scontrol", "-o", "show", "assoc_mgr", "flags=users,assoc,qos"), 60, limits),
+        # with users= it shows their associations, all accounts and all QOS, which is little on large sites too
+        "limits": Question(
+            ("scontrol", "-o", "show", "assoc_mgr", "flags=users,assoc,qos", f"users={user}"), 60, limits
+        ),
         "shares": Question(
             ("sshare", "-a", "-P", "-n", "-o", ",".join(_OF_SHARES)), 60, "the fair share of one's priority"
         ),
@@ -75,6 +78,11 @@ def questions(user: str) -> Mapping[str, Question]:
             ("sacctmgr", "-nP", "show", "assoc", f"format={','.join(_OF_ASSOCIATIONS)}", "where", f"user={user}"),
             600,
             "which accounts and QOS one may use",
+        ),
+        "accounts": Question(
+            ("sacctmgr", "-nP", "show", "assoc", f"format={','.join(_OF_ASSOCIATIONS)}", "where", "user="),
+            600,
+            "limits of accounts where scontrol hides them",
         ),
     }
 
@@ -107,14 +115,14 @@ def read_accounting(answers: Mapping[str, str], user: str, failures: Mapping[str
     default, associations, qos = _limits(answers.get("limits", ""), remarks)
     defined = _lines(answers.get("qos", ""), _OF_QOS)
     qos = _with_definitions(qos, [_guarded(_defined_qos, row, remarks, "sacctmgr show qos") for row in defined])
-    rows = _lines(answers.get("associations", ""), _OF_ASSOCIATIONS)
+    rows = _lines(answers.get("accounts", "") + "\n" + answers.get("associations", ""), _OF_ASSOCIATIONS)
     own = [_guarded(_defined_association, row, remarks, "sacctmgr show assoc") for row in rows]
     shared, complete = _shares(answers.get("shares", ""), remarks)
     return Accounting(
         user,
         _merged(associations, [one for one in own if one is not None], shared),
         qos,
-        default.get(user, "") or next((one.account for one in associations if one.user == user), ""),
+        default.get(user, ""),
         complete,
         tuple(remarks),
     )
@@ -137,7 +145,8 @@ _USER = re.compile(r"UserName=(?P<name>.*?)\((?P<uid>[0-9]+)\) DefAccount=(?P<ac
 _HEAD = re.compile(
     r"ClusterName=.*? Account=(?P<account>.*?) UserName=(?P<user>.*?)(?:\([0-9]+\))? Partition=(?P<partition>\S*) "
     r"Priority=(?P<priority>[0-9]+) ID=[0-9]+ SharesRaw/Norm/Level/Factor=(?P<shares>[0-9]+)/\S* "
-    r"UsageRaw/Norm/Efctv=(?P<usage>[0-9.]+)/\S* ParentAccount=(?P<parent>.*?)(?:\([0-9]+\))? (?=Lineage=|Lft|DefAssoc=)"
+    r"UsageRaw/Norm/Efctv=(?P<usage>[0-9.]+)/\S* ParentAccount=(?P<parent>.*?)(?:\([0-9]+\))? "
+    r"(?=Lineage=|Lft|DefAssoc=)"
 )
 _QOS = re.compile(r"QOS=(?P<name>.*?)(?:\([0-9]+\))? UsageRaw=")
 _UIDS = re.compile(r"UserName=([^ =]*?)\(([0-9]+)\) ")
@@ -160,6 +169,8 @@ def _limits(text: str, remarks: list[str]) -> tuple[dict[str, str], list[Associa
                 default[user["name"]] = user["account"]
             elif (head := _HEAD.match(line)) is not None:
                 associations.append(_association(head, line[head.end() :]))
+                if " DefAssoc=Yes " in line and head["user"]:  # not all users may be listed
+                    default.setdefault(head["user"], head["account"])
             elif (named := _QOS.match(line)) is not None:
                 qos[named["name"]] = _qos(named["name"], line[named.end() :], names)
             elif line.startswith(("ClusterName=", "QOS=")):

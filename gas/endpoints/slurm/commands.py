@@ -69,6 +69,7 @@ class CommandTransport:
     ) -> None:
         self.name = name
         self.address = f"slurm:{configuration or os.environ.get('SLURM_CONF') or name}"
+        self.place = f"{configuration or os.environ.get('SLURM_CONF') or ''} {folder or ''}"
         self.user = user_name()
         self.timeout = timeout
         self.is_local = True  # login nodes see the files of the others, as a rule

@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
-from gas.endpoints.programs import end_of_file, whole_path
+from gas.endpoints.programs import end_of_file, own_groups, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
+from gas.endpoints.slurm.choices import choices
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
 from gas.endpoints.slurm.directives import Directive, Script, from_variables
 from gas.endpoints.slurm.interpretation import _queue, interpret, partition_of, partitions_of
@@ -93,6 +94,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         Whether it showed the jobs of all users when it was last asked.
     queue_remarks
         What should be known of the latest `snapshot`.
+    configured_as
+        What the user calls it, also where it is one of several choices.
     reading
         What it reads Slurm through, together with others of the same Slurm.
     script
@@ -124,7 +127,10 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self._own_limits = self.limits
         self._chosen = partition
         self.reading = Reading(transport)
+        self.configured_as = name
         self.script: Script | None = None
+        self._cluster: Cluster | None = None
+        self._fixed = False
         self._options = tuple(options)
         self._whole = unit == "nodes"
 
@@ -174,6 +180,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     def read(self, cluster: Cluster) -> Availability:
         """Return what a cluster's answers say; sets `limits` and `remarks`."""
         asked = self.asked()
+        self._cluster = cluster
         found = interpret(cluster, self.partition, user=self.transport.user, options=asked)
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
         self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), asked, cluster)
@@ -206,6 +213,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         chosen = self._chosen or partition_of(self.transport.cluster(self.name), self.partition).name
         said = self.transport.accounting(chosen, HISTORY_DAYS)
         return History.of_accounting(parse_sacct(said, name="accounting", lenient=True))
+
+    @property
+    def target(self) -> str:
+        """Return where jobs go: the same for two endpoints that submit alike, whatever they are called."""
+        return f"{self.transport.place}#{self.partition or ''}"
 
     def asking(
         self,
@@ -252,6 +264,23 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             other.partition = ",".join(own) or self.partition
             other.address = self.transport.address + (f"#{other.partition}" if other.partition else "")
         return other
+
+    def choices(self) -> list[SlurmEndpoint]:
+        """Return this endpoint with each other account and QOS that takes the user's jobs, as far as none is fixed.
+
+        What there is was read when it was last asked for its availability.
+        """
+        if self._cluster is None or self._fixed:
+            return []
+        partitions, user = partitions_of(self._cluster, self.partition), self.transport.user
+        groups = own_groups() if isinstance(self.transport, CommandTransport) else None
+        found = []
+        for choice in choices(self._cluster, partitions, self.asked(), user, groups=groups):
+            if choice.words:
+                other = self.asking(native=choice.words)
+                other.name, other._fixed = f"{self.name}{choice.shown}", True
+                found.append(other)
+        return found
 
     def asked(self) -> Options:
         """Return what all jobs ask for besides their size and walltime, wherever it is said."""

@@ -85,6 +85,7 @@ class RestTransport:
         self.name = name
         self.address = vetted_address(url)
         tokens = tokens or Tokens(self.address)
+        self.place = f"{self.address} {user or ''} {tokens.source or ''} {version or ''}"
         self._connection = SlurmConnection(name, self.address, timeout, tokens, user, certificates)
         self._tokens = tokens
         self.is_local = self.address.startswith("unix:") or is_loopback(split_address(self.address))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from slurm_cluster import SlurmCluster
+from private_slurm import PrivateSlurm
 
 pytestmark = pytest.mark.live
 
@@ -23,7 +23,7 @@ WORDS = ("--script", "job.sh", "--sizes", "1,2,4,8", "--time", "8h,4h10m,2h20m,1
 
 @pytest.fixture(scope="module")
 def slurm():
-    with SlurmCluster(8, 2, "PartitionName=debug Nodes=n01,n02 MaxTime=180 State=UP") as cluster:
+    with PrivateSlurm(8, 2, "PartitionName=debug Nodes=n01,n02 MaxTime=180 State=UP") as cluster:
         for tasks, minutes in ((6, 60), (10, 90), (4, 200)):
             cluster.submit("-n", str(tasks), "-t", str(minutes))
         yield cluster
