@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from private_slurm import PrivateSlurm
+from private_slurm import RELEASES, PrivateSlurm
 
 pytestmark = pytest.mark.live
 
@@ -21,9 +21,10 @@ echo "$SLURM_NTASKS tasks of $SLURM_CPUS_PER_TASK"
 WORDS = ("--script", "job.sh", "--sizes", "1,2,4,8", "--time", "8h,4h10m,2h20m,1h20m")
 
 
-@pytest.fixture(scope="module")
-def slurm():
-    with PrivateSlurm(8, 2, "PartitionName=debug Nodes=n01,n02 MaxTime=180 State=UP") as cluster:
+@pytest.fixture(scope="module", params=RELEASES)
+def slurm(request):
+    lines = ("PartitionName=debug Nodes=n01,n02 MaxTime=180 State=UP",)
+    with PrivateSlurm(8, 2, *lines, release=request.param) as cluster:
         for tasks, minutes in ((6, 60), (10, 90), (4, 200)):
             cluster.submit("-n", str(tasks), "-t", str(minutes))
         yield cluster
@@ -32,10 +33,8 @@ def slurm():
 @pytest.fixture
 def here(slurm, tmp_path):
     (tmp_path / "job.sh").write_text(SCRIPT)
-    environment = {
-        "PATH": os.environ["PATH"], "SLURM_CONF": str(slurm.folder / "slurm.conf"), "HOME": str(tmp_path),
-        "LC_ALL": "C.UTF-8",
-    }  # fmt: skip
+    path = f"{slurm.programs()}:{os.environ['PATH']}"
+    environment = {"PATH": path, "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
 
     def run(*words):
         command = [sys.executable, "-m", "gas", *words]
