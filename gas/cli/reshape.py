@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import typer
 
@@ -187,6 +187,14 @@ class _Wishes:
         )
 
 
+@runtime_checkable
+class Unchanging(Protocol):
+    """A scheduler that says why it does not change a job that waits."""
+
+    def why_unchanged(self, id: int) -> str:
+        """Return why, and what can be done instead; raise `NotFound` if there is no such job."""
+
+
 @dataclass
 class _Watch:
     """A job that is watched.
@@ -354,6 +362,8 @@ class _Watch:
 def _where(job: str, endpoint: str | None, config: Path | None) -> tuple[ReshapingEndpoint, int]:
     where, number = job_of(job, endpoint, config)
     if not isinstance(where, ReshapingEndpoint):
+        if isinstance(where, Unchanging):
+            raise BadInput(where.why_unchanged(number))
         raise BadInput(f"{where.name}: cannot change a job that waits; cancel it and submit another (gas submit)")
     return where, number
 

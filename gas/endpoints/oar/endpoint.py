@@ -32,7 +32,7 @@ from gas.endpoints.oar.hierarchy import Hierarchy
 from gas.endpoints.oar.interpretation import Rules, interpret
 from gas.endpoints.oar.machine import Job
 from gas.endpoints.oar.quotas import FILE, Quota, quotas_of
-from gas.endpoints.oar.records import record_of
+from gas.endpoints.oar.records import asked_by, record_of
 from gas.endpoints.oar.submission import Batch, batch_of, options_from
 from gas.endpoints.oar.transport import Transport
 from gas.endpoints.programs import end_of_file, whole_path
@@ -42,6 +42,7 @@ from gas.endpoints.wording import option_list, tag_of
 from gas.errors import BadInput, NotFound, Unreachable
 from gas.node_availability import Availability
 from gas.planner import Limits
+from gas.times import duration_text, iso_time
 from speedup_models.fields import Fields, quoted
 
 __all__ = ["OarEndpoint"]
@@ -270,6 +271,25 @@ class OarEndpoint(TaggingEndpoint[Transport, Batch]):
                 break
             time.sleep(tagging.PAUSE_SECONDS)
         return self._record(job)
+
+    def why_unchanged(self, id: int) -> str:
+        """Return why a job that waits cannot be given another shape, and what can be done instead."""
+        job = self._one(id)
+        if len(job.wanted) < 2:
+            return (
+                f"{self.name}: OAR cannot change job {id} while it waits; cancel it and submit another (gas submit). "
+                "With moldable = true in its table, OAR itself chooses among all shapes until a job starts"
+            )
+        unit = Hierarchy.of(self.resource).name
+        shapes = ", ".join(
+            f"{asked_by(one, self.resource) or '?'} {unit} for {duration_text(one.walltime)}" for one in job.wanted
+        )
+        at = "" if job.expected is None else f"; as it stands it starts at {iso_time(job.expected)}"
+        return (
+            f"{self.name}: OAR itself watches job {id}: of its {len(job.wanted)} shapes ({shapes}) it takes the one "
+            f"that ends first, anew at every change of the queue until the job starts{at}. gas wait follows it; other "
+            "shapes need another job (gas submit)"
+        )
 
     def reserve(self, name: str, processors: int, start: int, walltime: int, key: str | None = None) -> dict[str, Any]:
         """Refuse: advance reservations of an OAR are not made by Gas."""

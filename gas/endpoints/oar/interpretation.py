@@ -124,7 +124,7 @@ def interpret(machine: Machine, resource: str = "resource_id", rules: Rules | No
         ahead = _with_resources(ahead, machine, rules)
     taken = [rules.chart.joined(spans) for spans in _chart(machine, ahead, units, rules)]
     unplanned = [job for job in ahead if job.waiting and (job.expected is None or not job.resources)]
-    quotas, about_quotas = _quotas(machine, ahead, rules)
+    quotas, about_quotas = _quotas(machine, ahead, order.sequence, rules)
     about = (
         ["besteffort jobs are planned at 5 minutes, whatever they ask for, and killed when others need their place"]
         if rules.besteffort
@@ -301,7 +301,9 @@ def _names(hosts: Sequence[str]) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------------ quotas
 
 
-def _quotas(machine: Machine, ahead: Iterable[Job], rules: Rules) -> tuple[Quotas | None, list[str]]:
+def _quotas(
+    machine: Machine, ahead: Iterable[Job], sequence: Sequence[int], rules: Rules
+) -> tuple[Quotas | None, list[str]]:
     """Return the quotas that a job must keep, as far as they are known, and what there is to say of them."""
     messages = [job.message for job in machine.jobs if job.queue == rules.queue]
     seen = exceeded_in(messages)
@@ -316,10 +318,12 @@ def _quotas(machine: Machine, ahead: Iterable[Job], rules: Rules) -> tuple[Quota
         return None, remarks
     kinds = (*rules.kinds, "besteffort") if rules.besteffort and "besteffort" not in rules.kinds else rules.kinds
     asked = Standing(rules.queue, rules.project, kinds, machine.user)
-    quotas = Quotas.of(known, asked, _held(machine, ahead, rules), rules.chart.security_time)
-    if not quotas.rows:
+    turn = {id: place for place, id in enumerate(sequence)}
+    ordered = sorted(ahead, key=lambda job: (turn.get(job.id, -1), job.start or job.expected or 0, job.id))
+    quotas = Quotas.of(known, asked, _held(machine, ordered, rules), rules.chart.security_time)
+    if not quotas.rules:
         return None, remarks
-    for quota, held in quotas.rows:
+    for quota, held in zip(quotas.rules, quotas.held, strict=True):
         busy = [one for one in held if one.start <= machine.now]
         remarks.append(
             f"quota {quota} holds for you (resources, jobs, resource hours at a time); now {len(busy)} jobs have "

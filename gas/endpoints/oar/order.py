@@ -12,8 +12,9 @@ that was made before it came.
   twice the user's share of what the queue's users have used in the last 30 days and once the share of what they have
   asked for (``karma``); a site may weigh otherwise and set targets (SCHEDULER_FAIRSHARING_* of oar.conf, which users
   cannot read). The message of a job that has been planned shows it with three digits.
-- Users of the same karma come as the database lists them, in no order that could be known; it may be seen in the plan
-  (`gas.endpoints.oar.ties`). Where it is not, they are taken to come by name, as PostgreSQL has them where few wait.
+- Users of the same karma come as the database lists them, in no order that could be known, which changes with the
+  database's statistics. It may be seen in the plan (`gas.endpoints.oar.ties`); where it is not, users are taken to come
+  by name, as PostgreSQL lists them where few wait.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class Order:
     ----------
     behind
         Numbers of the waiting jobs that are planned after it.
+    sequence
+        Numbers of the jobs of its queue that wait, in the order in which they are planned.
     unseen
         Whether it is planned only when others of the user's have started: so many of them wait.
     remarks
@@ -68,6 +71,7 @@ class Order:
     """
 
     behind: frozenset[int]
+    sequence: tuple[int, ...] = ()
     unseen: bool = False
     remarks: tuple[str, ...] = ()
 
@@ -141,7 +145,9 @@ def order_of(
         remarks.append(
             f"{what} wait in its queue; OAR plans no more of them, so a new one has no planned start at first"
         )
-    return Order(frozenset(behind), unseen, tuple(remarks))
+    karma = _shown(here) if ordered == "fair share" else {}
+    sequence = sorted(here, key=lambda job: (karma.get(job.user, 0.0), job.user if karma else "", job.id))
+    return Order(frozenset(behind), tuple(job.id for job in sequence), unseen, tuple(remarks))
 
 
 def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart: Chart) -> tuple[set[int], list[str]]:
@@ -178,12 +184,11 @@ def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart:
         before = [*first, *(job for job in others if job.user not in tied and job.id not in behind)]
         later, seen = _later_of_tied(machine, same, before, chart)
         behind |= {job.id for job in same if job.user in later}
-        if not seen:
-            who = f"{_listed('user', sorted(tied))} {'has' if len(tied) == 1 else 'have'}"
-            remarks.append(
-                f"{who} the same karma as you ({mine:.3f}); OAR's database decides who is first, which is taken to be "
-                "by name"
-            )
+        who = f"{_listed('user', sorted(tied))} {'has' if len(tied) == 1 else 'have'}"
+        how = "as in the present plan" if seen else "by name"
+        remarks.append(
+            f"{who} the same karma as you ({mine:.3f}); OAR's database decides who is first, which is taken to be {how}"
+        )
     return behind, remarks
 
 

@@ -11,11 +11,11 @@ A job that would exceed a quota is planned when others have ended; one that exce
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gas.errors import BadInput
-from gas.gaps import FOR_EVER
 from gas.profile import NEVER
 from speedup_models.fields import quoted
 
@@ -127,6 +127,18 @@ def _quota(keys: tuple[str, ...], values: list[str], source: str) -> Quota:
 
 
 @dataclass(frozen=True)
+class _Use:
+    """What jobs hold that count against a quota, from the start of a step on."""
+
+    resources: int = 0
+    jobs: int = 0
+    hours: float = 0.0
+
+    def plus(self, resources: int, hours: float) -> _Use:
+        return _Use(self.resources + resources, self.jobs + 1, self.hours + max(0.0, hours))
+
+
+@dataclass(frozen=True)
 class Quotas:
     """The quotas that one job must keep, and what is held that counts against each.
 
@@ -134,78 +146,90 @@ class Quotas:
     ----------
     security_time
         Seconds that the scheduler adds to walltimes.
-    rows
+    rules
+        The quotas.
+    held
         Of each quota, what the jobs before this one hold that counts.
-    instants
-        When any job starts or ends: OAR looks at resource hours at the beginning of each of these steps.
+    steps
+        When what is held changes, in order, with the use of each quota from then on; the last has no end.
     """
 
     security_time: int
-    rows: tuple[tuple[Quota, tuple[Held, ...]], ...]
-    instants: tuple[int, ...]
+    rules: tuple[Quota, ...]
+    held: tuple[tuple[Held, ...], ...]
+    steps: tuple[tuple[int, tuple[_Use, ...]], ...]
 
     @classmethod
     def of(cls, rules: Iterable[Quota], asked: Standing, held: Iterable[Held], security_time: int) -> Quotas:
-        """Return those for a job of a standing."""
+        """Return those for a job of a standing.
+
+        Parameters
+        ----------
+        held
+            By the jobs that are planned before this one, in the order in which they are.
+        """
         there = tuple(held)
-        rows = [
-            (rule, tuple(one for one in there if _counts(rule, asked, one.standing)))
-            for rule in _that_hold(tuple(rules), asked)
-            if rule.limits
-        ]
-        made = cls(security_time, tuple(rows), ())
-        return replace(made, instants=tuple(sorted({instant for one in there for instant in made._span(one)})))
+        holding = tuple(rule for rule in _that_hold(tuple(rules), asked) if rule.limits)
+        counting = [tuple(one for one in there if _counts(rule, asked, one.standing)) for rule in holding]
+        steps: list[tuple[int, list[_Use]]] = [(0, [_Use()] * len(holding))]
+        for one in there if holding else ():
+            counts = [_counts(rule, asked, one.standing) for rule in holding]
+            _count(steps, one, counts, security_time)
+        return cls(security_time, holding, tuple(counting), tuple((at, tuple(uses)) for at, uses in steps))
 
     def never(self, resources: int, walltime: int) -> Quota | None:
         """Return a quota that a job exceeds by itself, None if there is none."""
-        hours = resources * walltime / 3600
-        for quota, _ in self.rows:
-            if _exceeds(quota, resources, 1, hours):
-                return quota
-        return None
+        alone = _Use().plus(resources, resources * walltime / 3600)
+        return next((quota for quota in self.rules if _exceeds(quota, alone)), None)
 
     def admitted(self, start: int, resources: int, walltime: int) -> int:
         """Return the earliest start, not before `start`, at which a job keeps all quotas; `NEVER` if there is none.
 
-        What is held changes when jobs start and end; the job must keep the quotas in each of these steps that it
-        reaches into, and is looked at anew at the end of one in which it does not.
+        It must keep them in each step that it reaches into, and is looked at anew at the end of one in which it does
+        not (``check_quotas``).
         """
         if self.never(resources, walltime) is not None:
             return NEVER
-        while True:
-            later = self._step_after(start, resources, walltime)
-            if later is None:
-                return start
-            start = later
-
-    def _step_after(self, start: int, resources: int, walltime: int) -> int | None:
-        """Return the end of the first step in which a job that begins at `start` exceeds a quota, None if it fits."""
-        end = start + walltime + self.security_time
-        ends = []
-        for quota, held in self.rows:
-            instants = self.instants if quota.hours is not None else {at for one in held for at in self._span(one)}
-            steps = sorted(instant for instant in instants if instant > start)
-            for begin, until in zip([start, *steps], [*steps, FOR_EVER], strict=True):
-                if begin >= end:
-                    break
-                there = [one for one in held if self._span(one)[0] <= begin < self._span(one)[1]]
-                busy = sum(one.resources for one in there)
-                hours = sum(one.resources * max(0, one.start + one.walltime - begin) for one in there) / 3600
-                own = resources * walltime / 3600
-                if _exceeds(quota, busy + resources, len(there) + 1, hours + own):
-                    ends.append(until)
-                    break
-        return min(ends, default=None)
-
-    def _span(self, held: Held) -> tuple[int, int]:
-        return held.start, held.start + held.walltime + self.security_time + 1
+        own = resources * walltime / 3600
+        ends = [at for at, _ in self.steps[1:]]
+        for (begin, uses), end in zip(self.steps, ends, strict=False):
+            if begin >= start + walltime + self.security_time:
+                break
+            if start >= end:
+                continue
+            past = max(0, start - begin)
+            if any(
+                _exceeds(quota, replace(use.plus(resources, own), hours=use.hours + own - use.resources * past / 3600))
+                for quota, use in zip(self.rules, uses, strict=True)
+            ):
+                start = end
+        return start
 
 
-def _exceeds(quota: Quota, resources: int, jobs: int, hours: float) -> bool:
+def _count(steps: list[tuple[int, list[_Use]]], held: Held, counts: list[bool], security_time: int) -> None:
+    """Add what a job holds to the steps, as OAR's scheduler does (``update_accounting_counters``).
+
+    Resource hours are what a job has still to go at the start of a step; but in a step that begins within another, they
+    are those of that one's start.
+    """
+    start, stop = held.start, held.start + held.walltime + security_time + 1
+    for at in (stop, start):
+        place = bisect_right(steps, at, key=lambda step: step[0]) - 1
+        if place >= 0 and steps[place][0] < at:
+            steps.insert(place + 1, (at, list(steps[place][1])))
+    for at, uses in steps:
+        if start <= at < stop:
+            hours = held.resources * (start + held.walltime - at) / 3600
+            uses[:] = [
+                use.plus(held.resources, hours) if counted else use for use, counted in zip(uses, counts, strict=True)
+            ]
+
+
+def _exceeds(quota: Quota, use: _Use) -> bool:
     return (
-        (quota.resources is not None and resources > quota.resources)
-        or (quota.jobs is not None and jobs > quota.jobs)
-        or (quota.hours is not None and hours > quota.hours)
+        (quota.resources is not None and use.resources > quota.resources)
+        or (quota.jobs is not None and use.jobs > quota.jobs)
+        or (quota.hours is not None and use.hours > quota.hours)
     )
 
 

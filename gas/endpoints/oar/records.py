@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from gas.endpoints.oar.hierarchy import Hierarchy, property_of
-from gas.endpoints.oar.machine import Job
+from gas.endpoints.oar.machine import Job, Wanted
 from gas.endpoints.records import ACTIVE, job_record
 
-__all__ = ["processors_of", "record_of"]
+__all__ = ["asked_by", "processors_of", "record_of"]
 
 
 def processors_of(job: Job, resource: str) -> int:
@@ -17,18 +17,23 @@ def processors_of(job: Job, resource: str) -> int:
 
     OAR does not say which of several shapes it has taken but for its walltime.
     """
-    hierarchy = Hierarchy.of(resource)
-    key = property_of(hierarchy.name)
     if resource == "resource_id" and job.resources:
         return len(job.resources)
     chosen = [one for one in job.wanted if one.walltime == job.walltime] or list(job.wanted[:1])
-    for shape in chosen:
-        names = [property_of(name) for name, _ in shape.levels]
-        counts = [count for _, count in shape.levels[: names.index(key) + 1]] if key in names else [None]
-        known = [count for count in counts if count is not None]
-        if len(known) == len(counts):
-            return math.prod(known) // hierarchy.outside
-    return len(job.resources)
+    asked = (asked_by(shape, resource) for shape in chosen)
+    return next((count for count in asked if count is not None), len(job.resources))
+
+
+def asked_by(shape: Wanted, resource: str) -> int | None:
+    """Return how many units a shape asks for, None if it does not say that."""
+    hierarchy = Hierarchy.of(resource)
+    key = property_of(hierarchy.name)
+    names = [property_of(name) for name, _ in shape.levels]
+    if key not in names:
+        return None
+    counts = [count for _, count in shape.levels[: names.index(key) + 1]]
+    known = [count for count in counts if count is not None]
+    return math.prod(known) // hierarchy.outside if len(known) == len(counts) else None
 
 
 def record_of(job: Job, resource: str, user: str) -> dict[str, Any]:

@@ -143,8 +143,17 @@ class RestTransport:
         jobs, now = self._pages("jobs/details.json", {})
         found = jobs_of(jobs, f"{self.name}: jobs/details.json")
         now = int(time.time()) if now is None else now
-        usage = self._usage(now) if needs_usage(found, queue, self.user) else None
-        return Machine(name, now, resources, found, self.user, usage)
+        user = self._asker()
+        usage = self._usage(now) if needs_usage(found, queue, user) else None
+        return Machine(name, now, resources, found, user, usage)
+
+    def _asker(self) -> str:
+        """Return as whom it acts, empty also if the API does not say: reading needs no name."""
+        try:
+            return self.user
+        except (Unauthorized, Forbidden, NotFound):
+            self._user = ""
+            return ""
 
     def _usage(self, now: int) -> Usage | None:
         """Return what users have used in the window of a fair share, of all queues; None where the API is older."""

@@ -115,6 +115,12 @@ else:
     if program == "oarnodes":
         with open(HERE + "/oarnodes.json") as file:
             text = file.read()
+        where = words[words.index("--sql") + 1] if "--sql" in words else ""
+        if "'none'" in where and "1 = 1" not in where or "<>" in where:
+            text = "{{}}"
+    elif "--accounting" in words:
+        with open(HERE + "/accounting") as file:
+            text = file.read()
     elif "--gantt" in words:
         with open(HERE + "/gantt.json") as file:
             text = file.read()
@@ -160,6 +166,17 @@ class FakeOar:
         for name in ("oarnodes", "oarsub", "oardel"):
             (folder / "bin" / name).symlink_to(program)
         self.publish(made_up_resources(), {})
+        self.account({})
+
+    def account(self, users):
+        """Have users used and asked for so many seconds."""
+        lines = [
+            "    User       First window starts  Last window ends     Asked (seconds)  Used (seconds)",
+            f"    {'-' * 80}",
+        ]
+        lines += [f"{user:<10.10} 2026-10-30 00:00:00  2026-11-20 23:59:59  {asked:>16} {used:>16}"
+                  for user, (used, asked) in users.items()]  # fmt: skip
+        (self.folder / "accounting").write_text("\n".join(lines) + "\n")
 
     def publish(self, resources, jobs):
         chart = {"resources": resources, "dead_resources": {}, "jobs": jobs}
@@ -189,6 +206,7 @@ class FakeApi:
 
     def __init__(self, user="ann"):
         self.user, self.jobs, self.resources = user, [], made_up_resources()
+        self.used = {}
         self.faults, self.asked, self.headers = [], [], []
         self.released = threading.Event()
         outer = self
@@ -259,6 +277,10 @@ class FakeApi:
         name = parts.path.removeprefix("/oarapi/")
         if name == "whoami.json":
             return 200, {"authenticated_user": self.user}
+        if name == "accounting.json":
+            kinds = {kind: {user: str(both[at]) for user, both in self.used.items()}
+                     for at, kind in enumerate(("USED", "ASKED"))}  # fmt: skip
+            return 200, self.page([{"project": "default", "consumptions": kinds}] if self.used else [], query)
         if name == "resources/full.json":
             listed = [{**one, "id": one["resource_id"]} for one in self.resources]
             for one in listed:
@@ -362,6 +384,7 @@ def api():
 def endpoint(monkeypatch):
     """Return an endpoint of a table; it is impatient."""
     monkeypatch.setattr("gas.endpoints.tagging.PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr("gas.endpoints.oar.endpoint.FILE", "/nonexistent/scheduler_quotas.conf")
 
     def make(**table):
         made = OarEndpoint.configured("oar", Fields({"patience": 0.3, **table}, "gas.toml, [endpoints.oar]"))

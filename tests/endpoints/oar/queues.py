@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import pickle
 import random
 import re
 import statistics
@@ -34,6 +35,9 @@ FAIR = "oar_sched_gantt_with_timesharing_and_fairsharing_and_quotas"
 QUOTAS = Path("/etc/oar/scheduler_quotas.conf")
 WITHIN = 60
 PATIENCE = 90
+REFUSED = "no enough matching resources"
+"""What OAR says of a job that it has no plan for."""
+
 NOW = 30
 """Seconds from a reading on in which a start is one "now"."""
 
@@ -116,8 +120,15 @@ class LiveOar:
             raise RuntimeError(f"{words}: {done.stderr or done.stdout}")
         return done.stdout
 
-    def sql(self, text: str) -> None:
-        self.run("su", "postgres", "-c", f'psql -q -v ON_ERROR_STOP=1 oar -c "{text}"')
+    def sql(self, text: str) -> str:
+        return self.run("su", "postgres", "-c", f'psql -qAt -v ON_ERROR_STOP=1 oar -c "{text}"').strip()
+
+    def passed(self) -> None:
+        """Wait until OAR has planned anew since now: what is cancelled stays in its chart until then."""
+        begun, ends = int(time.time()), time.monotonic() + PATIENCE
+        last = "select start_time from gantt_jobs_predictions_visu where moldable_job_id = 0"
+        while int(self.sql(last) or 0) <= begun and time.monotonic() < ends:
+            time.sleep(0.3)
 
     def submit(self, user: str, *options: str, run: str = "sleep 36000") -> int:
         home = f"/home/{user}"
@@ -158,7 +169,8 @@ class LiveOar:
         while True:
             jobs = self.jobs()
             moving = [one for one in jobs.values() if one["state"] not in ("Running", "Waiting", "Hold")]
-            if not moving and all(one["scheduledStart"] for one in jobs.values()):
+            planned = all(one["scheduledStart"] or REFUSED in str(one["message"]).lower() for one in jobs.values())
+            if not moving and planned:
                 return {id: one["scheduledStart"] for id, one in jobs.items()}
             if time.monotonic() > ends:
                 return {id: one["scheduledStart"] for id, one in jobs.items()}
@@ -171,7 +183,7 @@ class LiveOar:
             job = self.jobs("-j", str(id))[id]
             start = job["startTime"] or job["scheduledStart"]
             message = str(job["message"])
-            if start or "no enough" in message.lower() or time.monotonic() > ends:
+            if start or REFUSED in message.lower() or time.monotonic() > ends:
                 return (int(str(start)) if start else None), message
             time.sleep(0.3)
 
@@ -203,10 +215,13 @@ def fill(oar: LiveOar, kind: str, chance: random.Random) -> None:
         for node in chance.sample(range(1, 17), 2):
             oar.run("oarnodesetting", "-s", chance.choice(("Absent", "Suspected")), "-h", f"127.0.1.{node}")
         time.sleep(2)
+    oar.sql("alter table jobs set (autovacuum_enabled = false)")
     for number in range(24):
         user = chance.choice(oar.users if kind in ("quotas", "hidden") else oar.users[:-1])
         minutes = chance.randrange(20, 170)
         size = chance.choice((8, 16, 24, 48)) if number < 5 else chance.randint(2, 80)
+        if kind in ("quotas", "hidden"):
+            size = chance.randint(2, 20)
         options = ["-l", f"resource_id={size},walltime={minutes // 60}:{minutes % 60:02}:00"]
         if kind == "queues" and chance.random() < 0.4:
             options += ["-q", "night"]
@@ -220,6 +235,8 @@ def fill(oar: LiveOar, kind: str, chance: random.Random) -> None:
         oar.submit(user, *options)
         if number == 4:
             oar.settled()  # the first ones start before there is a queue
+    oar.sql("analyze jobs")  # else the database lists users of one karma now in one order and now in another
+    oar.submit(oar.users[0], "-l", "resource_id=1,walltime=0:20:00")
     oar.settled()
 
 
@@ -278,11 +295,13 @@ def endpoints(oar: LiveOar, shape: Shape, user: str, *, hidden: bool) -> dict[st
     return found
 
 
-def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str) -> list[Measured]:
+def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str, kept: Path | None = None) -> list[Measured]:
     """Predict a shape by each transport, submit it, and return what was predicted and what OAR plans."""
     before = oar.settled()
-    predicted = {}
+    predicted, seen = {}, {}
     for name, endpoint in endpoints(oar, shape, user, hidden=kind == "hidden").items():
+        read = endpoint.transport.machine
+        endpoint.transport.machine = lambda *words, read=read, name=name: seen.setdefault(name, read(*words))
         found = endpoint.availability()
         start = int(found.anchors(np.array([shape.size]), np.array([shape.minutes * 60]), 0)[0])
         predicted[name] = (found.now, None if start == NEVER else start, endpoint.remarks)
@@ -297,19 +316,24 @@ def probe(oar: LiveOar, kind: str, seed: int, shape: Shape, user: str) -> list[M
     planned, message = oar.planned(id)
     oar.cancel(id)
     oar.gone([id])
-    return [
+    oar.passed()
+    measured = [
         Measured(kind, seed, user, name, shape, now, start, planned, remarks, message, moved)
         for name, (now, start, remarks) in predicted.items()
     ]
+    for one in measured:
+        if kept is not None and not one.met:
+            (kept / f"{kind}-{seed}-{id}-{one.transport}.pickle").write_bytes(pickle.dumps((one, seen[one.transport])))
+    return measured
 
 
-def measured(oar: LiveOar, kind: str, seed: int, count: int) -> list[Measured]:
+def measured(oar: LiveOar, kind: str, seed: int, count: int, kept: Path | None = None) -> list[Measured]:
     """Fill a queue of a kind and probe it."""
     chance = random.Random(f"{kind} {seed}")
     fill(oar, kind, chance)
     found = []
     for shape in shapes(kind, seed, count):
-        found += probe(oar, kind, seed, shape, chance.choice(oar.users))
+        found += probe(oar, kind, seed, shape, chance.choice(oar.users), kept)
     return found
 
 
@@ -389,6 +413,7 @@ def main() -> None:
     parser.add_argument("--users", nargs="+", default=["alice", "bob", "carol", "dave"])
     parser.add_argument("--url", default="http://127.0.0.1:6668/oarapi")
     parser.add_argument("--results", type=Path, default=Path("oar-probes.jsonl"))
+    parser.add_argument("--kept", type=Path, help="folder for what was read where a start was missed")
     parser.add_argument("-o", "--output", type=Path)
     wanted = parser.parse_args()
     oar = LiveOar(wanted.users, wanted.url)
@@ -397,7 +422,7 @@ def main() -> None:
         for kind in wanted.kinds:
             if (kind, seed) in done:
                 continue
-            found = measured(oar, kind, seed, wanted.probes)
+            found = measured(oar, kind, seed, wanted.probes, wanted.kept)
             with wanted.results.open("a") as file:
                 file.writelines(json.dumps(asdict(one)) + "\n" for one in found)
             misses = [f"{_after(one, one.predicted)}/{_after(one, one.planned)}" for one in found if not one.met]

@@ -14,7 +14,8 @@ from gas.endpoints.oar.commands import CommandTransport
 from gas.endpoints.oar.submission import batch_of
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.wording import tag_of
-from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unreachable
+from gas.errors import BadInput, Conflict, Forbidden, Infeasible, NotFound, Unreachable
+from gas.profile import NEVER
 
 JOB = JobDescription("ocean", ("true",))
 
@@ -36,8 +37,8 @@ def test_the_chart_and_the_jobs_that_are_not_in_it_are_read(oar, endpoint):
     assert found.processors == 7
     start = int(found.anchors(np.array([4]), np.array([60]), 0)[0])
     assert start == int(found.now) + 600 - 10 + 61 or abs(start - found.now - 651) <= 1
-    assert len(made.remarks) == 2
-    assert "held" in made.remarks[0]
+    assert any("1 waiting job has no planned start (held)" in remark for remark in made.remarks)
+    assert any("left out: 1 suspected" in remark for remark in made.remarks)
 
 
 def resources_of(oar):
@@ -208,3 +209,117 @@ def test_nothing_is_left_running(oar):
 def test_there_is_no_job_of_a_number_that_there_is_not(endpoint, oar):
     with pytest.raises(NotFound, match="there is no job 7"):
         endpoint().job(7)
+
+
+def test_a_condition_that_the_database_does_not_understand_is_an_error(oar, endpoint):
+    """Oarnodes answers it as one that no resource fulfils: with nothing, and no error."""
+    with pytest.raises(BadInput, match=r"does not understand the condition .*core <> <.*texts in single quotes"):
+        endpoint(properties="core <> <").availability()
+    with pytest.raises(Infeasible, match="no resource on which a job starts"):
+        endpoint(properties="cluster = 'none'").availability()
+
+
+def put_in_fair_share(oar, *others):
+    """Publish a machine whose eight resources run for ten minutes, and others' waiting jobs of a karma."""
+    now = int(time.time())
+    chart = {"1": {"job_id": 1, "state": "Running", "start_time": now, "walltime": 600,
+                   "resource_id": list(range(1, 9)), "user": "zoe", "queue_name": "default"}}  # fmt: skip
+    oar.put(Job_Id=1, state="Running", startTime=now, walltime=600, owner="zoe", queue="default", message="x")
+    start = now + 661
+    for id, (user, karma) in enumerate(others, 2):
+        message = f"R=8,W=1:0:0,J=B (Karma={karma:.3f},quota_ok)"
+        chart[str(id)] = {"job_id": id, "state": "Waiting", "start_time": start, "walltime": 3600,
+                          "resource_id": list(range(1, 9)), "user": user, "queue_name": "default"}  # fmt: skip
+        oar.put(Job_Id=id, owner=user, queue="default", message=message, walltime=3600, scheduledStart=start)
+        start += 3661
+    oar.publish(resources_of(oar), chart)
+    return now
+
+
+def first_start(made):
+    return int(made.availability().anchors(np.array([8]), np.array([60]), 0)[0])
+
+
+def test_a_user_who_has_used_less_comes_before_those_who_wait(oar, endpoint):
+    """Of 1000 s used and asked for, bob has 900: a karma of 2.7. The asker has none, and is planned before."""
+    oar.account({"bob": (900, 900), "cy": (100, 100)})
+    made = endpoint(quotas=str(oar.folder / "none"))
+    (oar.folder / "none").write_text("")
+    now = put_in_fair_share(oar, ("cy", 0.3), ("bob", 2.7))
+    assert first_start(made) - now == pytest.approx(661, abs=2)
+    assert made.remarks == ()
+    oar.account({"bob": (900, 900), "cy": (100, 100), oar.user: (500, 500)})
+    now = put_in_fair_share(oar, ("cy", 0.2), ("bob", 1.8))
+    assert first_start(made) - now == pytest.approx(661 + 3661, abs=2)
+    (call,) = [call for call in oar.calls if "--accounting" in call][-1:]
+    assert "queue_name = 'default'" in call[-1]
+
+
+def test_accounting_that_is_none_is_an_error(oar, endpoint):
+    put_in_fair_share(oar, ("bob", 2.7))
+    (oar.folder / "accounting").write_text("Bad syntax for --accounting\n")
+    with pytest.raises(Unreachable, match="no line of OAR's accounting"):
+        endpoint().availability()
+
+
+def test_quotas_that_cannot_be_read_are_said_where_the_scheduler_has_them(oar, endpoint):
+    made = endpoint()
+    put_in_fair_share(oar)
+    oar.put(Job_Id=2, owner=oar.user, state="Running", queue="default", message="R=1 (Karma=0.000,quota_ok)")
+    made.availability()
+    assert any("may have quotas, which cannot be read here" in remark for remark in made.remarks)
+
+
+def test_at_a_quota_a_start_is_behind_the_own_jobs(oar, endpoint):
+    """The user has two of eight resources, and may have four at a time."""
+    now = int(time.time())
+    there = {"job_id": 1, "state": "Running", "start_time": now, "walltime": 600, "queue_name": "default"}
+    oar.publish(resources_of(oar), {"1": there | {"user": oar.user, "resource_id": [1, 2]}})
+    oar.put(Job_Id=1, state="Running", startTime=now, walltime=600, queue="default", message="(Karma=0.000,quota_ok)")
+    (oar.folder / "quotas").write_text(f"$Gantt_quotas->{{'*'}}->{{'*'}}->{{'*'}}->{{'{oar.user}'}} = [4, -1, -1];")
+    made = endpoint(quotas=str(oar.folder / "quotas"))
+    found = made.availability()
+    starts = found.anchors(np.array([2, 3, 4, 5]), np.array([60] * 4), 0)
+    assert [int(start) - now for start in starts[:3]] == pytest.approx([0, 661, 661], abs=2)
+    assert int(starts[3]) == NEVER
+    assert "now 1 jobs have 2 resources of it" in made.remarks[0]
+
+
+def test_quotas_that_are_not_understood_are_said_and_those_that_are_named_must_be_there(oar, endpoint):
+    (oar.folder / "quotas").write_text("foreach my $user (@users) { ... }")
+    made = endpoint(quotas=str(oar.folder / "quotas"))
+    made.availability()
+    assert any("are not understood" in remark for remark in made.remarks)
+    with pytest.raises(BadInput, match="quotas cannot be read from /nonexistent"):
+        endpoint(quotas="/nonexistent").availability()
+
+
+def test_besteffort_jobs_are_planned_at_five_minutes_whatever_they_ask_for(oar, endpoint):
+    now = int(time.time())
+    oar.publish(resources_of(oar), {"1": {"job_id": 1, "state": "Waiting", "start_time": now + 301, "walltime": 600,
+                                          "resource_id": list(range(1, 9)), "user": "bob"}})  # fmt: skip
+    made = endpoint(queue="besteffort")
+    found = made.availability()
+    assert int(found.anchors(np.array([8]), np.array([86400]), 0)[0]) - now == pytest.approx(0, abs=2)
+    assert any("planned at 5 minutes" in remark for remark in made.remarks)
+
+
+def test_what_would_be_submitted_has_all_shapes(oar, endpoint):
+    made = endpoint(moldable=True, resource="host/core=2", queue="night")
+    shown = made.preview(Request(2, 300, alternatives=((4, 200),)), JOB)
+    assert "-l /host=2/core=2,walltime=0:05:00 -l /host=4/core=2,walltime=0:03:20" in shown
+    assert "--queue=night" in shown
+    assert oar.calls == []
+
+
+def test_a_job_of_several_shapes_is_watched_by_oar_itself(oar, endpoint):
+    made = endpoint(resource="core")
+    shapes = """-l "{type = 'default'}/core=4,walltime=0:5:0" -l "{type = 'default'}/core=2,walltime=0:9:0" """
+    oar.put(Job_Id=3, wanted_resources=shapes, scheduledStart=1795219410)
+    assert (
+        "of its 2 shapes (4 core for 5m00s, 2 core for 9m00s) it takes the one that ends first" in made.why_unchanged(3)
+    )
+    oar.put(Job_Id=4)
+    assert "cancel it and submit another" in made.why_unchanged(4)
+    with pytest.raises(NotFound, match="no job 5"):
+        made.why_unchanged(5)

@@ -49,9 +49,24 @@ def test_a_table_says_how_jobs_are_submitted(oar):
 
 
 @pytest.mark.parametrize(
+    ("native", "problem"), [("--hold", "no start to plan"), ("--type=besteffort", "in the endpoint")]
+)
+def test_options_that_change_the_plan_are_named_before(oar, native, problem):
+    with pytest.raises(BadInput, match=problem):
+        configured().batch(REQUEST, JobDescription("x", ("true",), native=(native,)), "k")
+
+
+def test_an_endpoint_of_besteffort_jobs_takes_that_option(oar):
+    job = JobDescription("x", ("true",), native=("--type=besteffort",))
+    assert ("type", "besteffort") in configured(queue="besteffort").batch(REQUEST, job, "k").options
+
+
+@pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ({"resource": "core=4"}, "resource.*leaves 0 levels"), ({"options": "--hold"}, "options.*list of options"),
+        ({"resource": "core=4"}, "resource.*leaves 0 levels"), ({"policy": "random"}, "policy.*neither"),
+        ({"queues": "admin"}, "queues.*list of queues"), ({"queues": ["a", "a"]}, "queues.*twice"),
+        ({"options": "--hold"}, "options.*list of options"),
         ({"options": ["-t"]}, "options.*no long option"), ({"moldable": "yes"}, "moldable"),
         ({"security_time": -1}, "security_time"), ({"moldible": True}, 'no key "moldible"; did you mean "moldable"'),
         ({"ident": "ann"}, 'no key "ident"'), ({"timeout": 0}, "timeout"),

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from gas.endpoints.oar.answers import jobs_of, records_of
 from gas.endpoints.oar.chart import Chart
-from gas.endpoints.oar.conditions import condition_of, fulfils
 from gas.endpoints.oar.interpretation import Rules, interpret
 from gas.endpoints.oar.machine import Job, Machine, Resource
 from gas.errors import BadInput, Infeasible
@@ -216,22 +215,53 @@ def test_the_version_changes_with_the_chart_and_not_with_the_clock():
     assert interpret(replace(machine, jobs=(running(1, 0, 1001, 1),))).availability.version != version
 
 
-@pytest.mark.parametrize(
-    ("text", "holds"),
-    [
-        ("cluster = 'a'", True), ("cluster='b'", False), ("cluster = 'a' AND mem >= 9", True), ("mem > 16", False),
-        ("mem < 100 and cluster <> 'b'", True), ("mem != 16", False), ("gpu = 'YES'", False), ("cluster <= 'b'", True),
-    ],
-)  # fmt: skip
-def test_a_condition_of_comparisons_is_understood(text, holds):
-    resource = Resource(1, "n1", "Alive", properties={"cluster": "a", "mem": "16"})
-    assert fulfils(resource, condition_of(text)) is holds
+def test_an_absent_resource_is_in_standby_only_where_oar_saves_energy_with_it():
+    """As it is delivered, OAR never switches one off, and one that is absent has been taken away by hand."""
+    gone = replace(cores(1)[0], state="Absent", never_halted=True)
+    found = interpret(Machine("m", 100, (gone, *cores(2)[1:]), ()), rules=PLAIN)
+    assert found.remarks == ("resources left out: 1 absent",)
 
 
-@pytest.mark.parametrize("text", ["a = 'x' OR b = 'y'", "a IN ('x')", "a = 'it''s'", "", "NOT a = 'x'", "a = b"])
-def test_more_of_sql_is_refused_with_the_way_out(text):
-    with pytest.raises(BadInput, match="over REST, conditions are of the form"):
-        condition_of(text)
+def test_waiting_jobs_that_are_planned_later_than_a_new_one_are_not_in_its_way():
+    karma = "R=2,W=0:1:0,J=B (Karma={:.3f},quota_ok)".format
+    jobs = (
+        running(1, 0, 1000, 1, 2),
+        planned(2, 1061, 3600, 1, 2, queue="default", message=karma(0.1)),
+        replace(planned(3, 4722, 3600, 1, 2, queue="default", message=karma(0.9)), user="bob"),
+        replace(planned(4, 8383, 3600, 1, 2, queue="besteffort"), types=("besteffort",)),
+    )
+    machine = Machine("m", 0, cores(2), jobs, user="ann")
+    assert anchor(machine, 2, 60) == 1061 + 3661
+    assert anchor(replace(machine, user="bob"), 2, 60) == 1061 + 2 * 3661
+
+
+def test_besteffort_jobs_are_planned_behind_those_that_wait_where_oar_puts_these():
+    """The commands do not show on which resources they are planned: the first that are free, for five minutes."""
+    message = "R=2,W=9:0:0,J=B,T=besteffort (Karma=0.000,quota_ok)"
+    waiting = planned(2, 1061, 32400, types=("besteffort",), queue="besteffort", message=message)
+    machine = Machine("m", 0, cores(3), (running(1, 0, 1000, 1, 2, 3), waiting), user="ann")
+    assert anchor(machine, 1, 9000, queue="besteffort") == 1061
+    assert anchor(machine, 2, 9000, queue="besteffort") == 1061 + 301
+    shown = replace(machine, jobs=(machine.jobs[0], replace(waiting, resources=(1, 2))))
+    assert anchor(shown, 2, 9000, queue="besteffort") == 1061 + 301
+
+
+def test_hosts_with_so_many_cores_free_are_planned_for_as_such():
+    """Of host n1 cores 1 to 3 are free, of n2 core 8 is; the jobs on the others end one after the other."""
+    resources = tuple(replace(one, properties={**one.properties, "host": one.host}) for one in cores(8, per_host=4))
+    jobs = (running(1, 0, 1000, 4), running(2, 0, 2000, 5), running(3, 0, 3000, 6, 7))
+    machine = Machine("m", 0, resources, jobs)
+    assert anchor(machine, 1, 10, resource="host/core=3") == 0
+    assert anchor(machine, 1, 10, resource="host/core=4") == 1061
+    assert anchor(machine, 2, 10, resource="host/core=2") == 2061
+    assert anchor(machine, 2, 10, resource="host/core=3") == 3061
+    assert anchor(machine, 3, 10, resource="host/core=1") == NEVER
+    assert anchor(machine, 1, 10, resource="host=2/core") == 0
+    assert anchor(machine, 2, 10, resource="host=2/core") == 2061
+    found = interpret(machine, "host/core=3").availability
+    assert [(frame["start"], frame["free"]) for frame in found.counts.to_wire()["frames"]] == [(0, 1), (3061, 2)]
+    with pytest.raises(Infeasible, match="no place for one host"):
+        interpret(machine, "host/core=5")
 
 
 # ---------------------------------------------------------------------------------------------------- brute force

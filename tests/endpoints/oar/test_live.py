@@ -4,6 +4,7 @@ It is the one whose commands are found here, and the jobs are the user's own: sh
 """
 
 import os
+import pwd
 import shutil
 import time
 import uuid
@@ -13,7 +14,7 @@ import pytest
 
 from gas.endpoints.endpoint import JobDescription, Request
 from gas.endpoints.oar.endpoint import OarEndpoint
-from gas.errors import GasError
+from gas.errors import BadInput, GasError
 from speedup_models.fields import Fields
 
 pytestmark = pytest.mark.live
@@ -27,18 +28,28 @@ def described(*command):
     return JobDescription("gas-probe", command, native=("--stdout=/dev/null", "--stderr=/dev/null"))
 
 
-@pytest.fixture
-def live():
+def configured(**table):
+    """Return an endpoint of the OAR that is here, or skip."""
     if shutil.which("oarstat") is None:
         pytest.skip("needs OAR: there is no oarstat here")
     if os.getuid() == 0:
         pytest.skip("OAR takes no jobs from root; run it as an ordinary user")
-    made = OarEndpoint.configured("live", Fields({}, "table"))
+    made = OarEndpoint.configured("live", Fields(table, "table"))
     try:
         made.availability()
     except GasError as error:
         pytest.skip(f"needs an OAR that answers: {error}")
     return made
+
+
+@pytest.fixture(params=["commands", "rest"])
+def live(request):
+    if request.param == "commands":
+        return configured()
+    url = os.environ.get("GAS_TEST_OAR_URL")
+    if url is None:
+        pytest.skip("needs the REST API of an OAR: its address in GAS_TEST_OAR_URL")
+    return configured(url=url, ident=pwd.getpwuid(os.getuid()).pw_name)
 
 
 def planned_start(live, id):
@@ -78,3 +89,31 @@ def test_a_key_makes_one_job_that_can_be_found_and_cancelled(live):
     while live.job(job["id"])["finished"] is None and time.monotonic() < ends:
         time.sleep(0.5)
     assert live.job_by_key(key)["state"] == "cancelled"
+
+
+def test_a_condition_that_the_database_does_not_understand_is_an_error():
+    configured()
+    with pytest.raises(BadInput, match="does not understand the condition"):
+        OarEndpoint.configured("live", Fields({"properties": "resource_id <> <"}, "table")).availability()
+
+
+@pytest.mark.parametrize("table", [{"resource": "network_address/resource_id=1"}, {"queue": "besteffort"}])
+def test_probes_of_hosts_and_of_besteffort_are_planned_where_they_were_predicted(table):
+    made = configured(**table)
+    predicted = int(made.availability().anchors(np.array([1]), np.array([300]), 0)[0])
+    job = made.submit(Request(1, 300), described("true"), uuid.uuid4().hex)
+    try:
+        assert abs(planned_start(made, job["id"]) - predicted) <= 60
+        assert job["processors"] == 1
+    finally:
+        made.cancel(job["id"])
+
+
+def test_a_job_of_several_shapes_is_watched_by_oar_itself():
+    made = configured(moldable=True)
+    job = made.submit(Request(2, 120, alternatives=((1, 240),)), described("true"), uuid.uuid4().hex)
+    try:
+        why = made.why_unchanged(job["id"])
+        assert "of its 2 shapes (2 resource_id for 2m00s, 1 resource_id for 4m00s)" in why
+    finally:
+        made.cancel(job["id"])

@@ -25,7 +25,7 @@ def admitted(text, there, resources, walltime, start=0, asked=ANN):
 
 
 def holding(text, asked=ANN):
-    return {str(quota) for quota, _ in Quotas.of(rules(text), asked, (), SECURITY).rows}
+    return {str(quota) for quota in Quotas.of(rules(text), asked, (), SECURITY).rules}
 
 
 def test_a_file_of_comments_has_none():
@@ -78,11 +78,20 @@ def test_a_number_of_jobs_holds_whatever_their_size():
 
 
 def test_resource_hours_get_less_while_jobs_run():
+    """Of ann's 4 hours 2 x 2 are in use at first; half an hour later, when bob's job ends, 3 would be."""
     text = "$Gantt_quotas->{'*'}->{'*'}->{'*'}->{'ann'} = [-1, -1, 4];"
-    there = (held("ann", 2, 0, 2 * 3600), held("bob", 1, 0, 1800))
-    assert admitted(text, there, 1, 3600, start=0) == 1800 + SECURITY + 1  # looked at when a job ends, any job
+    first, other = held("ann", 2, 0, 2 * 3600), held("bob", 1, 0, 1800)
+    assert admitted(text, (other, first), 1, 3600) == 1800 + SECURITY + 1
+    assert admitted(text, (first,), 1, 3600, start=1800) == 1800
     assert admitted(text, (), 4, 3600) == 0
     assert admitted(text, (), 5, 3600) == NEVER
+
+
+def test_a_step_within_another_begins_with_the_hours_of_that_ones_start():
+    """As OAR counts: where bob's job comes later, the step at its end still has what ann's had to go at first."""
+    text = "$Gantt_quotas->{'*'}->{'*'}->{'*'}->{'ann'} = [-1, -1, 4];"
+    first, other = held("ann", 2, 0, 2 * 3600), held("bob", 1, 0, 1800)
+    assert admitted(text, (first, other), 1, 3600) == 2 * 3600 + SECURITY + 1
 
 
 def test_a_more_specific_rule_takes_the_place_of_a_general_one():

@@ -1,6 +1,7 @@
 """The REST API, played by a server: what it answers, who asks, and how it fails."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -235,3 +236,38 @@ def test_something_that_is_not_oar_is_not_taken_for_it(api):
     api.fail("GET", lambda api: (200, json.dumps({"jobs": []}).encode()))
     with pytest.raises(Unreachable, match="is it the REST API of OAR"):
         RestTransport("oar", api.url).active_jobs()
+
+
+def test_what_users_have_used_is_read_where_it_decides(api, endpoint):
+    """Of 1000 s used and asked for, bob has 900: a karma of 2.7; the asker, of whom there is nothing, is before him."""
+    now = int(time.time())
+    listed = [{"id": id} for id in range(1, 9)]
+    api.add(owner="zoe", state="Running", start_time=now, walltime=600, resources=listed, queue="default")
+    api.add(owner="bob", scheduled_start=now + 661, walltime=3600, resources=listed, queue="default",
+            message="R=8 (Karma=2.700,quota_ok)")  # fmt: skip
+    api.used = {"bob": (900, 900), "cy": (100, 100)}
+    made = endpoint(url=api.url)
+    found = made.availability()
+    assert int(found.anchors(np.array([8]), np.array([60]), 0)[0]) - now == pytest.approx(661, abs=2)
+    assert [remark for remark in made.remarks if "karma" in remark] == []
+    api.used["ann"] = (5000, 5000)
+    found = made.availability()
+    assert int(found.anchors(np.array([8]), np.array([60]), 0)[0]) - now == pytest.approx(661 + 3661, abs=2)
+    assert any("karma" in remark for remark in made.remarks)  # bob's message is from before
+
+
+def test_an_api_that_does_not_say_who_asks_is_planned_with(api, endpoint):
+    def refused(api):
+        return 401, {"message": "You must be authenticated"}
+
+    made = endpoint(url=api.url)
+    api.faults += [*[("GET", "")] * 3, ("GET", refused)]
+    assert made.availability().processors == 8
+
+
+def test_what_would_be_sent_has_all_shapes(api, endpoint):
+    made = endpoint(url=api.url, moldable=True)
+    shown = made.preview(Request(2, 300, alternatives=((4, 200),)), JobDescription("ocean", ("true",)))
+    assert '"/resource_id=2,walltime=0:05:00",\n    "/resource_id=4,walltime=0:03:20"' in shown
+    assert shown.startswith(f"POST {api.url}/jobs.json")
+    assert api.asked == []
