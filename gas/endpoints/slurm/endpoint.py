@@ -131,6 +131,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self.script: Script | None = None
         self._cluster: Cluster | None = None
         self._fixed = False
+        self._aside: tuple[str, ...] = ()
         self._options = tuple(options)
         self._whole = unit == "nodes"
 
@@ -184,7 +185,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         found = interpret(cluster, self.partition, user=self.transport.user, options=asked)
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
         self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), asked, cluster)
-        self.remarks = (*cluster.cautions, *found.remarks, *asked.remarks)
+        self.remarks = (*cluster.cautions, *found.remarks, *self._aside, *asked.remarks)
         return found.availability
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
@@ -252,6 +253,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         other._options = (*self._options, *options_from(native, "--native"))
         if command is not None:
             kept = [one for one in command.directives if one.name not in DECIDED]
+            aside = dict.fromkeys(one.shown for one in command.directives if one.name in DECIDED)
+            other._aside = (f"{command.path}: {', '.join(aside)} give way to what Gas decides",) if aside else ()
             named = [one.value for one in kept if one.name == "partition"]
             other.partition = self.partition or (named[-1] if named else None)
             other._options = (*(one for one in kept if one.name != "partition"), *other._options)
@@ -321,7 +324,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def _tell_of(self, batch: Batch, job: JobDescription) -> None:
         asking = self.asking(native=job.native) if job.native else self
-        for remark in asking.asked().remarks:
+        for remark in (*self._aside, *asking.asked().remarks):
             self.tell(remark)
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:

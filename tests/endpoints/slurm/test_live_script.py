@@ -8,6 +8,8 @@ import sys
 import pytest
 from private_slurm import RELEASES, PrivateSlurm
 
+from gas.endpoints.slurm.directives import Script
+
 pytestmark = pytest.mark.live
 
 SCRIPT = """\
@@ -43,6 +45,26 @@ def here(slurm, tmp_path):
         return done
 
     return run
+
+
+LINES = [
+    "--comment='two words'", '--comment="it is \\"so\\""', "--comment=a#b", "--comment 'a # b' # c",
+    "-J 'x y' --comment=\"'\"", "--comm=short --job-na=j", "--comment=a'b'\"c\"d", "--comment=\\\\ -Jz",
+    "-Jq --comment==",
+]  # fmt: skip
+"""Words that sbatch takes apart in all three releases; 22.05 ends a word at an escaped blank, too."""
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_is_read_as_sbatch_reads_it(slurm, tmp_path, line):
+    text = f"#!/bin/sh\n#SBATCH {line}\n#SBATCH -H\nsleep 1\n"
+    (tmp_path / "job.sh").write_text(text)
+    id = slurm.run("sbatch", "--parsable", "-D", "/", str(tmp_path / "job.sh")).strip()
+    shown = slurm.run("squeue", "-h", "-j", id, "-O", "Comment:60,Name:60")
+    script = Script.of(text, "job.sh")
+    assert shown[:60].strip() == script.value("comment")
+    assert shown[60:120].strip() == (script.value("job-name") or "job.sh")
+    slurm.run("scancel", id)
 
 
 def test_a_script_is_planned_and_submitted_in_two_commands(slurm, here):
