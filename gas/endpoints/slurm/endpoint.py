@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
 from gas.endpoints.programs import end_of_file, own_groups, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
-from gas.endpoints.slurm.choices import choices
+from gas.endpoints.slurm.choices import MOST, choices
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
 from gas.endpoints.slurm.directives import Directive, Script, from_variables
 from gas.endpoints.slurm.interpretation import _queue, interpret, partition_of, partitions_of
@@ -278,7 +278,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         partitions, user = partitions_of(self._cluster, self.partition), self.transport.user
         groups = own_groups() if isinstance(self.transport, CommandTransport) else None
         found = []
-        for choice in choices(self._cluster, partitions, self.asked(), user, groups=groups):
+        there = choices(self._cluster, partitions, self.asked(), user, groups=groups)
+        if len(there) > MOST:
+            left = f"{len(there) - MOST} of {len(there)} accounts and QOS are not planned with: name one of them"
+            self._aside = (*self._aside, left)
+        for choice in there[:MOST]:
             if choice.words:
                 other = self.asking(native=choice.words)
                 other.name, other._fixed = f"{self.name}{choice.shown}", True
