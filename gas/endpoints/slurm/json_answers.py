@@ -14,8 +14,9 @@ from types import MappingProxyType
 from gas.endpoints.slurm.configuration import hidden, not_planned, scheduling, with_default_memory
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.json_jobs import job
-from gas.endpoints.slurm.json_machine import configuration, licence, node, partition, reservation
+from gas.endpoints.slurm.json_machine import licence, node, partition, reservation
 from gas.endpoints.slurm.notation import LATEST
+from gas.endpoints.slurm.setting_answers import json_values, read_json_settings
 from gas.errors import BadInput, Unreachable
 from gas.json_text import parsed
 from gas.slurm.cluster import Cluster, Job, Licence
@@ -101,6 +102,7 @@ def read_cluster(
     """
     diagnostics = _document(answers, "diag")
     statistics = Entry(diagnostics.find("statistics"), "diag, statistics")
+    release = diagnostics.text("meta/slurm/release", "meta/Slurm/release", default="")
     config, licences, cautions = _optional(answers, failed)
     private = hidden(config)
     asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind != "reservations"]
@@ -127,7 +129,7 @@ def read_cluster(
     return Cluster(
         name,
         min(statistics.sure("req_time"), LATEST) if now is None else now,
-        diagnostics.text("meta/slurm/release", "meta/Slurm/release", default=""),
+        release,
         nodes,
         jobs,
         tuple(reservation(entry, cores) for entry in found.get("reservations", ())),
@@ -137,6 +139,7 @@ def read_cluster(
         "jobs" not in private if config else None,
         (*cautions, *lacking),
         licences,
+        read_json_settings(config, release) if config else None,
     )
 
 
@@ -168,7 +171,7 @@ def _optional(
     found: tuple[Licence, ...] | None = None
     try:
         if "conf" in answers:
-            config = configuration(Entry(_document(answers, "conf").find("slurm_conf"), "conf, slurm_conf"))
+            config = json_values(Entry(_document(answers, "conf").find("slurm_conf"), "conf, slurm_conf").value)
     except Unreachable as error:
         reasons["conf"] = str(error)
     try:
