@@ -169,7 +169,7 @@ class CommandTransport:
             )
         if re.search(r" CPUs/Task=(?!1 |N/A )", said):
             raise BadInput(f"{self.name}: job {id} has several CPUs for each task, and cannot be given another shape")
-        if shape.nodes is None and re.search(r" NumNodes=(?!1-)\d+-\d+ ", said):
+        if shape.nodes is None and _asks_for_nodes(said):
             raise BadInput(f"{self.name}: job {id} asks for a number of nodes, and cannot be given another one of CPUs")
         if shape.nodes is not None:
             counts = [f"NumNodes={shape.nodes}-{shape.nodes}", f"NumTasks={shape.nodes}", f"NumCPUs={shape.nodes}"]
@@ -208,6 +208,17 @@ def _told(words: str, status: int) -> str:
     """Return what a command says went wrong, each thing once and without its own name."""
     lines = [re.sub(r"^\w+: (error: )?", "", line).strip() for line in words.splitlines() if line.strip()]
     return "; ".join(dict.fromkeys(lines)) or f"exit status {status}"
+
+
+def _asks_for_nodes(said: str) -> bool:
+    """Return whether a job was given a number of nodes, by what scontrol shows of it.
+
+    Slurm 26.05, which alone says Exclusive=, also shows a job of tasks only with at most as many nodes as tasks.
+    """
+    found = re.search(r" NumNodes=(\d+)-(\d+) ", said)
+    if found is None or found[1] == "1":
+        return False
+    return not (" Exclusive=" in said and f" NumTasks={found[2]} " in said)
 
 
 def sbatch_line(batch: Batch) -> list[str]:

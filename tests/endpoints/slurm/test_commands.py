@@ -162,6 +162,13 @@ def test_a_job_whose_size_is_not_in_tasks_alone_is_not_reshaped(slurm, transport
     assert not [line for line in slurm.lines("calls") if "update" in line]
 
 
+def test_as_many_nodes_as_tasks_are_what_slurm_26_shows_of_a_job_that_asked_for_none(slurm, transport):
+    said = "JobId=7 JobName=x NumNodes=2-6 NumCPUs=6 NumTasks=6 CPUs/Task=1 OverSubscribe=NO Exclusive=NO"
+    slurm.does("scontrol", f'case "$*" in *"show job"*) echo "{said}"; exit ;; esac')
+    transport.reshape(7, Shape(4, None, 10))
+    assert [line for line in slurm.lines("calls") if "update" in line]
+
+
 def test_what_a_job_around_it_has_set_does_not_change_a_submission(slurm, monkeypatch):
     """Within a job, sbatch would take the size, the partition and the time from it."""
     monkeypatch.setenv("SLURM_NTASKS", "7")
