@@ -233,14 +233,14 @@ class CommandTransport:
 def _asks_for_nodes(said: str) -> bool:
     """Return whether a job asks for a number of nodes, in scontrol's words.
 
-    From a release after 24.11 on (seen in 26.05; with -d such records have SLUID=) a job that does not has a range too,
-    from as many nodes as its CPUs need up to one for each task.
+    From a release after 24.11 on (seen in 26.05, whose records have SLUID= or Exclusive=) a job that does not has a
+    range too, from as many nodes as its CPUs need up to one for each task.
     """
     nodes = re.search(r" NumNodes=(\d+)-(\d+) ", said)
     if nodes is None or nodes[1] == "1":
         return False
     tasks = re.search(r" NumTasks=(\d+) ", said)
-    own_range = re.search(r" SLUID=\w+ ", said) and tasks is not None and tasks[1] == nodes[2] != nodes[1]
+    own_range = re.search(r" (?:SLUID|Exclusive)=", said) and tasks is not None and tasks[1] == nodes[2] != nodes[1]
     return not own_range
 
 
