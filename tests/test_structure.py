@@ -53,7 +53,7 @@ OF_SLURM = (
     "json_jobs", "json_machine", "json_requests", "refusals", "rest_refusals",
     "interpretation", "availability", "submission", "records", "transport",
     "generation", "queue", "directives", "options", "sizing", "asked", "choices", "setting_answers",
-    "accounting_answers",
+    "accounting_answers", "json_associations", "limit_records",
 )  # fmt: skip
 PURE += [f"gas.endpoints.slurm.{name}" for name in OF_SLURM]
 PURE += [

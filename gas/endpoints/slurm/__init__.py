@@ -13,8 +13,11 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     kept_answers    what is not asked again at once, by how fast it changes
     setting_answers what scontrol show config, or slurmrestd's conf, says
     accounting_answers
-                    accounts, QOS, limits and use, as scontrol show assoc_mgr, sacctmgr and sshare print them
+                    accounts, QOS, limits and use, as scontrol show assoc_mgr (limit_records), sacctmgr and sshare
+                    print them
     json_accounting what slurmrestd knows of slurmdbd's jobs, as sacct prints it
+    json_associations
+                    accounts, QOS and shares, as slurmrestd publishes them
     json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
     rest            Slurm by slurmrestd; rest_connection is HTTP over a port or a socket, and tokens,
                     rest_refusals is what slurmrestd says when something went wrong
