@@ -20,6 +20,8 @@ from gas.slurm.will_run import NEVER, Running, will_run
 
 __all__ = ["seek"]
 
+FAR = 1 << 60
+
 MOST_TRIES = 20_000
 """How many starts of one record are tried at the most."""
 
@@ -104,6 +106,11 @@ def seek(
     capable(there, need, gres, machine, use, present)
     most = np.zeros(size, np.int64)
     capable(there, need, gres, machine, idle, most)
+    soonest = np.full(size, FAR, np.int64)  # when the first job leaves a node
+    for at_job in range(running.total[0]):
+        for share in range(running.first[at_job], running.first[at_job] + running.shares[at_job]):
+            soonest[running.node[share]] = min(soonest[running.node[share]], running.end[at_job])
+    preempts = preemptable.any()
     nodes, some, planned = sets[0].copy(), sets[0].copy(), sets[0].copy()
     trial = np.zeros(size, np.int64)
     with_licences = parameters.licenses and records.licences[at].sum() > 0
@@ -163,12 +170,15 @@ def seek(
                     continue
                 tested = True
                 unpacked(some, there)
-                # on an idle machine they would do, at least
+                # what they can give at the most before the next start is tried
                 able, cpus = 0, 0
                 for node in range(size):
-                    if there[node] and most[node] > 0:
-                        able += 1
-                        cpus += most[node]
+                    if there[node]:
+                        left = later < 0 or preempts or soonest[node] <= later
+                        share_of_it = most[node] if left else present[node]
+                        if share_of_it > 0:
+                            able += 1
+                            cpus += share_of_it
                 if able < need[LEAST] or cpus < need[CPUS]:
                     continue
                 one_start = will_run(
