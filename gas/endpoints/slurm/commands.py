@@ -18,6 +18,7 @@ from functools import partial
 from gas.endpoints.programs import Programs, user_name
 from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm import command_line
+from gas.endpoints.slurm.accounting_answers import questions, read_accounting, with_accounting
 from gas.endpoints.slurm.command_line import OPTIONAL
 from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import kind_of
@@ -30,6 +31,9 @@ __all__ = ["CommandTransport"]
 
 TIMEOUT_SECONDS = 30.0
 """A large site's squeue takes seconds; Slurm's own commands give up after a multiple of its MessageTimeout of 10 s."""
+
+ACCOUNTING_SECONDS = 10.0
+"""For how long slurmdbd is waited for: there is a plan without it."""
 
 MISSING = "Slurm's commands are on its login nodes (`folder` in the endpoint's table names a place that is not in PATH)"
 
@@ -84,6 +88,7 @@ class CommandTransport:
         asking = {**kept, **command_line.ENVIRONMENT}
         self.programs = Programs(name, asking, MISSING, timeout=timeout, folder=folder)
         self._kept: KeptAnswers[str] = KeptAnswers()
+        self._accounting: KeptAnswers[tuple[str, str]] = KeptAnswers()
         self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit what it has
 
     def cluster(self, name: str) -> Cluster:
@@ -106,7 +111,28 @@ class CommandTransport:
                 cluster = command_line.detailed(cluster, self._ask(command_line.DETAILS, deadline))
             except GasError as error:
                 cluster = replace(cluster, cautions=(*cluster.cautions, f"{command_line.NO_DETAILS} ({error})"))
-        return cluster
+        return self._with_accounting(cluster, deadline)
+
+    def _with_accounting(self, cluster: Cluster, deadline: float) -> Cluster:
+        """Return the cluster with accounts, QOS and limits, where slurmdbd keeps them."""
+        if cluster.settings is None or not cluster.settings.with_accounting:
+            return cluster
+        answers: dict[str, str] = {}
+        failures: dict[str, str] = {}
+        for kind, asked in questions(self.user).items():
+            if kind == "config":
+                continue
+            ask = partial(self._answer_or_error, asked.command, deadline)
+            found, error = self._accounting.get(kind, ask, asked.lifetime)
+            (failures if error else answers)[kind] = error or found
+        return with_accounting(cluster, read_accounting(answers, self.user, failures))
+
+    def _answer_or_error(self, command: Sequence[str], deadline: float) -> tuple[str, str]:
+        """Return an answer, or why there is none: slurmdbd may be down for longer than one wants to wait each time."""
+        try:
+            return self._ask(command, min(deadline, time.monotonic() + ACCOUNTING_SECONDS)), ""
+        except GasError as error:
+            return "", str(error)
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
         """Return the jobs of a user, or of these numbers, also those that ended lately; unknown ones not."""
@@ -208,14 +234,14 @@ class CommandTransport:
 def _asks_for_nodes(said: str) -> bool:
     """Return whether a job asks for a number of nodes, in scontrol's words.
 
-    From a release after 24.11 on (seen in 26.05; with -d such records have SLUID=) a job that does not has a range too,
-    from as many nodes as its CPUs need up to one for each task.
+    From a release after 24.11 on (seen in 26.05, whose records have SLUID= or Exclusive=) a job that does not has a
+    range too, from as many nodes as its CPUs need up to one for each task.
     """
     nodes = re.search(r" NumNodes=(\d+)-(\d+) ", said)
     if nodes is None or nodes[1] == "1":
         return False
     tasks = re.search(r" NumTasks=(\d+) ", said)
-    own_range = re.search(r" SLUID=\w+ ", said) and tasks is not None and tasks[1] == nodes[2] != nodes[1]
+    own_range = re.search(r" (?:SLUID|Exclusive)=", said) and tasks is not None and tasks[1] == nodes[2] != nodes[1]
     return not own_range
 
 

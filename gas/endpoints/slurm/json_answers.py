@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 from gas.endpoints.slurm.configuration import hidden, not_planned, scheduling, with_default_memory
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.json_jobs import job
-from gas.endpoints.slurm.json_machine import configuration, licence, node, partition, reservation
+from gas.endpoints.slurm.json_machine import licence, node, partition, reservation
 from gas.endpoints.slurm.notation import LATEST
+from gas.endpoints.slurm.setting_answers import json_values, read_json_settings
 from gas.endpoints.slurm.stand_ins import shown_or_stand_ins
 from gas.errors import BadInput, Unreachable
 from gas.json_text import parsed, parsed_items
@@ -127,6 +128,7 @@ def read_cluster(
     """
     diagnostics = _document(answers, "diag")
     statistics = Entry(diagnostics.find("statistics"), "diag, statistics")
+    release = diagnostics.text("meta/slurm/release", "meta/Slurm/release", default="")
     config, licences, cautions = _optional(answers, failed)
     private = hidden(config)
     required = [kind for kind in ("nodes", "partitions") if kind not in failed]
@@ -157,7 +159,7 @@ def read_cluster(
     return Cluster(
         name,
         min(statistics.sure("req_time"), LATEST) if now is None else now,
-        diagnostics.text("meta/slurm/release", "meta/Slurm/release", default=""),
+        release,
         nodes,
         jobs,
         tuple(reservation(entry, cores) for entry in found.get("reservations", ())),
@@ -167,6 +169,7 @@ def read_cluster(
         "jobs" not in private if config else None,
         (*cautions, *lacking),
         licences,
+        read_json_settings(config, release) if config else None,
     )
 
 
@@ -200,7 +203,7 @@ def _optional(
     found: tuple[Licence, ...] | None = None
     try:
         if "conf" in answers:
-            config = configuration(Entry(_document(answers, "conf").find("slurm_conf"), "conf, slurm_conf"))
+            config = json_values(Entry(_document(answers, "conf").find("slurm_conf"), "conf, slurm_conf").value)
     except Unreachable as error:
         reasons["conf"] = str(error)
     try:

@@ -137,6 +137,12 @@ def test_a_state_is_a_word_or_several(published, states, state):
     assert read_jobs(answers)[0].state == state
 
 
+def test_a_job_of_nodes_that_was_cancelled_while_it_waited_has_no_cpus_any_more(published):
+    """So slurmrestd v0.0.38 of Slurm 22.05, for as long as the job is remembered."""
+    said = changed(published, "jobs", lambda it: it["jobs"][0].update(job_state="CANCELLED", cpus=None, nodes=""))
+    assert (read_jobs(said)[0].state, read_jobs(said)[0].cpus) == ("CANCELLED", 0)
+
+
 def test_a_running_task_of_an_array_is_one_task(published):
     task = {"array_job_id": number(17), "array_task_id": number(0), "array_task_string": ""}
     answers = changed(published, "jobs", lambda document: document["jobs"][0].update(task))
@@ -391,3 +397,12 @@ def test_an_odd_value_in_any_place_is_understood_or_said_to_be_odd(data):
     odd = put(document, data.draw(st.sampled_from(where)), data.draw(VALUES))
     with suppress(Unreachable):
         read_cluster(answers | {endpoint: json.dumps(odd)}, name="x")
+
+
+def test_a_cancelled_job_without_a_number_of_cpus_has_one_for_each_task(published):
+    """So Slurm 22.05 shows one that asked for GPUs of the whole job and for no tasks."""
+    document = json.loads(published["jobs"])
+    document["jobs"][0] |= {"cpus": None, "tasks": 3, "job_state": "CANCELLED"}
+    document["jobs"][1] |= {"cpus": None, "tasks": None, "job_state": "CANCELLED"}
+    first, second, *_ = read_jobs({**published, "jobs": json.dumps(document).encode()})
+    assert (first.cpus, second.cpus) == (3, 0)
