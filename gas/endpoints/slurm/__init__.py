@@ -23,9 +23,6 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
                     rest_refusals is what slurmrestd says when something went wrong
     interpretation  from what is published to an availability with node identity, and to the jobs that have no plan
     caveats         what Slurm does otherwise than it is planned with
-    placing         those jobs, put where Slurm would plan them
-    backfill        when and where Slurm's backfill scheduler would start a job
-    selection       on which of some nodes it runs, and at which end of running jobs
     queue           who runs and who waits in a partition, counted in processors
     availability    what is free of a partition's nodes, with starts as Slurm would find them
     transport       what is sent, and what a transport can do

@@ -188,14 +188,14 @@ class CommandTransport:
         """Change how much for how long a waiting job asks for."""
         if shape.others:
             raise BadInput(f"{self.name}: job {id} asks for GPUs, and cannot be given another shape")
-        said = self._ask(("scontrol", "-o", "show", "job", str(id)))
+        said = self._ask(("scontrol", "-o", "-d", "show", "job", str(id)))
         if re.search(r" HetJobId=\d", said):
             raise BadInput(
                 f"{self.name}: job {id} is of several parts (heterogeneous), and cannot be given another shape"
             )
         if re.search(r" CPUs/Task=(?!1 |N/A )", said):
             raise BadInput(f"{self.name}: job {id} has several CPUs for each task, and cannot be given another shape")
-        if shape.nodes is None and re.search(r" NumNodes=(?!1-)\d+-\d+ ", said):
+        if shape.nodes is None and _asks_for_nodes(said):
             raise BadInput(f"{self.name}: job {id} asks for a number of nodes, and cannot be given another one of CPUs")
         if shape.nodes is not None:
             counts = [f"NumNodes={shape.nodes}-{shape.nodes}", f"NumTasks={shape.nodes}", f"NumCPUs={shape.nodes}"]
@@ -228,6 +228,20 @@ class CommandTransport:
         if kind is NotSent:
             return NotSent(f"{called}: {told}; is slurmctld up?")
         return kind(f"{called} refuses: {told}" if kind is BadInput else f"{called}: {told}")
+
+
+def _asks_for_nodes(said: str) -> bool:
+    """Return whether a job asks for a number of nodes, in scontrol's words.
+
+    From a release after 24.11 on (seen in 26.05, whose records have SLUID= or Exclusive=) a job that does not has a
+    range too, from as many nodes as its CPUs need up to one for each task.
+    """
+    nodes = re.search(r" NumNodes=(\d+)-(\d+) ", said)
+    if nodes is None or nodes[1] == "1":
+        return False
+    tasks = re.search(r" NumTasks=(\d+) ", said)
+    own_range = re.search(r" (?:SLUID|Exclusive)=", said) and tasks is not None and tasks[1] == nodes[2] != nodes[1]
+    return not own_range
 
 
 def _told(words: str, status: int) -> str:

@@ -31,7 +31,7 @@ from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm.choices import MOST, choices
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
 from gas.endpoints.slurm.directives import Directive, Script, from_variables
-from gas.endpoints.slurm.interpretation import _queue, interpret, partition_of, partitions_of
+from gas.endpoints.slurm.interpretation import interpret, partition_of, partitions_of
 from gas.endpoints.slurm.notation import words
 from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.probing import probe
@@ -46,6 +46,7 @@ from gas.errors import BadInput, Conflict, Forbidden, GasError, Infeasible, NotF
 from gas.node_availability import Availability
 from gas.planner import Limits
 from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.order import queue
 from speedup_models.fields import Fields
 
 if TYPE_CHECKING:
@@ -471,8 +472,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
 def ahead_of(cluster: Cluster, job: Job) -> Cluster:
     """Return a cluster without a waiting job and those that Slurm considers after it."""
-    queue = [one.id for one in _queue(cluster)]
-    behind = set(queue[queue.index(job.id) :]) if job.id in queue else set()  # else it is newer than all of them
+    waiting = list(dict.fromkeys(record.job.id for record in queue(cluster)))
+    behind = set(waiting[waiting.index(job.id) :]) if job.id in waiting else set()  # else it is newer than all of them
     return replace(cluster, jobs=tuple(one for one in cluster.jobs if not (one.pending and one.id in behind)))
 
 

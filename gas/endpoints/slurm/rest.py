@@ -46,6 +46,9 @@ ACCOUNTING_SECONDS = 10.0
 DESCRIPTION = "openapi/v3"
 """Where slurmrestd describes itself."""
 
+MOST_BYTES = 3 * MOST_ANSWER_BYTES
+"""What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""
+
 CERTIFICATES = ("GAS_CA_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 TIMEOUT_SECONDS = 30.0
@@ -154,7 +157,7 @@ class RestTransport:
             asked.remove("reservations")
         answers: dict[str, bytes] = {}
         for endpoint in asked:
-            most = MOST_ANSWER_BYTES - sum(map(len, answers.values()))
+            most = MOST_BYTES - sum(map(len, answers.values()))
             answers[endpoint] = self._kept.get(
                 endpoint, partial(self._read, endpoint, deadline, most, self._told(endpoint))
             )
@@ -285,7 +288,7 @@ class RestTransport:
         self,
         endpoint: str,
         deadline: float | None = None,
-        most: int = MOST_ANSWER_BYTES,
+        most: int = MOST_BYTES,
         version: int | None = None,
     ) -> bytes:
         """Return the answer to a question, in JSON if the reader finds it so."""

@@ -137,6 +137,12 @@ def test_a_state_is_a_word_or_several(published, states, state):
     assert read_jobs(answers)[0].state == state
 
 
+def test_a_job_of_nodes_that_was_cancelled_while_it_waited_has_no_cpus_any_more(published):
+    """So slurmrestd v0.0.38 of Slurm 22.05, for as long as the job is remembered."""
+    said = changed(published, "jobs", lambda it: it["jobs"][0].update(job_state="CANCELLED", cpus=None, nodes=""))
+    assert (read_jobs(said)[0].state, read_jobs(said)[0].cpus) == ("CANCELLED", 0)
+
+
 def test_a_running_task_of_an_array_is_one_task(published):
     task = {"array_job_id": number(17), "array_task_id": number(0), "array_task_string": ""}
     answers = changed(published, "jobs", lambda document: document["jobs"][0].update(task))
