@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from gas.profile import NEVER
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits
 from gas.slurm.outlook import Outlook, forecast
+from gas.slurm.priority import own_priority
 
 __all__ = ["SlurmAvailability"]
 
@@ -38,10 +38,8 @@ class SlurmAvailability(NodeAvailability):
         Who submits.
     unseen_until
         Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
-    priority
-        The priority that a job of the user's would have in a partition; None if it comes last.
     limits
-        Which limit keeps a job from starting now; None where nothing is known of them.
+        What the limits of accounts and QOS say to jobs; None where nothing is known of them.
     """
 
     cluster: Cluster | None = None
@@ -49,7 +47,6 @@ class SlurmAvailability(NodeAvailability):
     partitions: tuple[Partition, ...] = ()
     user: str = ""
     unseen_until: int | None = None
-    priority: Callable[[Job, Partition], int] | None = None
     limits: Limits | None = None
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
@@ -84,7 +81,8 @@ class SlurmAvailability(NodeAvailability):
             job = asked(self.options, size, walltime, user=self.user, partitions=names, first=max(first, self.now))
         except Infeasible:
             return None
-        if self.priority is None:
-            return replace(job, priority=0)
-        own = {one.name: self.priority(job, one) for one in self.partitions}
-        return replace(job, priority=max(own.values(), default=0), priority_in=own)
+        if self.cluster is None:
+            return job
+        own = {one.name: own_priority(self.cluster, job, one) for one in self.partitions}
+        values = {name: 0 if one.comes_last else one.value or 0 for name, one in own.items()}  # 0: it comes last
+        return replace(job, priority=max(values.values(), default=0), priority_in=values)
