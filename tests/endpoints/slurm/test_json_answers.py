@@ -401,7 +401,7 @@ def test_an_odd_value_in_any_place_is_understood_or_said_to_be_odd(data):
 def test_a_job_without_a_number_of_cpus_has_one_for_each_task(published):
     """So Slurm 22.05 shows a cancelled job that asked for GPUs of the whole job and for no tasks."""
     document = json.loads(published["jobs"])
-    document["jobs"][0] |= {"cpus": None, "tasks": 3}
-    document["jobs"][1] |= {"cpus": None, "tasks": None}
+    document["jobs"][0] |= {"cpus": None, "tasks": 3, "job_state": "CANCELLED"}
+    document["jobs"][1] |= {"cpus": None, "tasks": None, "job_state": "CANCELLED"}
     first, second, *_ = read_jobs({**published, "jobs": json.dumps(document).encode()})
     assert (first.cpus, second.cpus) == (3, 1)
