@@ -62,7 +62,7 @@ def using(accounting, jobs):
     """Return the accounting with the use of these running jobs, as the controller would print it."""
 
     def use(counts):
-        there = [one for one in jobs if counts(one)]
+        there = [one for one in jobs if one.state == "RUNNING" and counts(one)]
         cpus = sum(one.cpus for one in there)
         tres = {"cpu": cpus, "mem": 50 * cpus, "node": len({name for one in there for name in one.nodes})}
         left = sum(one.cpus * (one.end - NOW) / 60 for one in there)

@@ -10,16 +10,18 @@ from collections.abc import Iterator
 
 from gas.slurm.cluster import Job
 from gas.slurm.demand import nodes_asked
+from gas.slurm.levels import levels, part_of, use_of
 from gas.slurm.standing import Standing
 from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding
 from speedup_models.fields import quoted
 
-__all__ = ["partition_bindings", "submission_bindings"]
+__all__ = ["count_bindings", "partition_bindings", "submission_bindings"]
 
 NO_ACCOUNT = "Invalid account or account/partition combination specified"
 NO_QOS = "Invalid qos specification"
 NOT_IN_GROUP = "not in group permitted to use this partition"
 NOT_OPEN_TO_QOS = "Job's QOS not permitted to use this partition"
+CLOSED = (NOT_IN_GROUP, NOT_OPEN_TO_QOS, "PartitionConfig")
 NO_NODES = "Requested node configuration is not available"
 
 
@@ -67,8 +69,15 @@ def _licences(case: Standing, job: Job) -> Iterator[Binding]:
             yield Binding(WAITS, "Licenses", words, one.total, wanted, one.used + one.reserved, release)
 
 
-def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> Iterator[Binding]:
+def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:
     """Test what a partition allows; `groups` are the user's, where they are known."""
+    found = list(_partition(case, groups))
+    if any(one.reason in CLOSED for one in found):  # nodes are not looked for then
+        return [one for one in found if one.reason != NO_NODES]
+    return found
+
+
+def _partition(case: Standing, groups: frozenset[str] | None) -> Iterator[Binding]:
     job, partition = case.job, case.partition
     named = f"partition {quoted(partition.name)}"
     enforced = case.settings.partition_limits or "NO"
@@ -169,7 +178,7 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
     named = f"partition {quoted(partition.name)}"
     cap = partition.most_cpus
     each = [node.cpus if cap is None else min(node.cpus, cap) for node in nodes]
-    tests = (
+    tests: list[tuple[int, int, str, str]] = [
         (job.cpus, sum(each), "CPUs", "More processors requested than permitted" if strictly else NO_NODES),
         (
             nodes_asked(job, partition),
@@ -178,7 +187,16 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
             "Node count specification invalid" if strictly else NO_NODES,
         ),
         (max(job.cpus_per_task, 1) * (job.tasks_per_node or 1), max(each), "CPUs a node", NO_NODES),
-    )
+    ]
+    bounds = [one for one in (job.most_nodes, partition.most_nodes) if one]
+    if bounds and nodes_asked(job, partition) <= min(bounds):
+        most = sum(sorted(each, reverse=True)[: min(bounds)])
+        tests.append((job.cpus, most, f"CPUs on {min(bounds):,} nodes", NO_NODES))
+    if case.settings.release() > (24, 11) and not job.id and (job.tasks_asked or job.cpus) < partition.least_nodes:
+        words = (
+            f"{named} wants at least {partition.least_nodes:,} nodes a job (MinNodes), and fewer tasks are asked for"
+        )
+        yield Binding(REJECTED, "Task count specification invalid", words, partition.least_nodes, job.tasks_asked)
     for asked, there, what, refusal in tests:
         if asked > there:
             words = f"{named} has {there:,} {what}, and {asked:,} are asked for"
@@ -191,3 +209,35 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
     if memory and job.memory_per_node is not None and job.memory_per_node > max(memory):
         words = f"no node of {named} has {job.memory_per_node:,} MB of memory; the largest has {max(memory):,}"
         yield Binding(REJECTED, NO_NODES, words, max(memory), job.memory_per_node)
+
+
+def count_bindings(case: Standing) -> Iterator[Binding]:
+    """Test how many jobs may be submitted, which rejects always (acct_policy_validate)."""
+    if case.job.id:
+        return
+    done: set[str] = set()
+    for level in levels(case):
+        bounds, qos = level.bounds, level.qos
+        tests: list[tuple[str, str, str, int | None, int, str]] = []
+        if bounds.group_submitted is not None:
+            reason = f"{level.prefix}GrpSubmitJobsLimit"
+            tests.append(
+                ("group", reason, "GrpSubmit", bounds.group_submitted, use_of(case, level).submitted, level.name)
+            )
+        if qos is not None:
+            for who, kind, bound in (
+                ("account", "MaxSubmitPA", bounds.account_submitted), ("user", "MaxSubmitPU", bounds.user_submitted),
+            ):  # fmt: skip
+                if bound is not None:
+                    used, _, whose = part_of(case, qos, user=who == "user")
+                    reason = "QOSMaxSubmitJobPerUserLimit" if who == "user" else "MaxSubmitJobsPerAccount"
+                    tests.append((who, reason, kind, bound, used.submitted, f"{whose} in {level.name}"))
+        elif level.is_user and bounds.submitted is not None and not done & {"user", "account"}:
+            there = use_of(case, level).submitted
+            tests.append(("own", "AssocMaxSubmitJobLimit", "MaxSubmit", bounds.submitted, there, level.name))
+        for key, reason, kind, bound, there, whose in tests:
+            if key not in done and bound is not None and there + case.tasks > bound:
+                words = f"{whose} may have {bound:,} jobs waiting or running ({kind}), and {there:,} are there"
+                yield Binding(REJECTED, reason, words, bound, case.tasks, there)
+        if qos is not None:
+            done |= {test[0] for test in tests}

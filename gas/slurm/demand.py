@@ -27,17 +27,23 @@ class Demand:
         How many nodes it takes at least.
     whole
         Whether the amounts are of whole nodes.
+    nodes
+        Their names; empty where they are not known.
     """
 
     amounts: Mapping[str, float]
     least_nodes: int
     whole: bool = False
+    nodes: frozenset[str] = frozenset()
 
 
 def nodes_asked(job: Job, partition: Partition) -> int:
-    """Return the least number of nodes that a job asks for, not how many it will need (slurmctld's min_nodes)."""
+    """Return the least number of nodes that a job asks for, not how many it will need (slurmctld's min_nodes).
+
+    A partition's MinNodes raises it.
+    """
     by_tasks = ceil(job.tasks_asked / job.tasks_per_node) if job.tasks_asked and job.tasks_per_node else 1
-    return max(job.least_nodes, by_tasks, 1)
+    return max(job.least_nodes, by_tasks, partition.least_nodes, 1)
 
 
 def requested(cluster: Cluster, job: Job, partition: Partition) -> Demand:
@@ -91,7 +97,7 @@ def allocated(
     amounts["mem"] = _memory(cluster, job, partition, cpus, count, amounts.get("gres/gpu", 0))
     amounts |= {f"license/{name}": number for name, number in job.licences.items()}
     amounts["billing"] = billing(amounts, partition, cluster.settings)
-    return Demand(amounts, count, whole)
+    return Demand(amounts, count, whole, frozenset(chosen or ()))
 
 
 def held(cluster: Cluster, job: Job) -> Mapping[str, float]:

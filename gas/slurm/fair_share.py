@@ -62,7 +62,8 @@ def _children(associations: Sequence[Association]) -> dict[str, list[Association
 def fair_tree(associations: Sequence[Association], settings: Settings | None = None) -> dict[Key, float]:
     """Return the factors of all users, as Fair Tree ranks them: the best has 1, each next one a step less.
 
-    Accounts that tie are not merged (as the manual has it, and no release does). Their order is that of an unstable
+    LevelFS that is published counts, as use is published in whole numbers; who forecasts use leaves it out. Accounts
+    that tie are not merged (as the manual has it, and no release does). Their order is that of an unstable
     sort, so that factors below such ties are uncertain.
     """
     children = _children(associations)
@@ -97,7 +98,9 @@ def fair_tree(associations: Sequence[Association], settings: Settings | None = N
 
 
 def _level(one: Association, total: int, used: float) -> float:
-    """Return LevelFS: the part of the shares by the part of the use."""
+    """Return LevelFS: the part of the shares by the part of the use; as it is published where it is."""
+    if one.level is not None:
+        return one.level
     if one.shares is None:
         return inf
     if one.shares == 0 or total == 0:
@@ -108,7 +111,10 @@ def _level(one: Association, total: int, used: float) -> float:
 
 
 def classic(associations: Sequence[Association], settings: Settings) -> dict[Key, float]:
-    """Return the factors of all users as before Fair Tree: 2 to the power of minus use by share, by the dampening."""
+    """Return the factors of all users as before Fair Tree: 2 to the power of minus use by share, by the dampening.
+
+    Slurm takes accounts as they were a calculation before: what is published lags behind by PriorityCalcPeriod.
+    """
     accounts = {one.account: one for one in associations if not one.user}
     siblings: dict[str, list[Association]] = {}
     for one in associations:

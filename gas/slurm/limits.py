@@ -8,17 +8,17 @@ those of associations; among accounts all limits of groups count, each against i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from math import ceil
 
-from gas.slurm.access import partition_bindings, submission_bindings
-from gas.slurm.accounting import Amounts, Bounds, Qos, Use
+from gas.slurm.access import count_bindings, partition_bindings, submission_bindings
+from gas.slurm.accounting import Amounts, Use
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import Demand
+from gas.slurm.levels import Level, levels, part_of, use_of
 from gas.slurm.reasons import of_minutes, of_use, stem_of
-from gas.slurm.release import Counted, decayed_to
+from gas.slurm.release import decayed_to
 from gas.slurm.standing import Standing
 from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding, Verdict
-from speedup_models.fields import quoted
 
 __all__ = ["limits"]
 
@@ -54,66 +54,8 @@ def limits(
     case = Standing.of(cluster, job, partition, qos, account, given, tasks)
     found = [*submission_bindings(case), *partition_bindings(case, groups)]
     if case.counting:
-        found += [*_submitted(case), *_before_nodes(case), *_after_nodes(case)]
+        found += [*count_bindings(case), *_before_nodes(case), *_after_nodes(case)]
     return Verdict(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(case.unknown)))
-
-
-# ------------------------------------------------------------------------------------------------ levels
-
-
-@dataclass(frozen=True)
-class _Level:
-    """A QOS or an association: its limits, its use and its jobs."""
-
-    name: str
-    bounds: Bounds
-    use: Use | None
-    counts: Callable[[Job], bool]
-    prefix: str
-    is_user: bool = False
-    qos: Qos | None = None
-
-
-def _levels(case: Standing) -> Iterator[_Level]:
-    for one in case.qos:
-        yield _Level(f"QOS {quoted(one.name)}", one.bounds, one.use, case.of_qos(one), "QOS", qos=one)
-    for association in case.chain:
-        own = f"your association with account {quoted(association.account)}"
-        name = own if association.user else f"account {quoted(association.account)}"
-        counts = case.of_association(association)
-        yield _Level(name, association.bounds, association.use, counts, "Assoc", bool(association.user))
-
-
-def _use(case: Standing, level: _Level) -> Use:
-    """Return what is in use of a level: as it is published, else as far as jobs are shown."""
-    return level.use if level.use is not None else _counted_use(case, case.counted(level.counts), level.counts)
-
-
-def _counted_use(case: Standing, counted: Counted, counts: Callable[[Job], bool]) -> Use:
-    if case.cluster.others_visible is False:
-        case.unknown.append("what others use of limits (their jobs are not shown)")
-    resources = {name for _, amounts in counted.jobs for name in amounts}
-    waiting = sum((len(job.tasks) if job.tasks else 1) for job in case.cluster.jobs if job.pending and counts(job))
-    return Use(
-        counted.number(),
-        counted.number() + waiting,
-        {name: counted.amount(name) for name in resources},
-        run_minutes={name: counted.remaining(name, case.cluster.now) for name in resources},
-    )
-
-
-def _part(case: Standing, qos: Qos, *, user: bool) -> tuple[Use, Callable[[Job], bool], str]:
-    """Return what a user or an account has of a QOS, which jobs count, and in whose name."""
-    base = case.of_qos(qos)
-    if user:
-        counts: Callable[[Job], bool] = lambda job: base(job) and job.user == case.user  # noqa: E731
-        whose, known = "you", qos.use_by_user.get(case.user)
-    else:
-        counts = lambda job: base(job) and job.account == case.account  # noqa: E731
-        whose, known = f"account {quoted(case.account)}", qos.use_by_account.get(case.account)
-    if known is None and qos.use is not None:
-        known = Use()  # who is not named there has no jobs
-    return known or _counted_use(case, case.counted(counts), counts), counts, whose
 
 
 # ------------------------------------------------------------------------------------------------ tests
@@ -135,8 +77,8 @@ def _before_nodes(case: Standing) -> Iterator[Binding]:
     """Test what Slurm tests before it looks for nodes (acct_policy_job_runnable_pre_select), in its order."""
     done: set[str] = set()
     limit = case.minutes
-    for level in _levels(case):
-        use, bounds, qos = _use(case, level), level.bounds, level.qos
+    for level in levels(case):
+        use, bounds, qos = use_of(case, level), level.bounds, level.qos
         tests: list[tuple[str, Binding | None]] = []
         if bounds.group_jobs is not None:
             reason = f"{level.prefix}GrpJobsLimit"
@@ -150,7 +92,7 @@ def _before_nodes(case: Standing) -> Iterator[Binding]:
                 ("user", "MaxJobsPU", bounds.user_jobs),
             ):
                 if most is not None:
-                    used, counts, whose = _part(case, qos, user=who == "user")
+                    used, counts, whose = part_of(case, qos, user=who == "user")
                     reason = "QOSMaxJobsPerUserLimit" if who == "user" else "MaxJobsPerAccount"
                     whose = f"{whose} in {level.name}"
                     tests.append((f"{who} jobs", _jobs_binding(case, reason, kind, most, used.jobs, counts, whose)))
@@ -174,7 +116,7 @@ def _minutes(limit: int | None) -> str:
     return "no limit" if limit is None else f"{limit:,}"
 
 
-def _wall(case: Standing, level: _Level, use: Use) -> Binding | None:
+def _wall(case: Standing, level: Level, use: Use) -> Binding | None:
     bound, used = level.bounds.group_wall or 0, use.wall
     reason = f"{level.prefix}GrpWallLimit"
     asked = 60 * case.minutes if case.minutes is not None else None
@@ -191,9 +133,9 @@ def _wall(case: Standing, level: _Level, use: Use) -> Binding | None:
 def _after_nodes(case: Standing) -> Iterator[Binding]:
     """Test what Slurm tests when it knows what the job will have (acct_policy_job_runnable_post_select)."""
     done: set[tuple[str, str]] = set()
-    for level in _levels(case):
+    for level in levels(case):
         found: list[tuple[str, str, Binding | None]] = []
-        use, bounds, qos = _use(case, level), level.bounds, level.qos
+        use, bounds, qos = use_of(case, level), level.bounds, level.qos
         scaled = next((one.limit_factor for one in case.qos if one.limit_factor), 1.0) if qos is None else 1.0
         group = {name: bound * scaled for name, bound in bounds.group_tres.items()}
         own = {name: bound * scaled for name, bound in bounds.job_tres.items()}
@@ -210,14 +152,14 @@ def _after_nodes(case: Standing) -> Iterator[Binding]:
             for who in ("account", "user"):
                 most = bounds.user_tres if who == "user" else bounds.account_tres
                 if most:
-                    used, counting, whose = _part(case, qos, user=who == "user")
+                    used, counting, whose = part_of(case, qos, user=who == "user")
                     stem, tail = ("QOSMax", "PerUser") if who == "user" else ("Max", "PerAccount")
                     kind = "MaxTRESPU" if who == "user" else "MaxTRESPA"
                     found += _in_use(case, kind, stem, most, used, counting, f"{whose} in {name}", tail)
             for who in ("account", "user"):
                 minutes = bounds.user_run_minutes if who == "user" else bounds.account_run_minutes
                 if minutes:
-                    used, counting, whose = _part(case, qos, user=who == "user")
+                    used, counting, whose = part_of(case, qos, user=who == "user")
                     tail = "PerUser" if who == "user" else "PerAccount"
                     kind = f"MaxTRESRunMins{'PU' if who == 'user' else 'PA'}"
                     found += _running_minutes(case, kind, "Max", minutes, used, counting, f"{whose} in {name}", tail)
@@ -274,8 +216,8 @@ def _in_use(
                 given,
                 used,
             )
-        elif given and given + used > bound:
-            release = case.counted(counts).when_less(name, given + used - bound)
+        elif given and (new := _new_nodes(case, counts) if name == "node" and used else given) and new + used > bound:
+            release = case.counted(counts).when_less(name, new + used - bound)
             words = f"{words}; {_amount(name, used)} are in use and {_amount(name, given)} are asked for"
             one = Binding(WAITS, reason, words, bound, given, used, release)
         found.append((kind, name, one))
@@ -293,15 +235,42 @@ def _size(case: Standing, kind: str, stem: str, tail: str, bounds: Amounts, whos
         words = f"{whose} allows {_amount(name, bounds[name])} a {tail[3:].lower()} ({kind})"
         words += f", and {_amount(name, given)} are asked for"
         reason = f"{stem}{of_use(name, tail, memory=memory)}"
-        over = given > bounds[name]
-        found.append(
-            (
-                kind,
-                name,
-                Binding(_outcome(case, asked, bounds[name]), reason, words, bounds[name], given) if over else None,
-            )
-        )
+        one = None
+        if given > bounds[name]:
+            outcome = _outcome(case, asked, bounds[name])
+            if tail == "PerNode" and case.given.amounts.get(name, 0) // _most_nodes(case) <= bounds[name]:
+                outcome = WAITS  # it may be spread over more nodes
+            one = Binding(outcome, reason, words, bounds[name], given)
+        found.append((kind, name, one))
     return found
+
+
+def _most_nodes(case: Standing) -> int:
+    """Return over how many nodes a job may be spread."""
+    if case.given.nodes or case.given.whole:
+        return case.given.least_nodes
+    limits_ = (case.job.most_nodes, case.partition.most_nodes, case.job.tasks_asked or case.job.cpus)
+    return max(min(len(case.partition.nodes), *(one for one in limits_ if one)), case.given.least_nodes, 1)
+
+
+def _new_nodes(case: Standing, counts: Callable[[Job], bool]) -> float:
+    """Return how many nodes a job takes that those who count for a limit do not have already.
+
+    Slurm counts a node once. Where the choice is not known, the job is taken to fill theirs first, as Slurm does.
+    """
+    theirs = {name for job, _ in case.counted(counts).jobs for name in job.nodes}
+    if case.given.nodes:
+        return len(case.given.nodes - theirs)
+    if case.given.whole or not theirs:
+        return case.given.least_nodes
+    there = [node for node in case.cluster.nodes if node.name in theirs and node.name in set(case.partition.nodes)]
+    room = sorted((node.cpus - (node.allocated or 0) for node in there), reverse=True)
+    left, filled = case.given.amounts["cpu"], 0
+    for free in room:
+        if left > 0 and free > 0:
+            left, filled = left - free, filled + 1
+    each = max((node.cpus for node in case.cluster.nodes if node.name in set(case.partition.nodes)), default=1)
+    return max(ceil(left / each) if left > 0 else 0, case.asked.least_nodes - filled)
 
 
 def _least(case: Standing, bounds: Amounts, whose: str) -> _Found:
@@ -374,7 +343,7 @@ def _running_minutes(
     return found
 
 
-def _history(case: Standing, level: _Level, use: Use) -> _Found:
+def _history(case: Standing, level: Level, use: Use) -> _Found:
     """Test minutes of all that ran so far: GrpTRESMins."""
     found: _Found = []
     for name in _ordered(level.bounds.group_tres_minutes):
@@ -407,35 +376,3 @@ def _history(case: Standing, level: _Level, use: Use) -> _Found:
             one = Binding(REJECTED, reason, f"{words}, and {minutes:,g} are asked for", bound, minutes, used)
         found.append(("GrpTRESMins", name, one))
     return found
-
-
-def _submitted(case: Standing) -> Iterator[Binding]:
-    """Test how many jobs may be submitted, which rejects always (acct_policy_validate)."""
-    if case.job.id:
-        return
-    done: set[str] = set()
-    for level in _levels(case):
-        bounds, qos = level.bounds, level.qos
-        tests: list[tuple[str, str, str, int | None, int, str]] = []
-        if bounds.group_submitted is not None:
-            reason = f"{level.prefix}GrpSubmitJobsLimit"
-            tests.append(
-                ("group", reason, "GrpSubmit", bounds.group_submitted, _use(case, level).submitted, level.name)
-            )
-        if qos is not None:
-            for who, kind, bound in (
-                ("account", "MaxSubmitPA", bounds.account_submitted), ("user", "MaxSubmitPU", bounds.user_submitted),
-            ):  # fmt: skip
-                if bound is not None:
-                    used, _, whose = _part(case, qos, user=who == "user")
-                    reason = "QOSMaxSubmitJobPerUserLimit" if who == "user" else "MaxSubmitJobsPerAccount"
-                    tests.append((who, reason, kind, bound, used.submitted, f"{whose} in {level.name}"))
-        elif level.is_user and bounds.submitted is not None and not done & {"user", "account"}:
-            there = _use(case, level).submitted
-            tests.append(("own", "AssocMaxSubmitJobLimit", "MaxSubmit", bounds.submitted, there, level.name))
-        for key, reason, kind, bound, there, whose in tests:
-            if key not in done and bound is not None and there + case.tasks > bound:
-                words = f"{whose} may have {bound:,} jobs waiting or running ({kind}), and {there:,} are there"
-                yield Binding(REJECTED, reason, words, bound, case.tasks, there)
-        if qos is not None:
-            done |= {test[0] for test in tests}

@@ -66,6 +66,20 @@ def test_an_application_file_may_say_the_sizes(fake, gas, tmp_path):
     assert {c["processors"] for c in found.json["candidates"]} == {2, 4}
 
 
+def test_the_options_of_a_script_that_is_run_as_a_command_count_and_its_size_gives_way(fake, gas, tmp_path):
+    (tmp_path / "here" / "job.sh").chmod(0o755)
+    app = tmp_path / "app.toml"
+    app.write_text('name = "sea"\n[speedup]\nmodel = "table"\ntimes = { 8 = 600 }\n')
+    words = ("submit", str(app), "-e", "gastest-main", "--stale-ok", "--dry-run", "--", "./job.sh")
+    found = gas(*words)
+    assert found.code == 0, found.err
+    assert "--ntasks=4 " in found.out  # of 2 CPUs
+    assert " --cpus-per-task=2 --mem-per-cpu=1G <<" in found.out
+    told = "./job.sh: --job-name=ocean, --ntasks=4, --time=1:00:00 give way to what Gas decides"
+    assert told in found.err
+    assert told in gas(*(word for word in words if word != "--dry-run")).err
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [

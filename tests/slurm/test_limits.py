@@ -90,7 +90,6 @@ def test_a_limit_of_no_jobs_is_for_ever():
         ({"mine": Bounds(job_tres=CPUS)}, "AssocMaxCpuPerJobLimit"),
         ({"normal": Bounds(job_tres={"mem": 400.0})}, "QOSMaxMemoryPerJob"),
         ({"mine": Bounds(job_tres={"mem": 400.0})}, "AssocMaxMemPerJob"),
-        ({"normal": Bounds(node_tres={"cpu": 2.0})}, "QOSMaxCpuPerNode"),
         ({"normal": Bounds(longest=1800)}, "QOSMaxWallDurationPerJobLimit"),
         ({"mine": Bounds(longest=1800)}, "AssocMaxWallDurationPerJobLimit"),
         ({"normal": Bounds(job_tres_minutes={"cpu": 480.0})}, "QOSMaxCpuMinutesPerJobLimit"),
@@ -103,6 +102,20 @@ def test_a_job_too_large_by_itself_never_starts_and_is_rejected_where_limits_den
     assert said(a_cluster(accounting), job(9)) == ("never", reason)
     strict = a_cluster(with_flags(accounting, "normal", "denyonlimit"))
     assert said(strict, job(9)) == ("rejected", reason)
+
+
+def test_a_limit_of_a_node_may_be_met_on_more_nodes():
+    accounting = an_accounting(normal=Bounds(node_tres={"cpu": 2.0}))
+    assert said(a_cluster(accounting), job(8)) == ("waits", "QOSMaxCpuPerNode")
+    assert said(a_cluster(accounting), job(8, least_nodes=2, most_nodes=2)) == ("never", "QOSMaxCpuPerNode")
+    assert said(a_cluster(accounting), job(8, least_nodes=4)) == ("free", "")
+
+
+def test_nodes_that_are_had_already_do_not_count_twice():
+    accounting = an_accounting(normal=Bounds(group_tres={"node": 1.0}))
+    jobs = [running(1, 2, 600, nodes=("n1",))]
+    assert said(a_cluster(accounting, jobs=jobs), job(2)) == ("free", "")
+    assert said(a_cluster(accounting, jobs=jobs), job(2, exclusive=True)) == ("waits", "QOSGrpNodeLimit")
 
 
 def test_limits_do_not_count_unless_they_are_enforced():

@@ -64,15 +64,12 @@ class Order:
         Numbers of the waiting jobs that are planned after it.
     sequence
         Numbers of the jobs of its queue that wait, in the order in which they are planned.
-    unseen
-        Whether it is planned only when others of the user's have started: so many of them wait.
     remarks
         What is not known of it, in sentences for a person.
     """
 
     behind: frozenset[int]
     sequence: tuple[int, ...] = ()
-    unseen: bool = False
     remarks: tuple[str, ...] = ()
 
 
@@ -147,7 +144,7 @@ def order_of(
         )
     karma = _shown(here) if ordered == "fair share" else {}
     sequence = sorted(here, key=lambda job: (karma.get(job.user, 0.0), job.user if karma else "", job.id))
-    return Order(frozenset(behind), tuple(job.id for job in sequence), unseen, tuple(remarks))
+    return Order(frozenset(behind), tuple(job.id for job in sequence), tuple(remarks))
 
 
 def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart: Chart) -> tuple[set[int], list[str]]:

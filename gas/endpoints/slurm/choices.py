@@ -17,8 +17,8 @@ from gas.slurm.verdict import NEVER, REJECTED, Binding
 
 __all__ = ["MOST", "Choice", "choices", "usable", "why_not"]
 
-MOST = 64
-"""How many choices of one partition are planned with; a user with more has to name an account or a QOS."""
+MOST = 16
+"""How many choices are planned with; a user with more has to name an account or a QOS."""
 
 
 PASSING = re.compile("Submit|^QOSMin")
@@ -76,12 +76,12 @@ def choices(
     """Return on which accounts and with which QOS jobs with these options can run in one of some partitions.
 
     What a job gets that names none comes first; what the options fix is no choice. Without published accounts, that is
-    all there is.
+    all there is. Who plans with more than `MOST` of them waits long.
     """
     found: dict[Choice, None] = {}
     for partition in partitions:
         found |= dict.fromkeys(_choices(cluster, partition, options, user, groups))
-    return (list(found) or [Choice()])[:MOST]
+    return list(found) or [Choice()]
 
 
 def _choices(

@@ -126,6 +126,8 @@ class LiveOar:
     def passed(self) -> None:
         """Wait until OAR has planned anew since now: what is cancelled stays in its chart until then."""
         begun, ends = int(time.time()), time.monotonic() + PATIENCE
+        time.sleep(1)  # in the same second OAR may have begun before
+        self.run("oarnotify", "Scheduling", check=False)
         last = "select start_time from gantt_jobs_predictions_visu where moldable_job_id = 0"
         while int(self.sql(last) or 0) <= begun and time.monotonic() < ends:
             time.sleep(0.3)

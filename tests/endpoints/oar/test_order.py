@@ -111,9 +111,9 @@ def test_reservations_and_held_jobs_keep_their_places():
 def test_of_each_user_thirty_are_looked_at():
     mine = tuple(waiting(id, "ann", 0.5) for id in range(30))
     found = order_of(machine(*mine, waiting(99, "bob", 0.1)), "default")
-    assert found.unseen
+    assert "30 jobs of yours wait in its queue" in found.remarks[-1]
     assert "no planned start at first" in found.remarks[-1]
-    assert not order_of(machine(*mine[1:]), "default").unseen
+    assert order_of(machine(*mine[1:]), "default").remarks == ()
 
 
 def test_usage_is_asked_for_only_where_it_decides():

@@ -162,11 +162,24 @@ def test_a_job_whose_size_is_not_in_tasks_alone_is_not_reshaped(slurm, transport
     assert not [line for line in slurm.lines("calls") if "update" in line]
 
 
-def test_as_many_nodes_as_tasks_are_what_slurm_26_shows_of_a_job_that_asked_for_none(slurm, transport):
-    said = "JobId=7 JobName=x NumNodes=2-6 NumCPUs=6 NumTasks=6 CPUs/Task=1 OverSubscribe=NO Exclusive=NO"
+@pytest.mark.parametrize(
+    ("words", "can"),
+    [
+        ("NumNodes=2-6 NumCPUs=6 NumTasks=6", True),
+        ("NumNodes=1-6 NumCPUs=6 NumTasks=6", True),
+        ("NumNodes=2-4 NumCPUs=6 NumTasks=6", False),
+        ("NumNodes=6-6 NumCPUs=6 NumTasks=6", False),
+    ],
+)
+def test_slurm_26_05_gives_every_job_a_range_of_nodes_up_to_its_tasks(slurm, transport, words, can):
+    said = f"JobId=7 JobName=x SLUID=sCHNM82GVRX000 UserId=u(1) {words} CPUs/Task=1 ReqB=0"
     slurm.does("scontrol", f'case "$*" in *"show job"*) echo "{said}"; exit ;; esac')
-    transport.reshape(7, Shape(4, None, 10))
-    assert [line for line in slurm.lines("calls") if "update" in line]
+    if can:
+        transport.reshape(7, Shape(4, None, 10))
+    else:
+        with pytest.raises(BadInput, match="asks for a number of nodes"):
+            transport.reshape(7, Shape(4, None, 10))
+    assert len([line for line in slurm.lines("calls") if "update" in line]) == can
 
 
 def test_what_a_job_around_it_has_set_does_not_change_a_submission(slurm, monkeypatch):
