@@ -354,8 +354,8 @@ def interval(hits: int, count: int) -> str:
 INTRODUCTION = """# Predicted starts against a real OAR
 
 {probes} probes on {queues} random queues of an OAR 2.5.9 with 128 resources (`python tests/endpoints/oar/queues.py`,
-seeds {seeds}): for each random shape the queue is read by the commands and by the REST API, Gas says when OAR will plan such
-a job, and a real job of this shape is submitted, whose planned start is the truth; it is cancelled at once.
+seeds {seeds}): for each random shape the queue is read by the commands and by the REST API, Gas says when OAR will plan
+such a job, and a real job of this shape is submitted, whose planned start is the truth; it is cancelled at once.
 
 - `fifo` and `properties` are queues of `oar_sched_gantt_with_timesharing`, all others of Debian's default, which orders
   users by karma and keeps quotas; in `newcomers` all users have the same karma. One user of four has no job waiting.
