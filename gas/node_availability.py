@@ -102,6 +102,10 @@ class NodeAvailability:
         fastest(earliest_in_gaps, steps)(self.gaps, processors, walltimes, max(first, self.now), found)
         return found
 
+    def why_never(self, processors: int, walltime: int) -> str:
+        """Return in words why a request that `anchors` finds no start for never starts; empty if nothing is known."""
+        return ""
+
     @cached_property
     def counts(self) -> AvailabilityList:
         """How much is free at each moment, on whichever nodes: an upper bound of what a job can get for a while."""

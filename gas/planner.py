@@ -305,7 +305,8 @@ def _plan_one(
     candidates = []
     for p, t, w, s in zip(sizes.tolist(), times.tolist(), walltimes.tolist(), anchors.tolist(), strict=True):
         if s == NEVER:
-            rejected.append(Rejected(name, p, f"no hole: never free for {w} s in this list", "no hole"))
+            why = availability.why_never(p, w) if isinstance(availability, NodeAvailability) else ""
+            rejected.append(Rejected(name, p, why or f"no hole: never free for {w} s in this list", "no hole"))
         else:
             candidates.append(Candidate(name, p, w, t, s, availability.kind))
     return candidates, rejected

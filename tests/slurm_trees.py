@@ -41,6 +41,8 @@ def trees_folder() -> Path:
     if given := os.environ.get("GAS_SLURM_TREES"):
         return Path(given)
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    if os.getuid() == 0:  # whose home is closed to the users of whom the tests submit jobs
+        cache = "/var/cache"
     return Path(cache) / "gas-slurm-trees"
 
 

@@ -4,13 +4,16 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TODAY, availability_lists, constraints, examples, models
 
 from gas import Application, AvailabilityList, BadInput, Limits, plan
+from gas.node_availability import NodeAvailability, Spans
 from gas.planner import soonest
+from gas.profile import NEVER
 from gas.times import LATEST
 from speedup_models import Amdahl, Constraint, Downey, FieldError, Table
 
@@ -465,6 +468,19 @@ def test_a_hole_that_never_comes_is_named():
     application = Application(Table.of({4: 5}), safety=1.1)
     availability = AvailabilityList.of([0, 5], [4, 3])
     assert reasons(application, availability) == {4: "no hole: never free for 6 s in this list"}
+
+
+def test_a_scheduler_that_knows_why_there_is_no_start_says_it():
+    class Limited(NodeAvailability):
+        def anchors(self, processors, walltimes, first):
+            return np.where(processors > 2, NEVER, first)
+
+        def why_never(self, processors, walltime):
+            return f"QOS high allows 2 CPUs, and {processors} are asked for"
+
+    limited = Limited("ada", "estimate", 0, "1", np.array([4]), Spans.of([]))
+    application = Application(Table.of({2: 9, 4: 5}), safety=1.1)
+    assert reasons(application, limited) == {4: "QOS high allows 2 CPUs, and 4 are asked for"}
 
 
 def test_rejections_carry_their_kind_for_whoever_gives_advice():

@@ -92,7 +92,7 @@ def chosen_endpoints(
     given, lists = [_address(name) for name in names or []], list(files or [])
     if lists.count("-") > 1:
         raise BadInput("--availability -: standard input can be read only once")
-    configuration = Configuration() if lists and not given else _configuration(config, needed=slurm_here)
+    configuration, known = (Configuration(), None) if lists and not given else _configuration(config, needed=slurm_here)
     if not given and not lists:
         given = configuration.names
         if not given:
@@ -114,15 +114,15 @@ def chosen_endpoints(
             chosen.append((name, error))
     chosen += [FileEndpoint(path, path) for path in dict.fromkeys(lists)]
     of_slurm: list[Any] = [one for one in chosen if hasattr(one, "reading")]
-    if len(of_slurm) > 1:
+    if len(of_slurm) > 1 or (of_slurm and known is not None):
         from gas.endpoints.slurm.discovery import share
 
-        share(of_slurm)
+        share(of_slurm, known)
     return chosen
 
 
-def _configuration(explicit: Path | None, *, needed: bool = False) -> Configuration:
-    """Return the configuration; without a file, the partitions of the Slurm that is here.
+def _configuration(explicit: Path | None, *, needed: bool = False) -> tuple[Configuration, Any]:
+    """Return the configuration; without a file, the partitions of the Slurm that is here, and what that has said.
 
     Parameters
     ----------
@@ -131,17 +131,18 @@ def _configuration(explicit: Path | None, *, needed: bool = False) -> Configurat
     """
     found = load_configuration(explicit)
     if found.path is not None:
-        return found
-    from gas.endpoints.slurm.discovery import is_here, tables_here
+        return found, None
+    from gas.endpoints.slurm.discovery import here, is_here
 
     if not is_here():
-        return found
+        return found, None
     try:
-        return Configuration(None, tables_here())
+        tables, cluster = here()
     except GasError:
         if needed:
             raise
-        return found
+        return found, None
+    return Configuration(None, tables), cluster
 
 
 def _address(name: str) -> str:
@@ -155,7 +156,7 @@ def _address(name: str) -> str:
 
 def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
     """Return the one scheduler that is meant and takes jobs."""
-    configuration = Configuration() if name and "://" in name else _configuration(config)
+    configuration = Configuration() if name and "://" in name else _configuration(config)[0]
     if name is None:
         if len(configuration.names) != 1:
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import typer
 
@@ -115,6 +115,7 @@ def make_plan(
     """
     usable = iter(ask([e for e in endpoints if not isinstance(e, tuple)]))
     answers = [Answer(_Broken(e[0]), None, e[1], 0.0) if isinstance(e, tuple) else next(usable) for e in endpoints]
+    answers += _with_choices(answers)
     if _seconds_since(answers) > MOST_APART_LIVE:  # another one was waited for
         answers = ask_again(answers)
     answers = without_stale(answers, time.time(), time.monotonic(), stale_ok=wishes.stale_ok)
@@ -132,6 +133,25 @@ def make_plan(
         if (seconds := _seconds_since(answers)) > MOST_APART_LIVE:
             note(f"gas: predicting took {duration_text(round(seconds))} again; what follows is as of before that")
     return answers, found
+
+
+def _with_choices(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the answers of other accounts and QOS with which the schedulers that have answered take jobs."""
+    others = [
+        one
+        for answer in answers
+        if answer.availability is not None and isinstance(answer.endpoint, Choosing)
+        for one in answer.endpoint.choices()
+    ]
+    return [one for one in ask(others) if one.error is None] if others else []
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A scheduler that takes jobs on several accounts, or with several qualities of service."""
+
+    def choices(self) -> Sequence[Endpoint]:
+        """Return it with each of those that jobs do not get anyway; after it has answered."""
 
 
 @dataclass(frozen=True)

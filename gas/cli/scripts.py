@@ -93,13 +93,13 @@ class Work:
             raise wrong[0]
         if self.script is None:
             return found
-        addresses: set[str] = set()  # two partitions of one Slurm that the script names are one
+        targets: set[str] = set()  # two partitions of one Slurm that the script names are one
         kept: list[Endpoint | tuple[str, Exception]] = []
         for one in found:
             if isinstance(one, tuple):
                 kept += [] if isinstance(one[1], Infeasible) else [one]
-            elif one.address not in addresses:
-                addresses.add(one.address)
+            elif (target := getattr(one, "target", one.address)) not in targets:
+                targets.add(target)
                 kept.append(one)
         return kept
 

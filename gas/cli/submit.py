@@ -37,7 +37,7 @@ from gas.cli.planning import (
 from gas.cli.predicting import Predict, Risk, Samples, Seed, predicting, refuse_both_from_standard_input
 from gas.cli.scripts import Asking, ScriptFile, ScriptUnit, Sizes, Times, command_script, work_of
 from gas.cli.states import report_end
-from gas.cli.submitting import Made, Submission, planned
+from gas.cli.submitting import Made, Submission, called, planned
 from gas.cli.tables import note, print_json, say
 from gas.endpoints import Answer, Endpoint, JobDescription, Request
 from gas.errors import BadInput
@@ -231,7 +231,7 @@ def _likely(found: Plan) -> str:
 
 def _reference(endpoint: Endpoint, id: int) -> str:
     """Return a job as the other commands take it."""
-    return f"{id} -e {endpoint.name}"
+    return f"{id} -e {called(endpoint)}"
 
 
 def _refuse_besides_script(given: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from gas.endpoints.journal import Page, open_page
 from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, OverLimit, StalePlan
 from gas.planner import Candidate, Plan
 
-__all__ = ["Made", "Submission", "planned"]
+__all__ = ["Made", "Submission", "called", "planned"]
 
 ATTEMPTS = 5
 """How often a plan that went stale is made again."""
@@ -38,6 +38,12 @@ class Forgetful(JobEndpoint, Protocol):
 
     def memory(self) -> int | None:
         """Return for how many seconds it remembers them at least, None if that is not known."""
+
+
+def called(endpoint: Endpoint) -> str:
+    """Return the name by which other commands know a scheduler: with one of its choices fixed, it has another."""
+    name: str = getattr(endpoint, "configured_as", endpoint.name)
+    return name
 
 
 def planned(
@@ -195,7 +201,7 @@ class Submission:
 
     def _leave_out(self, endpoint: JobEndpoint, refusal: GasError) -> None:
         """Go on without a scheduler that takes nothing from this user now."""
-        others = [e for e in self._endpoints if e is not endpoint]
+        others = [e for e in self._endpoints if isinstance(e, tuple) or e.name != called(endpoint)]
         if endpoint.in_doubt(self.key) or not any(isinstance(e, JobEndpoint) for e in others):
             raise refusal
         note(f"gas: {refusal}; planning without it")
@@ -211,7 +217,7 @@ class Submission:
             if endpoint is None and not stays:
                 raise
             words = ["gas", "status", "--key", self.key]
-            words += [] if endpoint is None else ["-e", endpoint.name]
+            words += [] if endpoint is None else ["-e", called(endpoint)]
             words += [] if self._config is None else ["--config", str(self._config)]
             way_out = (
                 f"the job may or may not have been submitted: {shlex.join(words)} finds out, and the same gas submit "

@@ -7,6 +7,7 @@ terminal does not end one that is submitting. Those that only ask are ended with
 from __future__ import annotations
 
 import atexit
+import grp
 import os
 import pwd
 import signal
@@ -23,7 +24,7 @@ from gas.endpoints.sending import NotSent, Unclear
 from gas.errors import BadInput, Forbidden, NotFound, Unreachable
 from speedup_models.fields import Fields, quoted
 
-__all__ = ["SECRETS", "Finished", "Programs", "end_of_file", "user_name", "whole_path", "without_secrets"]
+__all__ = ["SECRETS", "Finished", "Programs", "end_of_file", "own_groups", "user_name", "whole_path", "without_secrets"]
 
 SECRETS = frozenset({"GAS_TOKEN", "SLURM_JWT"})
 """What of the environment is for a service that Gas speaks to itself, and for no program that it starts."""
@@ -171,6 +172,15 @@ def user_name() -> str:
         raise BadInput(
             f"your user id {os.getuid()} has no name on this machine; its administrator gives it one"
         ) from None
+
+
+def own_groups() -> frozenset[str]:
+    """Return the names of the user's groups: partitions may be for some of them only."""
+    found = set()
+    for number in {os.getgid(), *os.getgroups()}:
+        with suppress(KeyError):
+            found.add(grp.getgrgid(number).gr_name)
+    return frozenset(found)
 
 
 def end_of_file(path: Path, limit: int, whose: str) -> bytes:

@@ -1,6 +1,36 @@
 """Slurm's scheduling, pure: what a cluster publishes, and what its schedulers make of it.
 
-cluster         what Slurm publishes, whatever the transport
-settings        how it is configured: priority, enforcement, preemption, defaults
-accounting      accounts, users and qualities of service, their limits and what is in use
+What is published, and how a site is configured::
+
+    cluster       what Slurm publishes, whatever the transport
+    settings      how it is configured: priority, enforcement, preemption, defaults
+    accounting    accounts, users and qualities of service, their limits and what is in use
+    versions      what its schedulers do otherwise from one release to the next
+
+Where a job stands, before it is submitted::
+
+    demand        how much of each trackable resource it counts for
+    fair_share    who has used less than their part comes first
+    priority      the priority that it would get, with its parts
+    standing      a job with all that its limits depend on
+    levels        the QOS, association and accounts whose limits hold for it, and what they use
+    access        who may use a partition, and what it allows
+    limits        what limits say to it; verdict is the answer, reasons are Slurm's names of them,
+                  release is how much of a limit is in use, and when running jobs give it back
+    blocked       the waiting jobs that limits hold back
+    explanation   why a job waits
+
+One cycle of the backfill scheduler, on arrays::
+
+    order         the queue: a record for each waiting job and partition, in the order in which they are considered
+    preemption    whose place a waiting job may take
+    features      which nodes a constraint allows
+    state         a cluster and its queue as arrays
+    rows          the arrays of a cycle: records, reservations, parameters, plans
+    fitting       whether a job fits on some nodes, and which of them it gets
+    will_run      at which end of running jobs
+    table         what is planned for whom in which span
+    search        the start of one record
+    cycle         one cycle of the backfill scheduler
+    outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
 """

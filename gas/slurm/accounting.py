@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 __all__ = ["Accounting", "Amounts", "Association", "Bounds", "Qos", "Use"]
 
@@ -205,18 +206,21 @@ class Accounting:
     def association(self, account: str, partition: str = "", user: str | None = None) -> Association | None:
         """Return the association of a job: the one for the partition if there is one, else the one for all."""
         user = self.user if user is None else user
-        here = [one for one in self.associations if one.account == account and one.user == user]
-        return next((one for wanted in dict.fromkeys((partition, "")) for one in here if one.partition == wanted), None)
+        found = self._by_name.get((account, user, partition))
+        return self._by_name.get((account, user, "")) if found is None else found
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str, str], Association]:
+        return {(one.account, one.user, one.partition): one for one in self.associations}
 
     def above(self, association: Association) -> Iterator[Association]:
         """Yield the accounts of an association from its own to root, as far as they are shown."""
-        accounts = {one.account: one for one in self.associations if not one.user}
         name: str | None = association.account if association.user else association.parent
         passed: set[str] = set()
-        while name and name in accounts and name not in passed:
+        while name and (account := self._by_name.get((name, "", ""))) is not None and name not in passed:
             passed.add(name)
-            yield accounts[name]
-            name = accounts[name].parent
+            yield account
+            name = account.parent
 
     def reaches_root(self, association: Association) -> bool:
         """Whether all accounts above an association are shown."""
@@ -233,7 +237,7 @@ class Accounting:
             return association.default_qos
         if association.qos is not None and len(association.qos) == 1:
             return association.qos[0]
-        root = next((one for one in self.associations if one.account == "root" and not one.user), None)
+        root = self._by_name.get(("root", "", ""))
         if root is not None and root.default_qos:
             return root.default_qos
         return "normal" if not self.qos or "normal" in self.qos else ""

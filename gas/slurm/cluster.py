@@ -151,6 +151,8 @@ class Job:
         It boots its nodes first.
     leader
         The first part of the heterogeneous job that it is a part of.
+    nice
+        What its user takes off its priority.
     """
 
     id: int
@@ -208,6 +210,7 @@ class Job:
     reboot: bool = False
     leader: int | None = None
     shared_with: str = ""
+    nice: int = 0
 
     @property
     def pending(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which nodes a constraint allows (sbatch(1), --constraint): features joined by &, | and parentheses, and in brackets."""
+"""Which nodes a constraint allows (sbatch(1), --constraint): features joined by & and |, in parentheses or brackets."""
 
 from __future__ import annotations
 
@@ -46,12 +46,15 @@ def allowed(constraint: str, with_feature: Callable[[str], Nodes], everywhere: N
     """
     if not constraint.strip():
         return Allowed((everywhere,))
+    if _COUNT.search(constraint):
+        words = [word for word in _WORD.findall(_COUNT.sub("", constraint)) if word]
+        return Allowed((np.logical_or.reduce([with_feature(word) for word in words] or [everywhere]),), clear=False)
     reader = _Reader(constraint, with_feature)
     try:
         options = reader.options()
     except _Unclear:
         return Allowed((everywhere,), clear=False)
-    return Allowed(tuple(options), not reader.counted)
+    return Allowed(tuple(options))
 
 
 class _Unclear(Exception):
@@ -60,7 +63,7 @@ class _Unclear(Exception):
 
 class _Reader:
     def __init__(self, text: str, with_feature: Callable[[str], Nodes]) -> None:
-        self.text, self.at, self.with_feature, self.counted = text, 0, with_feature, False
+        self.text, self.at, self.with_feature = text, 0, with_feature
         self.depth = 0
 
     def options(self) -> list[Nodes]:
@@ -104,12 +107,9 @@ class _Reader:
         elif self._next() == "[":
             self.at += 1
             found = self._all()
-            counted = self.counted
             while self._next() == "|":  # all nodes from one of them
                 self.at += 1
                 found = found + self._all()
-            if counted or self.counted:
-                found = [np.logical_or.reduce(found)]
             self._close("]")
         else:
             word = _WORD.match(self.text, self.at)
@@ -117,9 +117,6 @@ class _Reader:
                 raise _Unclear
             self.at = word.end()
             found = [self.with_feature(word[0])]
-        count = _COUNT.match(self.text, self.at)
-        if count is not None:
-            self.at, self.counted = count.end(), True
         self.depth -= 1
         return found
 

@@ -47,6 +47,8 @@ class Machine(NamedTuple):
         Nodes of a low weight are given out first.
     core
         CPUs of a core, where jobs get whole cores; else 1.
+    gpu
+        Which of the columns of generic resources are GPUs.
     """
 
     cpus: NDArray[np.int64]
@@ -54,6 +56,7 @@ class Machine(NamedTuple):
     gres: NDArray[np.int64]
     weight: NDArray[np.int64]
     core: NDArray[np.int64]
+    gpu: NDArray[np.bool_]
 
 
 class Use(NamedTuple):
@@ -133,7 +136,7 @@ def choose(
     weakest: bool,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose nodes for a job of what each can give, and write what each gives into `given`; return whether that is enough.
+    """Choose nodes for a job of what each can give, write what each gives into `given`, return whether that is enough.
 
     Choices that fail are tried again without weak nodes, where there are more nodes than the job must have
     (_select_nodes and its successors: the knapsack).
@@ -195,6 +198,28 @@ def _first(capacity: NDArray[np.int64], need: NDArray[np.int64], machine: Machin
 
 
 @kernel
+def _weights(
+    capacity: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, has_gres: int
+) -> NDArray[np.int64]:
+    """Return the weights of nodes for a job: of equal ones those with more free GPUs come first (sched_weight)."""
+    weight = machine.weight * 256 + 255
+    if has_gres:
+        for node in range(len(capacity)):
+            if capacity[node] > 0:
+                near = -1
+                for column in range(gres.shape[1]):
+                    if machine.gpu[column] and gres[:, column].max() > 0:
+                        # no more than it would take of the node
+                        left = machine.gres[node, column] - use.gres[node, column]
+                        asked = gres[OF_TASK, column] * tasks
+                        asked = max(asked, gres[OF_NODE, column], gres[OF_JOB, column])
+                        left = min(left, asked)
+                        near = left if near < 0 else min(near, left)
+                weight[node] -= min(max(near, 0), 255)
+    return weight
+
+
+@kernel
 def _gives(
     node: int, gres: NDArray[np.int64], machine: Machine, use: Use, missing: NDArray[np.int64], has_gres: int
 ) -> None:
@@ -215,7 +240,7 @@ def _run_has(
     use: Use,
     missing: NDArray[np.int64],
 ) -> bool:
-    """Return whether the nodes of a run have together what a job misses of generic resources (gres_sched_sufficient)."""
+    """Return whether nodes of a run have together what a job misses of generic resources (gres_sched_sufficient)."""
     for column in range(len(missing)):
         if missing[column] > 0:
             left = missing[column]
@@ -267,13 +292,14 @@ def _consecutive(
                 _gives(node, gres, machine, use, missing, need[HAS_GRES])
     if cpus <= 0 and wanted <= 0 and missing.max() <= 0:
         return True
+    weight = _weights(capacity, gres, machine, use, need[CPUS] // need[TASK_CPUS], need[HAS_GRES])
     # runs: [first, last], what they have, and the first required node in them
     runs = 0
     bounds = np.zeros((size, 5), np.int64)
     previous = -2
     for node in range(size):
         if capacity[node] > 0:
-            joined = previous == node - 1 and (need[CONTIGUOUS] or machine.weight[node] == machine.weight[previous])
+            joined = previous == node - 1 and (need[CONTIGUOUS] or weight[node] == weight[previous])
             if not joined:
                 bounds[runs, 0] = node
                 bounds[runs, 4] = -1
@@ -298,8 +324,8 @@ def _consecutive(
                 better = True
             elif (bounds[run, 4] >= 0) != (bounds[best, 4] >= 0):
                 better = bounds[run, 4] >= 0
-            elif machine.weight[bounds[run, 0]] != machine.weight[bounds[best, 0]]:
-                better = machine.weight[bounds[run, 0]] < machine.weight[bounds[best, 0]]
+            elif weight[bounds[run, 0]] != weight[bounds[best, 0]]:
+                better = weight[bounds[run, 0]] < weight[bounds[best, 0]]
             elif suffices:
                 better = not tight or bounds[run, 2] < bounds[best, 2]
             else:
@@ -312,9 +338,11 @@ def _consecutive(
         if start < 0 and wanted <= 1:
             single = -1
             for node in range(first, last + 1):
-                if capacity[node] >= cpus and given[node] == 0 and (single < 0 or capacity[node] < capacity[single]):
-                    if for_all == 0 or _run_has(node, node, capacity, given, machine, use, missing):
-                        single = node
+                fits = capacity[node] >= cpus and given[node] == 0
+                if fits and for_all > 0:
+                    fits = _run_has(node, node, capacity, given, machine, use, missing)
+                if fits and (single < 0 or capacity[node] < capacity[single]):
+                    single = node
             if single >= 0:
                 first = last = single
         bounds[best, 3] = 0

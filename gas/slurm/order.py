@@ -124,8 +124,6 @@ def queue(
                 continue
             planned = believe_plans and job.start is not None and bool(job.planned_nodes)
             blocked, why = (None, "") if planned and not job.held else blocked_by(cluster, job, partition, running)
-            if probe is not None and blocked is Blocked.HELD:
-                blocked, why = None, ""
             if blocked is None and not planned and limits is not None:
                 why = limits(job, partition) or ""
                 blocked = Blocked.LIMIT if why else None
@@ -146,7 +144,7 @@ def running_tasks(cluster: Cluster) -> dict[int, int]:
 def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[int, int]) -> tuple[Blocked | None, str]:
     """Return why a job is passed over in a partition, without limits of accounts that Slurm has not said."""
     reason = job.reason.split(",")[0].strip("() ")
-    if job.held:
+    if job.held and job.id:
         return Blocked.HELD, reason or "its priority is 0"
     if job.eligible is not None and job.eligible > cluster.now and not job.dependency:
         return Blocked.BEGIN, "begin time"
@@ -157,9 +155,9 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
         return found, reason
     if reason.startswith(_LIMITS):
         return Blocked.LIMIT, reason
-    if job.array is not None and job.tasks is not None and job.tasks.at_once:
-        if running.get(job.array, 0) >= job.tasks.at_once:
-            return Blocked.TASKS, f"{job.tasks.at_once} at once"
+    at_once = None if job.tasks is None else job.tasks.at_once
+    if at_once and running.get(job.array or job.id, 0) >= at_once:
+        return Blocked.TASKS, f"{at_once} at once"
     if job.reservation:
         own = next((one for one in cluster.reservations if one.name == job.reservation), None)
         if own is None or not own.start <= cluster.now < own.end:

@@ -8,19 +8,21 @@ where there are such jobs before one that is asked for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import fastest
-from gas.slurm import cycle
+from gas.slurm import rows as states
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.cycle import Plans, Records, run_cycle
+from gas.slurm.cycle import run_cycle
 from gas.slurm.fitting import capable, choose
 from gas.slurm.order import Blocked, Limits, Record, queue
-from gas.slurm.state import Preempts, State, end_of, parameters_of, state_of
+from gas.slurm.preemption import Preempts, preempting
+from gas.slurm.rows import Parameters, Plans, Records
+from gas.slurm.state import State, end_of, state_of
 from gas.slurm.table import empty_table, enter, span_of
 from gas.slurm.will_run import copy_of
 
@@ -54,11 +56,11 @@ class Why(Enum):
 
 
 _WHY = {
-    cycle.DEPTH: Why.DEPTH, cycle.USER_DEPTH: Why.USER_DEPTH, cycle.PARTITION_DEPTH: Why.PARTITION_DEPTH,
-    cycle.USER_PARTITION_DEPTH: Why.USER_PARTITION_DEPTH, cycle.ACCOUNT_DEPTH: Why.ACCOUNT_DEPTH,
-    cycle.WINDOW: Why.WINDOW, cycle.NOWHERE: Why.NOWHERE, cycle.NOW_ONLY: Why.NOW_ONLY, cycle.UNHELD: Why.LIMIT,
-    cycle.LATER_TASKS: Why.LATER_TASKS, cycle.REJECTED: Why.NOWHERE, cycle.TABLE_FULL: Why.TABLE_FULL,
-    cycle.LICENCES: Why.LICENCES, cycle.IN_RESERVATION: Why.RESERVATION,
+    states.DEPTH: Why.DEPTH, states.USER_DEPTH: Why.USER_DEPTH, states.PARTITION_DEPTH: Why.PARTITION_DEPTH,
+    states.USER_PARTITION_DEPTH: Why.USER_PARTITION_DEPTH, states.ACCOUNT_DEPTH: Why.ACCOUNT_DEPTH,
+    states.WINDOW: Why.WINDOW, states.NOWHERE: Why.NOWHERE, states.NOW_ONLY: Why.NOW_ONLY, states.UNHELD: Why.LIMIT,
+    states.LATER_TASKS: Why.LATER_TASKS, states.REJECTED: Why.NOWHERE, states.TABLE_FULL: Why.TABLE_FULL,
+    states.LICENCES: Why.LICENCES, states.IN_RESERVATION: Why.RESERVATION,
 }  # fmt: skip
 _BLOCKED = {
     Blocked.HELD: Why.HELD, Blocked.DEPENDENCY: Why.DEPENDENCY, Blocked.BEGIN: Why.BEGIN, Blocked.LIMIT: Why.LIMIT,
@@ -172,7 +174,7 @@ def forecast(
     limits
         What says which limit keeps a job from starting in a partition now.
     preempts
-        Whether a waiting job in a partition may take the place of a running one.
+        Whether a waiting job in a partition may take the place of a running one; by default as is configured.
     pinned
         Published plans are believed; else all are made anew.
     memory_counts
@@ -183,11 +185,12 @@ def forecast(
         Also expect what Slurm does not plan at first.
     """
     records = queue(cluster, probes, limits, believe_plans=pinned)
+    preempts = preempting(cluster) if preempts is None else preempts
     state = state_of(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until
     )
     first = _run(state)
-    plans = _plans_of(state, first, listed=True)
+    plans = _with_published(state, _plans_of(state, first))
     second: _Second | None = None
     if beyond:
         second = _second(state, first)
@@ -202,7 +205,7 @@ def forecast(
 
 
 def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) -> tuple[int, int]:
-    """Return how many published plans a cycle computed anew makes alike (within the resolution), and how many there are."""
+    """Return how many published plans a cycle that is computed anew makes alike, and how many there are."""
     found = forecast(cluster, pinned=False, beyond=False, **options) if planned is None else planned  # type: ignore[arg-type]
     starts: dict[int, list[int]] = {}
     for one in found.plans:
@@ -223,8 +226,8 @@ def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) 
 
 def _room(rows: Records, array_depth: int) -> int:
     """Return how many plans there may be."""
-    tasks = np.minimum(rows.tasks, max(array_depth, 1))[rows.considered]
-    return int(min(tasks.sum(), 10**9))
+    tasks: NDArray[np.int64] = np.minimum(rows.tasks, max(array_depth, 1))[rows.considered]
+    return int(tasks.sum())
 
 
 def _run(state: State, most: int = 10 * MOST) -> Plans:
@@ -235,7 +238,7 @@ def _run(state: State, most: int = 10 * MOST) -> Plans:
     room = min(_room(rows, parameters.max_job_array_resv), most, depth + 64 + parameters.max_job_array_resv)
     room += int(np.count_nonzero(rows.probe)) + 1
     window = parameters.window // parameters.resolution * parameters.resolution
-    licences = state.licences if parameters.licenses else np.zeros(len(state.licences), np.int64)
+    licences = state.all_licences
     table = empty_table(parameters.begin, parameters.begin + window, nodes, licences, 2 * room + 2)
     plans = Plans(
         np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
@@ -243,18 +246,16 @@ def _run(state: State, most: int = 10 * MOST) -> Plans:
         np.zeros((room, nodes), np.int32), np.zeros(1, np.int64),
     )  # fmt: skip
     if parameters.licenses:  # implies bf_running_job_reserve
-        for job, one in enumerate(state.running_jobs):
+        for number, one in enumerate(state.running_jobs):
             taken = np.zeros(nodes, np.int64)
-            shares = slice(int(state.running.first[job]), int(state.running.first[job] + state.running.count[job]))
-            places = state.running.node[shares]
+            first = int(state.running.first[number])
             if one.exclusive:
-                taken[places] = 1
-            begin, end = span_of(
-                parameters.now, max(end_of(one, parameters.now) - parameters.now, 1), parameters.begin,
-                parameters.resolution, state.rules.ends_up,
-            )  # fmt: skip
-            enter(table, taken, np.zeros(len(licences), np.int64), begin, end, True)
-    steps = int(min(np.count_nonzero(rows.considered), depth)) * (nodes + int(state.running.total[1])) * 30
+                taken[state.running.node[first : first + int(state.running.shares[number])]] = 1
+            own = np.array([one.licences.get(name, 0) for name in state.licence_names], np.int64)
+            length = max(end_of(one, parameters.now) - parameters.now, 1)
+            begin, end = span_of(parameters.now, length, parameters.begin, parameters.resolution, state.rules.ends_up)
+            enter(table, taken, own, begin, end, True)
+    steps = min(int(np.count_nonzero(rows.considered)), int(depth)) * (nodes + int(state.running.total[1])) * 30
     kernel = fastest(run_cycle, steps)
     kernel(
         rows, state.closures, state.sets, state.options, state.preempts, state.leaving, state.machine, state.use,
@@ -269,23 +270,35 @@ def _why(record: Record, state: int) -> Why | None:
     return _WHY.get(state)
 
 
-def _plans_of(state: State, plans: Plans, *, listed: bool, records: Sequence[int] | None = None) -> list[Planned]:
+def _plans_of(state: State, plans: Plans) -> list[Planned]:
     """Return the plans of the jobs that wait."""
     found = []
     for row in range(int(plans.total[0])):
         at = int(plans.record[row])
-        if state.rows.probe[at]:
-            continue
-        origin = at if records is None else records[at]
-        record = state.records[origin]
-        published = bool(state.rows.pinned[at] >= 0) if records is None else False
-        found.append(
-            Planned(
-                record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
-                published, listed, int(state.rows.not_before[at]),
-            )
-        )  # fmt: skip
+        record = state.records[at]
+        if record.probe is None:
+            found.append(
+                Planned(
+                    record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                    bool(state.rows.pinned[at] >= 0), not_before=int(state.rows.not_before[at]),
+                )
+            )  # fmt: skip
     return found
+
+
+def _with_published(state: State, plans: list[Planned]) -> list[Planned]:
+    """Mark the tasks of arrays whose plans are those that Slurm publishes: of each array one."""
+    shown: dict[int, int] = {}
+    for row, one in enumerate(plans):
+        job, best = one.job, shown.get(one.job.id)
+        if job.tasks is None or job.start is None:
+            continue
+        if abs(one.start - max(job.start, state.parameters.now)) > state.parameters.resolution:
+            continue
+        if best is None or (one.start < plans[best].start) == state.rules.first_task:
+            shown[job.id] = row
+    rows = set(shown.values())
+    return [replace(one, published=True) if row in rows else one for row, one in enumerate(plans)]
 
 
 # -- planning on
@@ -327,12 +340,10 @@ def _second(state: State, first: Plans) -> _Second:
             order.append((at, -1, 1, _not_before(state, record)))
             continue
         planned = mine.get(at, [])
-        if first.state[at] != cycle.STARTED:
+        if first.state[at] != states.STARTED:
             order += [(at, row, 1, now) for row in planned]
         copies = int(rows.tasks[at]) - len(planned)
-        if copies > 0 and first.state[at] != cycle.SAME_JOB and _moves(record):
-            if record.job.id in {one[0] for one in ()}:
-                continue
+        if copies > 0 and first.state[at] != states.SAME_JOB and _moves(record):
             if record.blocked is Blocked.TASKS and record.job.tasks is not None:
                 copies = min(copies, record.job.tasks.at_once or copies)
             late.append((at, -1, copies, _not_before(state, record)))
@@ -342,7 +353,7 @@ def _second(state: State, first: Plans) -> _Second:
         return found
     index = np.array([one[0] for one in order], np.int64)
     pins = np.array([one[1] for one in order], np.int64)
-    again = Records(*(field[index] for field in rows))
+    again = Records._make(field[index] for field in rows)
     sets = np.concatenate([state.sets, first.nodes[: int(first.total[0])] > 0])
     again.considered[:] = True
     again.now_only[:] = False
@@ -358,27 +369,26 @@ def _second(state: State, first: Plans) -> _Second:
     follow = State(
         state.names, state.records, again, state.closures, sets, state.options, state.preempts, state.leaving,
         state.machine, state.use, state.running, state.running_jobs, state.licences,
-        parameters_of_beyond(state), state.rules, state.usable, state.unseen, state.unclear,
+        state.licence_names, state.all_licences, parameters_of_beyond(state), state.rules, state.usable, state.unseen,
+        state.unclear,
     )  # fmt: skip
     plans = _run(follow, most=MOST + int(np.count_nonzero(pins >= 0)))
-    origins = index.tolist()
-    since, number = 1 << 60, {}
+    since = 1 << 60
     rows_of: dict[int, list[int]] = {}
     for row in range(int(plans.total[0])):
         rows_of.setdefault(int(plans.record[row]), []).append(row)
     for at, (origin, pin, copies, not_before) in enumerate(order):
         if rows.probe[origin]:
             found.since[origin] = since
-            if plans.start[at] >= 0 and plans.state[at] in (cycle.PLANNED, cycle.STARTED):
+            if plans.start[at] >= 0 and plans.state[at] in (states.PLANNED, states.STARTED):
                 found.start[origin] = int(plans.start[at])
                 found.row[origin] = plans.nodes[plans.best[at]]
         elif pin < 0:
             placed = rows_of.get(at, [])
             found.left += copies - len(placed)
-            number[origin] = len(placed)
-            if first.state[origin] == cycle.NOWHERE and placed:
+            if first.state[origin] == states.NOWHERE and placed:
                 since = min(since, int(plans.from_[placed[0]] - plans.limit[placed[0]]))
-            else:
+            elif placed:
                 since = min(since, not_before)
             record = records[origin]
             found.plans += [
@@ -391,7 +401,7 @@ def _second(state: State, first: Plans) -> _Second:
     return found
 
 
-def parameters_of_beyond(state: State) -> cycle.Parameters:
+def parameters_of_beyond(state: State) -> Parameters:
     """Return the parameters without what ends Slurm's search."""
     one = state.parameters
     return one._replace(
@@ -414,7 +424,7 @@ def _not_before(state: State, record: Record) -> int:
         ends = [end_of(one, now) for one in state.running_jobs if one.array == job.array]
         found = max(found, min(ends, default=now))
     if record.blocked is Blocked.RESERVATION:
-        at = next((at for at, one in enumerate(state.records) if one is record), -1)
+        at = next(at for at, one in enumerate(state.records) if one is record)
         own = int(state.rows.reservation[at])
         found = max(found, int(state.closures.start[own])) if own >= 0 else found
     return found
@@ -448,7 +458,8 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
         names = tuple(state.names[place] for place in np.flatnonzero(first.nodes[first.best[at]]).tolist())
     expected = planned
     if second is not None and record.blocked in (None, Blocked.BEGIN, Blocked.RESERVATION, Blocked.TASKS):
-        late = planned is None or planned >= second.since.get(at, 1 << 60) or len(state.closures.end) > 0
+        late = planned is None or planned >= second.since.get(at, 1 << 60)
+        late = late or (planned is not None and _closed(state, at, planned, first.nodes[first.best[at]] > 0))
         if late and at in second.start:
             expected = second.start[at]
             if planned is None:
@@ -458,10 +469,27 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
             expected = None
     never = why in FINAL
     words = record.why
+    own = int(state.rows.reservation[at])
+    if own >= 0 and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
+        expected, words = None, "its reservation ends before it would"  # it would be killed (slurm.conf, ResvOverRun)
     if planned is None and expected is None and not never:
         lacking = lacks(state, at)
         never, words = bool(lacking), lacking or words
     return Outlook(expected, planned, names, record.partition.name, why, words, never)
+
+
+def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool:
+    """Return whether a plan reaches into a reservation that is not open to the job; Slurm finds that when it starts."""
+    closures, rows = state.closures, state.rows
+    end = start + int(rows.limit[at])
+    return any(
+        closures.start[one] < end
+        and closures.end[one] > start
+        and one != rows.reservation[at]
+        and not rows.allowed[at, one]
+        and bool(np.any(state.sets[closures.nodes[one]] & nodes))
+        for one in range(len(closures.start))
+    )
 
 
 def lacks(state: State, at: int) -> str:

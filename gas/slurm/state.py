@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from gas.slurm import fitting
 from gas.slurm.cluster import Cluster, Gres, Job, Partition
-from gas.slurm.cycle import Closures, Parameters, Records
 from gas.slurm.features import allowed
 from gas.slurm.fitting import BOUNDLESS, Machine, Use
 from gas.slurm.order import HOLDING, NO_LIMIT, Blocked, Record, limit_of, running_tasks
+from gas.slurm.preemption import Preempts
+from gas.slurm.rows import Closures, Parameters, Records
+from gas.slurm.settings import Settings
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
 
-__all__ = ["Preempts", "State", "parameters_of", "state_of"]
+__all__ = ["State", "parameters_of", "state_of"]
 
-Preempts = Callable[[Job, Partition, Job], bool]
-"""Whether a waiting job in a partition may take the place of a running one."""
 
 FOR_EVER = 1 << 50
 KILL_WAIT = 30  # slurm.conf(5), KillWait
@@ -58,6 +58,8 @@ class State:
         Of nodes, by place.
     records
         The queue, place by place as in `rows`.
+    licences, all_licences
+        How many are free now, and how many there are for jobs that are shown.
     unclear
         What of the queue was not understood: constraints, and records that name them.
     """
@@ -75,6 +77,8 @@ class State:
     running: Running
     running_jobs: tuple[Job, ...]
     licences: NDArray[np.int64]
+    licence_names: tuple[str, ...]
+    all_licences: NDArray[np.int64]
     parameters: Parameters
     rules: Rules
     usable: NDArray[np.bool_]
@@ -157,10 +161,8 @@ class _Builder:
         self.places = {node.name: place for place, node in enumerate(cluster.nodes)}
         self.sets = Sets(self.count)
         self.resources = _Resources(cluster)
-        settings: Any = getattr(cluster, "settings", None)
-        self.settings = settings
-        selection = " ".join(getattr(settings, "selection_parameters", None) or ())
-        selection += " ".join(one.selection.upper() for one in cluster.partitions)
+        self.settings = settings = cluster.settings or Settings()
+        selection = " ".join((*settings.selection_parameters, *(one.selection.upper() for one in cluster.partitions)))
         self.with_memory = "MEMORY" in selection if memory_counts is None else memory_counts
         self.limited = {
             one.name: at for at, one in enumerate(one for one in cluster.partitions if one.most_cpus is not None)
@@ -199,6 +201,7 @@ class _Builder:
             gres,
             np.array([node.weight for node in nodes], np.int64),
             np.array([max(node.threads, 1) for node in nodes], np.int64),
+            np.array([name == "gpu" for name, _ in self.resources.columns] or [False], np.bool_),
         )
 
     # -- what runs
@@ -211,7 +214,7 @@ class _Builder:
         firsts: list[int] = []
         counts: list[int] = []
         shares: list[tuple[int, int, int, int]] = []  # node, CPUs, MB, limit
-        gres: list[tuple[int, Iterable[Gres]]] = []
+        gres: list[tuple[int, tuple[Gres, ...]]] = []
         for job in jobs:
             ends.append(end_of(job, now))
             firsts.append(len(shares))
@@ -225,9 +228,7 @@ class _Builder:
                 known = None if job.cpus_on is None or whole else job.cpus_on.get(name)
                 cpus = int(machine.cpus[place]) if known is None else known
                 memory = self._memory_on(job, name, cpus) if self.with_memory else 0
-                found = () if job.gres_on is None else job.gres_on.get(name, ())
-                if job.gres_on is None:
-                    found = job.gres_per_node
+                found = job.gres_per_node if job.gres_on is None else job.gres_on.get(name, ())
                 if found:
                     gres.append((len(shares), found))
                 shares.append((place, cpus, memory, limited))
@@ -329,6 +330,8 @@ class _Builder:
         if per_node and tasks:
             least = max(least, -(-tasks // per_node))
         least = max(least, partition.least_nodes, 1)
+        if job.gres_per_job and tasks and not self.rules.more_nodes:
+            most = min(most, max(tasks, least))
         if partition.most_nodes is not None:
             most, wanted = min(most, partition.most_nodes), min(wanted, partition.most_nodes)
         return least, max(least, wanted), most
@@ -336,8 +339,8 @@ class _Builder:
     def _need_memory(self, job: Job, partition: Partition, row: NDArray[np.int64], per_task: int) -> None:
         node, cpu, gpu = job.memory_per_node, job.memory_per_cpu, job.memory_per_gpu
         if node is None and cpu is None and gpu is None and self.with_memory:
-            node = partition.memory_per_node or getattr(self.settings, "memory_per_node", None)
-            cpu = None if node else partition.memory_per_cpu or getattr(self.settings, "memory_per_cpu", None)
+            node = partition.memory_per_node or self.settings.memory_per_node
+            cpu = None if node else partition.memory_per_cpu or self.settings.memory_per_cpu
             if not node and not cpu:
                 node = 0  # DefMemPerNode=UNLIMITED: all of it
         if gpu is not None:
@@ -395,8 +398,9 @@ def state_of(
     """
     build = _Builder(cluster, memory_counts)
     machine = build.machine()
-    completing = [job for job in cluster.jobs if job.state == "COMPLETING"]
-    jobs = tuple(job for job in cluster.jobs if job.state in HOLDING and job.state != "COMPLETING")
+    held = [job for job in cluster.jobs if job.state in HOLDING]
+    completing = [job for job in held if job.state == "COMPLETING" and end_of(job, cluster.now) <= cluster.now]
+    jobs = tuple(job for job in held if job not in completing)
     running, use, unseen = build.running(machine, jobs, unseen_until, room)
     leaving = np.array([node.completing or node.rebooting for node in cluster.nodes], np.bool_)
     for job in completing:
@@ -420,14 +424,20 @@ def state_of(
         whole,
     )
     may = _preempting(build, records, running, jobs, preempts)
-    grace = getattr(build.settings, "kill_wait", None)
-    overtime = getattr(build.settings, "overtime", None) or 0
-    grace = (KILL_WAIT if grace is None else grace) + overtime
+    grace = KILL_WAIT if build.settings.kill_wait is None else build.settings.kill_wait
+    grace += build.settings.overtime or 0
     licences = np.array([max(one.total - one.used - one.reserved, 0) for one in cluster.licences or ()], np.int64)
+    licence_names = tuple(one.name for one in cluster.licences or ())
+    hidden = [one.used - sum(job.licences.get(one.name, 0) for job in jobs) for one in cluster.licences or ()]
+    all_licences = np.array(
+        [one.total - one.reserved - max(kept, 0) for one, kept in zip(cluster.licences or (), hidden, strict=True)],
+        np.int64,
+    )
     return State(
         tuple(node.name for node in cluster.nodes), records, rows, closures, build.sets.array(),
-        np.array(build.options, np.int64), may, leaving, machine, use, running, jobs, licences,
-        parameters_of(cluster, grace=grace, beyond=beyond), build.rules, build.usable, unseen, tuple(build.unclear),
+        np.array(build.options, np.int64), may, leaving, machine, use, running, jobs, licences, licence_names,
+        all_licences, parameters_of(cluster, grace=grace, beyond=beyond), build.rules, build.usable, unseen,
+        tuple(build.unclear),
     )  # fmt: skip
 
 
@@ -472,16 +482,17 @@ def _records(
     tasks, room, limit, since, nodes, first, options, required, plan, start, reserved, only = table
     plan[:] = -1
     room[:] = 1 << 40
-    base: dict[tuple[str, tuple[str, ...], str], int] = {}
+    base: dict[tuple[str, tuple[str, ...]], int] = {}
     shown: set[int] = set()
     for at, record in enumerate(records):
         job, partition = record.job, record.partition
         build.need(job, partition, need[at], gres[at])
-        key = (partition.name, job.excluded_nodes, "")
+        key = (partition.name, job.excluded_nodes)
         if key not in base:
             inside = build.of_names(partition.nodes) & build.usable & ~build.of_names(job.excluded_nodes)
             base[key] = build.sets.add(inside)
-        nodes[at] = base[key]
+        # set 0 is empty: a node that it must have is not there
+        nodes[at] = base[key] if all(name in build.places for name in job.required_nodes) else 0
         first[at], options[at] = build.features(job.features)
         required[at] = build.sets.add(build.of_names(job.required_nodes)) if job.required_nodes else 0
         limit[at] = limit_of(job, partition)

@@ -43,6 +43,8 @@ class Rules(NamedTuple):
         A start beyond the window is not tried.
     whole_tasks
         Of CPUs of a node that are no multiple of those of a task, the rest does not count.
+    more_nodes
+        A job that asks for GPUs in all may get more nodes than it has tasks.
     least_step
         A plan is taken to last a step of bf_resolution when it is compared with others.
     ends_up
@@ -75,6 +77,7 @@ class Rules(NamedTuple):
     throttle: bool
     window_ends: bool
     whole_tasks: bool
+    more_nodes: bool
     least_step: bool
     ends_up: bool
     future: bool
@@ -106,6 +109,7 @@ ROWS = (
         (24, 11, 0),
         "seen: not on 22.05, on 24.11 and 26.05 (-c 2 on three free CPUs), job_test.c, _allocate_sc; between unknown",
     ),
+    Row("more_nodes", (24, 11, 0), "job_test.c; seen: not on 22.05, on 24.11 (-n 2 --gpus=8); between unknown"),
     Row("least_step", (24, 5, 4), "backfill.c, _test_resv_overlap"),
     Row("ends_up", (24, 11, 0), "backfill.c, _set_slot_time and _bf_reserve_running; seen on 22.05 and 24.11"),
     Row("future", (24, 11, 0), "job_test.c, _future_run_test; seen on 22.05 and 24.11"),

@@ -36,8 +36,8 @@ class Running(NamedTuple):
         The jobs by their ends.
     end, kind
         By job: when it ends, and which kind of preemptable job it is.
-    first, count
-        By job: its shares are `count` ones from `first` on.
+    first, shares
+        By job: its shares are `shares` ones from `first` on.
     node, cpus, memory, gres, limited
         By share.
     total
@@ -48,7 +48,7 @@ class Running(NamedTuple):
     end: NDArray[np.int64]
     kind: NDArray[np.int64]
     first: NDArray[np.int64]
-    count: NDArray[np.int64]
+    shares: NDArray[np.int64]
     node: NDArray[np.int64]
     cpus: NDArray[np.int64]
     memory: NDArray[np.int64]
@@ -66,7 +66,7 @@ def copy_of(use: Use) -> Use:
 @kernel
 def add(use: Use, running: Running, job: int, sign: int) -> None:
     """Put a running job on its nodes (sign 1), or take it away (-1)."""
-    for share in range(running.first[job], running.first[job] + running.count[job]):
+    for share in range(running.first[job], running.first[job] + running.shares[job]):
         node = running.node[share]
         use.cpus[node] += sign * running.cpus[share]
         use.memory[node] += sign * running.memory[share]
@@ -79,7 +79,7 @@ def add(use: Use, running: Running, job: int, sign: int) -> None:
 
 @kernel
 def _touches(offered: NDArray[np.bool_], running: Running, job: int) -> bool:
-    for share in range(running.first[job], running.first[job] + running.count[job]):
+    for share in range(running.first[job], running.first[job] + running.shares[job]):
         if offered[running.node[share]]:
             return True
     return False
@@ -98,7 +98,7 @@ def remove(
 ) -> None:
     """Take a running job away, and write what its nodes can give then."""
     add(use, running, job, -1)
-    for share in range(running.first[job], running.first[job] + running.count[job]):
+    for share in range(running.first[job], running.first[job] + running.shares[job]):
         node = running.node[share]
         if offered[node]:
             capacity[node] = cpus_on(node, need, gres, machine, use)
@@ -154,9 +154,12 @@ def will_run(
     """
     capacity = np.where(offered, present, 0)
     trying_now = not future or start <= now
-    if trying_now and _enough(capacity, need):
-        if choose(capacity, need, gres, required, machine, use, first_node, weakest, given):
-            return now
+    if (
+        trying_now
+        and _enough(capacity, need)
+        and choose(capacity, need, gres, required, machine, use, first_node, weakest, given)
+    ):
+        return now
     preempts = preemptable.any()
     if only_now and not preempts:
         return NEVER
@@ -173,9 +176,12 @@ def will_run(
             remove(job, offered, need, gres, machine, use, running, capacity)
             gone[job] = 1
             changed = True
-    if changed and _enough(capacity, need):
-        if choose(capacity, need, gres, required, machine, use, first_node, weakest, given):
-            return now
+    if (
+        changed
+        and _enough(capacity, need)
+        and choose(capacity, need, gres, required, machine, use, first_node, weakest, given)
+    ):
+        return now
     if only_now:
         return NEVER
     window, base, at, together = FIRST_WINDOW, -1, 0, 0
@@ -211,14 +217,13 @@ def will_run(
             more = False
         if last < 0:
             return NEVER
-        if _enough(capacity, need):
-            if choose(capacity, need, gres, required, machine, use, first_node, weakest, given):
-                end = running.end[last]
-                if relevant_end:
-                    end = max(_last_on(given, running, gone), now)
-                if end <= now:  # it should have gone already
-                    end = max(end + grace, now + 1)
-                return int(end)
+        if _enough(capacity, need) and choose(capacity, need, gres, required, machine, use, first_node, weakest, given):
+            end = running.end[last]
+            if relevant_end:
+                end = max(_last_on(given, running, gone), now)
+            if end <= now:  # it should have gone already
+                end = max(end + grace, now + 1)
+            return int(end)
         if linear > 0:
             window += linear
         else:
@@ -237,7 +242,7 @@ def _last_on(given: NDArray[np.int64], running: Running, gone: NDArray[np.int8])
     end = 0
     for job in range(running.total[0]):
         if gone[job] == 2 and running.end[job] > end:
-            for share in range(running.first[job], running.first[job] + running.count[job]):
+            for share in range(running.first[job], running.first[job] + running.shares[job]):
                 if given[running.node[share]] > 0:
                     end = running.end[job]
                     break

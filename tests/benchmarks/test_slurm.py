@@ -1,15 +1,18 @@
 """Reading and interpreting a Slurm with very many waiting jobs: time, and memory.
 
-The queue is the recorded one with further jobs that have no plan, 100,000 in all.
+The queue is the recorded one with further jobs that have no plan, 100,000 in all; and a large site, with GPUs, memory,
+features and licences, by both transports.
 """
 
 import tracemalloc
 
+import large_site
 import numpy as np
 import pytest
 from slurm_answers import recorded
 
-from gas.endpoints.slurm.command_line import RS, US, read_cluster
+from gas.endpoints.slurm import json_answers
+from gas.endpoints.slurm.command_line import RS, US, detailed, read_cluster
 from gas.endpoints.slurm.interpretation import interpret
 
 WAITING = 100_000
@@ -61,3 +64,42 @@ def test_memory(answers):
         tracemalloc.stop()
     print(f"{WAITING:,} waiting jobs: {most:.0f} MiB at most")
     assert most < MOST_MEBIBYTES
+
+
+MOST_MEBIBYTES_OF_A_SITE = 400
+
+
+def by_commands(answers):
+    return detailed(read_cluster(answers, name="large", mark=large_site.MARK), answers["details"])
+
+
+def by_rest(answers):
+    return json_answers.read_cluster(answers, name="large")
+
+
+@pytest.fixture(scope="module", params=["commands", "rest"])
+def site(request):
+    """Return what 5,000 nodes and 23,000 jobs are read of, and the reader."""
+    if request.param == "commands":
+        return large_site.by_commands(), by_commands
+    return {name: text.encode() for name, text in large_site.by_rest().items()}, by_rest
+
+
+def test_reading_a_large_site(benchmark, site):
+    answers, reader = site
+    cluster = benchmark(reader, answers)
+    assert (len(cluster.nodes), sum(job.pending for job in cluster.jobs)) == (5_000, 20_000)
+    assert any(job.gres_per_node for job in cluster.jobs)
+    assert not any("could not be read" in caution for caution in cluster.cautions)
+
+
+def test_memory_of_a_large_site(site):
+    answers, reader = site
+    tracemalloc.start()
+    try:
+        reader(answers)
+        most = (tracemalloc.get_traced_memory()[1] + sum(map(len, answers.values()))) / 2**20
+    finally:
+        tracemalloc.stop()
+    print(f"{sum(map(len, answers.values())) / 2**20:.0f} MiB of answers: {most:.0f} MiB at most")
+    assert most < MOST_MEBIBYTES_OF_A_SITE

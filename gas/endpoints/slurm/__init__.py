@@ -13,16 +13,16 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     kept_answers    what is not asked again at once, by how fast it changes
     setting_answers what scontrol show config, or slurmrestd's conf, says
     accounting_answers
-                    accounts, QOS, limits and use, as scontrol show assoc_mgr, sacctmgr and sshare print them
+                    accounts, QOS, limits and use, as scontrol show assoc_mgr (limit_records), sacctmgr and sshare
+                    print them
     json_accounting what slurmrestd knows of slurmdbd's jobs, as sacct prints it
+    json_associations
+                    accounts, QOS and shares, as slurmrestd publishes them
     json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
     rest            Slurm by slurmrestd; rest_connection is HTTP over a port or a socket, and tokens,
                     rest_refusals is what slurmrestd says when something went wrong
     interpretation  from what is published to an availability with node identity, and to the jobs that have no plan
     caveats         what Slurm does otherwise than it is planned with
-    placing         those jobs, put where Slurm would plan them
-    backfill        when and where Slurm's backfill scheduler would start a job
-    selection       on which of some nodes it runs, and at which end of running jobs
     queue           who runs and who waits in a partition, counted in processors
     availability    what is free of a partition's nodes, with starts as Slurm would find them
     transport       what is sent, and what a transport can do
@@ -35,6 +35,7 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     submission      from what is to run to a batch job
     records         its jobs as the commands of Gas show them
     probing         real jobs that are cancelled as soon as Slurm has planned them
+    choices         which partitions, accounts and QOS take a user's jobs at all
     generation      the configuration of its partitions
     discovery       the Slurm that is here, without a configuration
     reading         one reading for all endpoints of one Slurm

@@ -44,11 +44,20 @@ class Record:
 
     def number(self, key: str) -> int:
         """Return a whole number."""
-        return self.read(key, whole)
+        plain = _plain(self.values.get(key, ""))
+        return self.read(key, whole) if plain is None else plain
 
     def instant(self, key: str) -> int | None:
         """Return a time."""
+        plain = _plain(self.values.get(key, ""))
+        if plain is not None:
+            return plain or None
         return self.read(key, lambda text: instant(text, self.zone))
+
+
+def _plain(text: str) -> int | None:
+    """Return a number of few digits, as most are; None of anything else."""
+    return int(text) if len(text) < 12 and text.isdecimal() and text.isascii() else None
 
 
 def whole(text: str) -> int:

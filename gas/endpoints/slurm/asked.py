@@ -103,9 +103,8 @@ def _nodes(options: Options, shape: Shape, tasks: int, tasks_per_node: int | Non
         least, most = options.nodes
     else:
         least, most = 1 if tasks_per_node is None else -(-tasks // tasks_per_node), None
-    if shape.tasks is not None and tasks < least:  # "can't run 2 processes on 4 nodes, setting nnodes to 2"
-        least = tasks
-        most = None if most is None else least
+    if shape.tasks is not None:  # no node without a task: "can't run 2 processes on 4 nodes, setting nnodes to 2"
+        least, most = min(least, tasks), None if most is None else min(most, tasks)
     return least, most
 
 

@@ -13,12 +13,6 @@ __all__ = ["caveats"]
 def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     """Return what may make jobs of a partition start at other times than planned; nothing that does not apply."""
     there = set(partition.nodes)
-    usual = max((node.cpus for node in cluster.nodes if node.name in there), default=0)
-    if partition.most_cpus is not None and partition.most_cpus < usual:
-        yield (
-            f"partition {quoted(partition.name)} gives at most {partition.most_cpus} CPUs of a node (MaxCPUsPerNode), "
-            "which is not planned with: jobs may start later than said"
-        )
     if partition.sharing > 1:
         yield (
             f"in partition {quoted(partition.name)} up to {partition.sharing} jobs may share a CPU (OverSubscribe), "
@@ -33,12 +27,6 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     if suspended:
         what = "1 job is" if suspended == 1 else f"{suspended:,} jobs are"
         yield f"{what} suspended: nobody knows when {'it ends' if suspended == 1 else 'they end'}"
-    here = {one.name for one in cluster.partitions if there.intersection(one.nodes)}
-    waiting = [job for job in cluster.jobs if job.pending and job.besides and here.intersection(job.partitions)]
-    if waiting:
-        asked = sorted({word for job in waiting for word in job.besides})
-        what = "1 waiting job asks" if len(waiting) == 1 else f"{len(waiting):,} waiting jobs ask"
-        yield f"{what} for what is not planned with: {', '.join(asked)}"
 
 
 def _named(reservations: list[Reservation]) -> str:

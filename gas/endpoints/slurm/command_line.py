@@ -17,6 +17,7 @@ from gas.endpoints.slurm.configuration import hidden, not_planned, release, sche
 from gas.endpoints.slurm.details import DETAILS, detailed, unclear_shares, with_details
 from gas.endpoints.slurm.notation import duration, node_names, tasks, words
 from gas.endpoints.slurm.scontrol_records import licence, node, partition, reservation
+from gas.endpoints.slurm.setting_answers import config_values, read_settings
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Cluster, Job
 from speedup_models.fields import quoted
@@ -164,6 +165,7 @@ def read_cluster(
         "jobs" not in private,
         cautions,
         licences,
+        read_settings(config),
     )
 
 
@@ -195,7 +197,7 @@ def _skipped(skipped: Collection[Unreachable]) -> Iterator[str]:
 
 def _read_config(answers: Mapping[str, str]) -> dict[str, str]:
     command = " ".join(COMMANDS["config"])
-    found = dict(re.findall(r"^(\w+) *= (.*?) *$", answers.get("config", ""), re.MULTILINE))
+    found = config_values(answers.get("config", ""))
     for key in ("SLURM_VERSION", "PrivateData", "SchedulerParameters", "SelectType"):
         if key not in found:
             raise Unreachable(f"{command}: the answer has no {key}; is it Slurm that answered?")

@@ -18,6 +18,7 @@ from functools import partial
 from gas.endpoints.programs import Programs, user_name
 from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm import command_line
+from gas.endpoints.slurm.accounting_answers import questions, read_accounting, with_accounting
 from gas.endpoints.slurm.command_line import OPTIONAL
 from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import kind_of
@@ -30,6 +31,9 @@ __all__ = ["CommandTransport"]
 
 TIMEOUT_SECONDS = 30.0
 """A large site's squeue takes seconds; Slurm's own commands give up after a multiple of its MessageTimeout of 10 s."""
+
+ACCOUNTING_SECONDS = 10.0
+"""For how long slurmdbd is waited for: there is a plan without it."""
 
 MISSING = "Slurm's commands are on its login nodes (`folder` in the endpoint's table names a place that is not in PATH)"
 
@@ -69,6 +73,7 @@ class CommandTransport:
     ) -> None:
         self.name = name
         self.address = f"slurm:{configuration or os.environ.get('SLURM_CONF') or name}"
+        self.place = f"{configuration or os.environ.get('SLURM_CONF') or ''} {folder or ''}"
         self.user = user_name()
         self.timeout = timeout
         self.is_local = True  # login nodes see the files of the others, as a rule
@@ -83,6 +88,7 @@ class CommandTransport:
         asking = {**kept, **command_line.ENVIRONMENT}
         self.programs = Programs(name, asking, MISSING, timeout=timeout, folder=folder)
         self._kept: KeptAnswers[str] = KeptAnswers()
+        self._accounting: KeptAnswers[tuple[str, str]] = KeptAnswers()
         self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit what it has
 
     def cluster(self, name: str) -> Cluster:
@@ -104,7 +110,28 @@ class CommandTransport:
                 cluster = command_line.detailed(cluster, self._ask(command_line.DETAILS, deadline))
             except GasError as error:
                 cluster = replace(cluster, cautions=(*cluster.cautions, f"{command_line.NO_DETAILS} ({error})"))
-        return cluster
+        return self._with_accounting(cluster, deadline)
+
+    def _with_accounting(self, cluster: Cluster, deadline: float) -> Cluster:
+        """Return the cluster with accounts, QOS and limits, where slurmdbd keeps them."""
+        if cluster.settings is None or not cluster.settings.with_accounting:
+            return cluster
+        answers: dict[str, str] = {}
+        failures: dict[str, str] = {}
+        for kind, asked in questions(self.user).items():
+            if kind == "config":
+                continue
+            ask = partial(self._answer_or_error, asked.command, deadline)
+            found, error = self._accounting.get(kind, ask, asked.lifetime)
+            (failures if error else answers)[kind] = error or found
+        return with_accounting(cluster, read_accounting(answers, self.user, failures))
+
+    def _answer_or_error(self, command: Sequence[str], deadline: float) -> tuple[str, str]:
+        """Return an answer, or why there is none: slurmdbd may be down for longer than one wants to wait each time."""
+        try:
+            return self._ask(command, min(deadline, time.monotonic() + ACCOUNTING_SECONDS)), ""
+        except GasError as error:
+            return "", str(error)
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
         """Return the jobs of a user, or of these numbers, also those that ended lately; unknown ones not."""
@@ -161,14 +188,14 @@ class CommandTransport:
         """Change how much for how long a waiting job asks for."""
         if shape.others:
             raise BadInput(f"{self.name}: job {id} asks for GPUs, and cannot be given another shape")
-        said = self._ask(("scontrol", "-o", "show", "job", str(id)))
+        said = self._ask(("scontrol", "-o", "-d", "show", "job", str(id)))
         if re.search(r" HetJobId=\d", said):
             raise BadInput(
                 f"{self.name}: job {id} is of several parts (heterogeneous), and cannot be given another shape"
             )
         if re.search(r" CPUs/Task=(?!1 |N/A )", said):
             raise BadInput(f"{self.name}: job {id} has several CPUs for each task, and cannot be given another shape")
-        if shape.nodes is None and re.search(r" NumNodes=(?!1-)\d+-\d+ ", said):
+        if shape.nodes is None and _asks_for_nodes(said):
             raise BadInput(f"{self.name}: job {id} asks for a number of nodes, and cannot be given another one of CPUs")
         if shape.nodes is not None:
             counts = [f"NumNodes={shape.nodes}-{shape.nodes}", f"NumTasks={shape.nodes}", f"NumCPUs={shape.nodes}"]
@@ -201,6 +228,20 @@ class CommandTransport:
         if kind is NotSent:
             return NotSent(f"{called}: {told}; is slurmctld up?")
         return kind(f"{called} refuses: {told}" if kind is BadInput else f"{called}: {told}")
+
+
+def _asks_for_nodes(said: str) -> bool:
+    """Return whether a job asks for a number of nodes, in scontrol's words.
+
+    From a release after 24.11 on (seen in 26.05, whose records have SLUID= or Exclusive=) a job that does not has a
+    range too, from as many nodes as its CPUs need up to one for each task.
+    """
+    nodes = re.search(r" NumNodes=(\d+)-(\d+) ", said)
+    if nodes is None or nodes[1] == "1":
+        return False
+    tasks = re.search(r" NumTasks=(\d+) ", said)
+    own_range = re.search(r" (?:SLUID|Exclusive)=", said) and tasks is not None and tasks[1] == nodes[2] != nodes[1]
+    return not own_range
 
 
 def _told(words: str, status: int) -> str:

@@ -77,9 +77,6 @@ def _memory(config: Mapping[str, str], key: str) -> int | None:
 
 def not_planned(config: Mapping[str, str], partitions: Collection[Partition]) -> Iterator[str]:
     """Return what is not planned with of how the whole cluster gives out nodes."""
-    selecting = [config.get("SelectTypeParameters", ""), *(one.selection for one in partitions)]
-    if any("MEMORY" in one.upper() for one in selecting):
-        yield "memory is not planned with: where it is short, jobs start later than said"
     modes = {config.get("PreemptMode", "OFF"), *(one.preempt_mode for one in partitions if one.preempt_mode)}
     if config.get("PreemptType", "preempt/none").strip("()") not in ("preempt/none", "null", "") and modes != {"OFF"}:
-        yield "preemption is not planned with: jobs of higher standing may take the place of others"
+        yield "jobs of higher standing may take the place of others later on (preemption), which is not foreseen"

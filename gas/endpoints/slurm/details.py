@@ -33,11 +33,10 @@ _OWNER = re.compile(
     r"(?P<unique> SLUID=\w+)?(?P<parts> HetJobIdSet=\S*)? UserId=[^=\n]*?\(\d+\) GroupId=[^=\n]*?\(\d+\) "
 )
 _COMMENT = " Comment="
-_REST = re.compile(r".*?(?= Command=|\Z)", re.DOTALL)  # what comes after is written by users
+_COMMAND = " Command="  # what comes after is written by users
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:&]*)=(\S*)")
 _SHARE = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+)(?: Mem=(\d+))?(?: GRES=(\S*))?(?=\s)")
 _LEADER = re.compile(r"HetJobId=(\d{1,10})")
-_FEATURES = re.compile(r" Features=(.*?) DelayBoot=")
 _TAIL = re.compile(r" ((?:TresPer(?:Job|Node|Socket|Task)|MemPerTres|CpusPerTres))=(\S*)")
 """What is printed after the names of files; of what looks like it in the last of those, what comes last counts."""
 
@@ -153,8 +152,7 @@ def _details(
 
     Slurm 26.05 prints the line that submitted the job before the names of its files, not after them (`files_last`).
     """
-    before_command = _REST.match(text)
-    rest = text if before_command is None else before_command[0]
+    rest = text.partition(_COMMAND)[0]
     last = max(text.rfind(" StdOut=", files_from), text.rfind(" WorkDir="), 0)
     values = dict(_TAIL.findall(text, last)) | dict(reversed(_PAIR.findall(rest)))
     record = Record(f"job {job.id}", values, zone)
@@ -178,7 +176,7 @@ def _details(
     leader = _LEADER.search(parts)
     found["leader"] = None if leader is None else int(leader[1])
     besides = [word for key, word in _BESIDES.items() if values.get(key, "(null)") not in ("(null)", "")]
-    besides += ["GRES"] if any(key.startswith("TresPer") and "gres" in one for key, one in values.items()) else []
+    besides += ["GRES"] if any("gres" in values.get(key, "") for key in _GRES.values()) else []
     besides += ["parts"] if "HetJob" in parts else []
     return found | {"besides": tuple(besides)}
 
@@ -222,8 +220,8 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
     if "CpusPerTres" in values:
         found["cpus_per_gpu"] = sum(one.count for one in record.read("CpusPerTres", gres) if one.name == "gpu") or None
     found |= _memory(record)
-    written = _FEATURES.search(rest)
-    found["features"] = "" if written is None or written[1] == "(null)" else written[1]
+    written = rest.partition(" Features=")[2].partition(" DelayBoot=")[0]  # it may have blanks
+    found["features"] = "" if written == "(null)" else written
     with suppress(Unreachable):  # alternatives, which are named among what it asks for besides
         if "Licenses" in values:
             found["licences"] = record.read("Licenses", licences)

@@ -6,13 +6,16 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from gas.endpoints.programs import own_groups
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
 from gas.endpoints.slurm.generation import configuration_of, tables_of
 from gas.endpoints.slurm.reading import Reading
+from gas.slurm.cluster import Cluster
 
-__all__ = ["is_here", "share", "tables_here", "text_here"]
+__all__ = ["Here", "here", "is_here", "share", "text_here"]
 
 
 def is_here() -> bool:
@@ -20,16 +23,24 @@ def is_here() -> bool:
     return shutil.which("scontrol") is not None and shutil.which("sbatch") is not None
 
 
-def tables_here() -> dict[str, dict[str, str]]:
-    """Return the tables of a configuration, one for each partition that takes jobs; asks Slurm for them."""
+class Here(NamedTuple):
+    """What this machine's Slurm has said: the tables of a configuration, one for each partition, and all else."""
+
+    tables: dict[str, dict[str, str]]
+    cluster: Cluster
+
+
+def here() -> Here:
+    """Return the partitions that take the user's jobs; asks Slurm for them."""
     transport = CommandTransport("slurm")
-    return tables_of(transport.cluster(transport.cluster_name()), _keys())
+    cluster = transport.cluster(transport.cluster_name())
+    return Here(tables_of(cluster, _keys(), transport.user, own_groups()), cluster)
 
 
 def text_here() -> str:
     """Return the same as the text of a ``gas.toml``."""
     transport = CommandTransport("slurm")
-    return configuration_of(transport.cluster(transport.cluster_name()), _keys())
+    return configuration_of(transport.cluster(transport.cluster_name()), _keys(), transport.user, own_groups())
 
 
 def _keys() -> dict[str, str]:
@@ -37,9 +48,16 @@ def _keys() -> dict[str, str]:
     return {} if where is None else {"slurm_conf": str(Path(where).absolute())}
 
 
-def share(endpoints: Sequence[SlurmEndpoint]) -> None:
-    """Have those that are of one Slurm read it together."""
+def share(endpoints: Sequence[SlurmEndpoint], known: Cluster | None = None) -> None:
+    """Have those that are of one Slurm read it together.
+
+    Parameters
+    ----------
+    known
+        What all of them have just been read from.
+    """
     readings: dict[tuple[object, ...], Reading] = {}
     for one in endpoints:
-        key = (type(one.transport), one.transport.address, one.transport.user, one.transport.timeout)
-        one.reading = readings.setdefault(key, Reading(one.transport))
+        transport = one.transport
+        key = (type(transport), transport.place, transport.timeout)
+        one.reading = readings.setdefault(key, Reading(transport, known))

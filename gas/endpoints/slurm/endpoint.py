@@ -26,11 +26,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
-from gas.endpoints.programs import end_of_file, whole_path
+from gas.endpoints.programs import end_of_file, own_groups, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
+from gas.endpoints.slurm.choices import MOST, choices
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
 from gas.endpoints.slurm.directives import Directive, Script, from_variables
-from gas.endpoints.slurm.interpretation import _queue, interpret, partition_of, partitions_of
+from gas.endpoints.slurm.interpretation import interpret, partition_of, partitions_of
 from gas.endpoints.slurm.notation import words
 from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.probing import probe
@@ -45,6 +46,7 @@ from gas.errors import BadInput, Conflict, Forbidden, GasError, Infeasible, NotF
 from gas.node_availability import Availability
 from gas.planner import Limits
 from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.order import queue
 from speedup_models.fields import Fields
 
 if TYPE_CHECKING:
@@ -93,6 +95,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         Whether it showed the jobs of all users when it was last asked.
     queue_remarks
         What should be known of the latest `snapshot`.
+    configured_as
+        What the user calls it, also where it is one of several choices.
     reading
         What it reads Slurm through, together with others of the same Slurm.
     script
@@ -124,7 +128,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         self._own_limits = self.limits
         self._chosen = partition
         self.reading = Reading(transport)
+        self.configured_as = name
         self.script: Script | None = None
+        self._cluster: Cluster | None = None
+        self._fixed = False
+        self._aside: tuple[str, ...] = ()
         self._options = tuple(options)
         self._whole = unit == "nodes"
 
@@ -174,10 +182,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
     def read(self, cluster: Cluster) -> Availability:
         """Return what a cluster's answers say; sets `limits` and `remarks`."""
         asked = self.asked()
+        self._cluster = cluster
         found = interpret(cluster, self.partition, user=self.transport.user, options=asked)
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
         self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), asked, cluster)
-        self.remarks = (*cluster.cautions, *found.remarks, *asked.remarks)
+        self.remarks = (*cluster.cautions, *found.remarks, *self._aside, *asked.remarks)
         return found.availability
 
     def snapshot(self, users: Mapping[str, int]) -> Snapshot:
@@ -206,6 +215,11 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         chosen = self._chosen or partition_of(self.transport.cluster(self.name), self.partition).name
         said = self.transport.accounting(chosen, HISTORY_DAYS)
         return History.of_accounting(parse_sacct(said, name="accounting", lenient=True))
+
+    @property
+    def target(self) -> str:
+        """Return where jobs go: the same for two endpoints that submit alike, whatever they are called."""
+        return f"{self.transport.place}#{self.partition or ''}"
 
     def asking(
         self,
@@ -240,6 +254,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         other._options = (*self._options, *options_from(native, "--native"))
         if command is not None:
             kept = [one for one in command.directives if one.name not in DECIDED]
+            aside = dict.fromkeys(one.shown for one in command.directives if one.name in DECIDED)
+            other._aside = (f"{command.path}: {', '.join(aside)} give way to what Gas decides",) if aside else ()
             named = [one.value for one in kept if one.name == "partition"]
             other.partition = self.partition or (named[-1] if named else None)
             other._options = (*(one for one in kept if one.name != "partition"), *other._options)
@@ -252,6 +268,27 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             other.partition = ",".join(own) or self.partition
             other.address = self.transport.address + (f"#{other.partition}" if other.partition else "")
         return other
+
+    def choices(self) -> list[SlurmEndpoint]:
+        """Return this endpoint with each other account and QOS that takes the user's jobs, as far as none is fixed.
+
+        What there is was read when it was last asked for its availability.
+        """
+        if self._cluster is None or self._fixed:
+            return []
+        partitions, user = partitions_of(self._cluster, self.partition), self.transport.user
+        groups = own_groups() if isinstance(self.transport, CommandTransport) else None
+        found = []
+        there = choices(self._cluster, partitions, self.asked(), user, groups=groups)
+        if len(there) > MOST:
+            left = f"{len(there) - MOST} of {len(there)} accounts and QOS are not planned with: name one of them"
+            self._aside = (*self._aside, left)
+        for choice in there[:MOST]:
+            if choice.words:
+                other = self.asking(native=choice.words)
+                other.name, other._fixed = f"{self.name}{choice.shown}", True
+                found.append(other)
+        return found
 
     def asked(self) -> Options:
         """Return what all jobs ask for besides their size and walltime, wherever it is said."""
@@ -292,7 +329,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def _tell_of(self, batch: Batch, job: JobDescription) -> None:
         asking = self.asking(native=job.native) if job.native else self
-        for remark in asking.asked().remarks:
+        for remark in (*self._aside, *asking.asked().remarks):
             self.tell(remark)
 
     def _tagged(self, key: str) -> list[dict[str, Any]]:
@@ -435,8 +472,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
 def ahead_of(cluster: Cluster, job: Job) -> Cluster:
     """Return a cluster without a waiting job and those that Slurm considers after it."""
-    queue = [one.id for one in _queue(cluster)]
-    behind = set(queue[queue.index(job.id) :]) if job.id in queue else set()  # else it is newer than all of them
+    waiting = list(dict.fromkeys(record.job.id for record in queue(cluster)))
+    behind = set(waiting[waiting.index(job.id) :]) if job.id in waiting else set()  # else it is newer than all of them
     return replace(cluster, jobs=tuple(one for one in cluster.jobs if not (one.pending and one.id in behind)))
 
 

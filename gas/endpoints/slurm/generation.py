@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from gas.endpoints.slurm.choices import usable, why_not
 from gas.errors import Infeasible
 from gas.slurm.cluster import Cluster, Partition
 from gas.times import duration_text, iso_time
@@ -12,34 +13,53 @@ from gas.times import duration_text, iso_time
 __all__ = ["configuration_of", "tables_of"]
 
 
-def configuration_of(cluster: Cluster, keys: dict[str, str]) -> str:
-    """Return the tables of a ``gas.toml``, one for each partition that takes jobs.
+def configuration_of(
+    cluster: Cluster, keys: dict[str, str], user: str = "", groups: frozenset[str] | None = None
+) -> str:
+    """Return the tables of a ``gas.toml``, one for each partition that takes jobs of a user.
 
     Parameters
     ----------
     keys
         How the Slurm is spoken to, as keys of each table: ``slurm_conf`` or ``url``.
+    groups
+        Names of the user's groups, where they are known.
 
     Raises
     ------
     Infeasible
         No partition takes jobs.
     """
-    tables = [_text_of(cluster, one, keys) for one in _open(cluster)]
+    tables = [_text_of(cluster, one, keys) for one in _open(cluster, user, groups)]
     head = f"# Slurm {cluster.version} as of {iso_time(cluster.now)}; limits of partitions are asked for each time."
-    return "\n\n".join([head, *tables]) + "\n"
+    left_out = [f"# partition {_text(name)} is left out: {why}" for name, why in _closed(cluster, user, groups)]
+    return "\n\n".join(["\n".join([head, *left_out]), *tables]) + "\n"
 
 
-def tables_of(cluster: Cluster, keys: dict[str, str]) -> dict[str, dict[str, str]]:
+def tables_of(
+    cluster: Cluster, keys: dict[str, str], user: str = "", groups: frozenset[str] | None = None
+) -> dict[str, dict[str, str]]:
     """Return the same as tables by the names of the endpoints."""
-    return {_name(cluster, one): _table(one, keys) for one in _open(cluster)}
+    return {_name(cluster, one): _table(one, keys) for one in _open(cluster, user, groups)}
 
 
-def _open(cluster: Cluster) -> list[Partition]:
-    """Return the partitions that take jobs, or raise `Infeasible`."""
-    found = [one for one in cluster.partitions if one.state in ("", "UP")]
+def _open(cluster: Cluster, user: str, groups: frozenset[str] | None) -> list[Partition]:
+    """Return the partitions that take jobs of a user, or raise `Infeasible`."""
+    found = usable(cluster, user, groups=groups)
     if not found:
-        raise Infeasible(f"{cluster.name}: none of its {len(cluster.partitions)} partitions takes jobs")
+        closed = "; ".join(f"{name}: {why}" for name, why in _closed(cluster, user, groups))
+        raise Infeasible(f"{cluster.name}: none of its {len(cluster.partitions)} partitions takes jobs ({closed})")
+    return found
+
+
+def _closed(cluster: Cluster, user: str, groups: frozenset[str] | None) -> list[tuple[str, str]]:
+    """Return the partitions that take no jobs of a user, and why."""
+    there = {one.name for one in usable(cluster, user, groups=groups)}
+    found = []
+    for one in cluster.partitions:
+        if one.name not in there:
+            binding = why_not(cluster, one, user, groups=groups)
+            found.append((one.name, f"it is {one.state}" if binding is None else binding.words))
     return found
 
 

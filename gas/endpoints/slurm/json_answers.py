@@ -8,20 +8,24 @@ are one list, and partitions have their limits in tables. A value whose place ha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from gas.endpoints.slurm.configuration import hidden, not_planned, scheduling, with_default_memory
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.json_jobs import job
-from gas.endpoints.slurm.json_machine import configuration, licence, node, partition, reservation
+from gas.endpoints.slurm.json_machine import licence, node, partition, reservation
 from gas.endpoints.slurm.notation import LATEST
+from gas.endpoints.slurm.setting_answers import json_values, read_json_settings
 from gas.errors import BadInput, Unreachable
-from gas.json_text import parsed
+from gas.json_text import parsed, parsed_items
 from gas.slurm.cluster import Cluster, Job, Licence
 from speedup_models.fields import quoted, shown
 
 __all__ = ["ANSWERS", "LAST_SHARED", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs"]
+
+T = TypeVar("T")
 
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {"nodes": "nodes", "partitions": "partitions", "reservations": "reservations", "jobs": "jobs", "diag": "statistics"}
@@ -40,22 +44,39 @@ OPTIONAL: Mapping[str, str] = MappingProxyType(
 """Endpoints without whose answer there is a plan nevertheless, and what it then lacks."""
 
 
-def _entries(answers: Mapping[str, str | bytes], endpoint: str, key: str) -> Iterator[Entry]:
+def _entries(answers: Mapping[str, str | bytes], endpoint: str, key: str) -> list[Entry]:
     """Return the objects of an answer, named after what they are and how they are called."""
-    return _listed(_document(answers, endpoint), endpoint, key)
+    return _built(answers, endpoint, key, lambda entry: entry)[1]
 
 
-def _listed(document: Entry, endpoint: str, key: str) -> Iterator[Entry]:
-    found = document.find(ANSWERS.get(endpoint, endpoint))
-    if not isinstance(found, Sequence) or isinstance(found, str):
-        raise Unreachable(f"{endpoint}: {shown(found)} is no list")
-    for number, value in enumerate(found):
+def _built(
+    answers: Mapping[str, str | bytes], endpoint: str, key: str, build: Callable[[Entry], T]
+) -> tuple[Entry, list[T]]:
+    """Return an answer, and what is made of each of its objects as soon as it is read: there may be very many."""
+    number = -1
+
+    def item(value: Any) -> T:
+        nonlocal number
+        number += 1
         entry = Entry(value, f"{endpoint}[{number}]")
-        entry.where = f"{endpoint}[{number}] ({shown(value.get(key))})"
-        yield entry
+        entry.where = f"{endpoint}[{number}] ({shown(entry.value.get(key))})"
+        return build(entry)
+
+    list_ = ANSWERS.get(endpoint, endpoint)
+
+    def read(text: str | bytes) -> Any:
+        return parsed_items(text.encode() if isinstance(text, str) else text, list_, item, strict=False)
+
+    document = _document(answers, endpoint, read)
+    found = document.find(list_)
+    if not isinstance(found, list):
+        raise Unreachable(f"{endpoint}: {shown(found)} is no list")
+    return document, found
 
 
-def _document(answers: Mapping[str, str | bytes], endpoint: str) -> Entry:
+def _document(
+    answers: Mapping[str, str | bytes], endpoint: str, read: Callable[[str | bytes], Any] | None = None
+) -> Entry:
     if endpoint not in answers:
         raise BadInput(f"there is no answer of {endpoint}")
     text = answers[endpoint]
@@ -63,8 +84,7 @@ def _document(answers: Mapping[str, str | bytes], endpoint: str) -> Entry:
         raise Unreachable(f"{endpoint}: the answer is empty")
     try:
         # names are as users wrote them: bytes that are no UTF-8, and in some versions control characters
-        written = text if isinstance(text, str) else text.decode(errors="replace")
-        document = Entry(parsed(written, strict=False), endpoint)
+        document = Entry((_parsed if read is None else read)(text), endpoint)
     except ValueError as error:
         raise Unreachable(f"{endpoint}: the answer is not JSON, or cut off ({error})") from None
     errors = document.find("errors", default=None) or ()
@@ -72,6 +92,10 @@ def _document(answers: Mapping[str, str | bytes], endpoint: str) -> Entry:
         said = [one.get("error") or one.get("description") for one in errors if isinstance(one, Mapping)]
         raise Unreachable(f"{endpoint}: Slurm answers {', '.join(quoted(str(one)) for one in said) or shown(errors)}")
     return document
+
+
+def _parsed(text: str | bytes) -> Any:
+    return parsed(text if isinstance(text, str) else text.decode(errors="replace"), strict=False)
 
 
 def read_cluster(
@@ -101,10 +125,11 @@ def read_cluster(
     """
     diagnostics = _document(answers, "diag")
     statistics = Entry(diagnostics.find("statistics"), "diag, statistics")
+    release = diagnostics.text("meta/slurm/release", "meta/Slurm/release", default="")
     config, licences, cautions = _optional(answers, failed)
     private = hidden(config)
     asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind != "reservations"]
-    found = {kind: list(_entries(answers, kind, "name")) for kind in asked}
+    found = {kind: _entries(answers, kind, "name") for kind in asked}
     for kind in ("nodes", "partitions"):
         if not found[kind]:
             why = f", as PrivateData hides {kind} here; real jobs can be planned (gas probe)" * (kind in private)
@@ -127,7 +152,7 @@ def read_cluster(
     return Cluster(
         name,
         min(statistics.sure("req_time"), LATEST) if now is None else now,
-        diagnostics.text("meta/slurm/release", "meta/Slurm/release", default=""),
+        release,
         nodes,
         jobs,
         tuple(reservation(entry, cores) for entry in found.get("reservations", ())),
@@ -137,17 +162,20 @@ def read_cluster(
         "jobs" not in private if config else None,
         (*cautions, *lacking),
         licences,
+        read_json_settings(config, release) if config else None,
     )
 
 
 def _jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int]) -> tuple[tuple[Job, ...], list[str]]:
     """Return the jobs, and what their answer does not say of them."""
-    document = _document(answers, "jobs")
-    jobs = []
     unplanned = False
-    for entry in _listed(document, "jobs", "job_id"):
-        jobs.append(job(entry, threads))
+
+    def build(entry: Entry) -> Job:
+        nonlocal unplanned
         unplanned = unplanned or "scheduled_nodes" not in entry.value
+        return job(entry, threads)
+
+    document, jobs = _built(answers, "jobs", "job_id", build)
     lacking = []
     if unplanned:
         lacking.append("this version does not say on which nodes jobs are planned; v0.0.39 and later do, and squeue")
@@ -168,7 +196,7 @@ def _optional(
     found: tuple[Licence, ...] | None = None
     try:
         if "conf" in answers:
-            config = configuration(Entry(_document(answers, "conf").find("slurm_conf"), "conf, slurm_conf"))
+            config = json_values(Entry(_document(answers, "conf").find("slurm_conf"), "conf, slurm_conf").value)
     except Unreachable as error:
         reasons["conf"] = str(error)
     try:
@@ -189,4 +217,4 @@ def read_jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int] | N
     threads
         CPUs of a core of each node, by which allocated cores are counted; 1 for nodes that are not named.
     """
-    return tuple(job(entry, threads or {}) for entry in _entries(answers, "jobs", "job_id"))
+    return tuple(_built(answers, "jobs", "job_id", lambda entry: job(entry, threads or {}))[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from gas.endpoints.slurm.notation import LATEST, LONGEST, node_names, words
@@ -26,19 +26,21 @@ class Entry:
     """One object of an answer, whose values are read by path (``maximums/time``) with the place named."""
 
     def __init__(self, value: object, where: str) -> None:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             raise Unreachable(f"{where}: {shown(value)} is no object")
-        self.value: Mapping[str, Any] = value
+        self.value: dict[str, Any] = value
         self.where = where
 
     def find(self, *paths: str, default: Any = REQUIRED) -> Any:
         """Return the value at the first of the paths that is there."""
         for path in paths:
-            value: Any = self.value
-            for key in path.split("/"):
-                value = value.get(key, REQUIRED) if isinstance(value, Mapping) else REQUIRED
-                if value is REQUIRED:
-                    break
+            value: Any = self.value.get(path, REQUIRED)
+            if value is REQUIRED and "/" in path:
+                value = self.value
+                for key in path.split("/"):
+                    value = value.get(key, REQUIRED) if isinstance(value, dict) else REQUIRED
+                    if value is REQUIRED:
+                        break
             if value is not REQUIRED:
                 return value
         if default is REQUIRED:
@@ -55,12 +57,14 @@ class Entry:
     def number(self, *paths: str, default: Any = REQUIRED) -> int | None:
         """Return a whole number in either form; None if it is not set, or there is no limit."""
         value = self.find(*paths, default=default)
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             if "number" not in value:
                 raise self.fail(paths[0], value, "number")
             value = value["number"] if value.get("set", True) and not value.get("infinite", False) else None
         if value is None:
             return None
+        if type(value) is int and 0 <= value < 0xFFFE:  # as most are
+            return value
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or (abs(value) >= 2**63 and value not in NO_VALUES):
@@ -100,7 +104,7 @@ class Entry:
             return ()
         if isinstance(value, str):
             return words(value)
-        if not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
             raise self.fail(paths[0], value, "list of texts")
         return tuple(value)
 

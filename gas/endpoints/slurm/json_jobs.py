@@ -39,7 +39,7 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
         user=entry.text("user_name"),
         state=next((state for state in states if state in HOLDING), states[0]),
         partitions=entry.texts("partition"),
-        cpus=entry.sure("cpus"),
+        cpus=entry.sure("cpus") if states[0] in ("PENDING", "RUNNING") else entry.number("cpus") or 0,  # ended: none
         priority=priority if priority is not None else 2**32,
         start=entry.instant("start_time"),
         end=entry.instant("end_time"),

@@ -1,4 +1,4 @@
-"""Nodes, partitions, reservations, licences and the configuration of what slurmrestd answers (see `json_answers`)."""
+"""Nodes, partitions, reservations and licences of what slurmrestd answers (see `json_answers`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gas.endpoints.slurm.notation import LATEST, LONGEST, NOTHING, node_states
 from gas.endpoints.slurm.resources import amounts, gres, weights
 from gas.slurm.cluster import Licence, Node, Partition, Reservation
 
-__all__ = ["configuration", "licence", "node", "partition", "reservation"]
+__all__ = ["licence", "node", "partition", "reservation"]
 
 
 def node(entry: Entry) -> Node:
@@ -127,18 +127,3 @@ def licence(entry: Entry) -> Licence:
     return Licence(
         entry.text("LicenseName"), entry.number("Total") or 0, used, entry.number("Reserved", default=None) or 0
     )
-
-
-def configuration(entry: Entry) -> dict[str, str]:
-    """Return the texts and lists of texts of slurm.conf, and its limits of memory."""
-    found = {}
-    for key, value in entry.value.items():
-        if isinstance(value, str):
-            found[key] = value
-        elif isinstance(value, list) and all(isinstance(one, str) for one in value):
-            found[key] = ",".join(value)
-        elif key.startswith(("DefMemPer", "MaxMemPer")):
-            number = entry.number(key, default=None)
-            found[key] = "" if number is None else str(number)
-    found["PreemptMode"] = _mode(tuple(found.get("PreemptMode", "OFF").split(","))) or "OFF"
-    return found

@@ -207,9 +207,14 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
             both = key in job and key.startswith("tres_")
             job[key] = f"{job[key]},{one}" if both else one
     job |= _shape(shape, version)
-    if version >= FIRST_TYPED and shape.tasks is not None:
+    if shape.nodes is not None and not shape.whole and "ntasks-per-node" not in options:
+        job.setdefault("tasks", shape.nodes)  # one a node, as sbatch has it
+    if "ntasks-per-gpu" in options and "gpus" in options:
+        gpus = sum(_number(one.rpartition(":")[2]) for one in (options["gpus"] or "").split(","))
+        job.setdefault("tasks", gpus * _number(options["ntasks-per-gpu"] or ""))
+    if version >= FIRST_TYPED and "tasks" in job and "cpus_per_tres" not in job:  # slurmctld works them out of those
         job.setdefault("cpus_per_task", 1)
-        job["minimum_cpus"] = shape.tasks * job["cpus_per_task"]
+        job["minimum_cpus"] = job["tasks"] * job["cpus_per_task"]
     if version == 36:
         job = {_FIRST_NAMES.get(key, key): value for key, value in job.items()}
     return {"script": batch.script, "job": job}

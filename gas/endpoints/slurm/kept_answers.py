@@ -29,9 +29,9 @@ class KeptAnswers(Generic[T]):
         self._clock = clock
         self._kept: dict[str, tuple[float, T]] = {}
 
-    def get(self, kind: str, ask: Callable[[], T]) -> T:
+    def get(self, kind: str, ask: Callable[[], T], lifetime: float | None = None) -> T:
         """Return an answer, a kept one if that is young enough; one that fails is not kept."""
-        lifetime = self._lifetimes.get(kind, 0.0)
+        lifetime = self._lifetimes.get(kind, 0.0) if lifetime is None else lifetime
         kept = self._kept.get(kind)
         if kept is not None and self._clock() < kept[0] + lifetime:
             return kept[1]

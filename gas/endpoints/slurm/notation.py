@@ -148,6 +148,7 @@ def tasks(text: str) -> Tasks | None:
     return Tasks(tuple(ranges), int(most) or None if mark else None)
 
 
+@lru_cache(4096)  # jobs ask for round times
 def duration(text: str) -> int | None:
     """Return the seconds of ``1-00:30:00``, ``30:00`` or ``2-12`` (days and hours); None for no limit, or `LONGEST`.
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from gas.endpoints.slurm.interpretation import HOLDING, Interpretation, _end, _queue
-from gas.endpoints.slurm.placing import Placed
-from gas.endpoints.slurm.selection import places_of
+import numpy as np
+
+from gas.endpoints.slurm.interpretation import Interpretation
 from gas.slurm.cluster import Cluster, Job, Partition, Reservation
+from gas.slurm.outlook import Planned
+from gas.slurm.state import end_of
 
 if TYPE_CHECKING:  # imported where it is used: planning needs none of it
     from gas.prediction.entries import Entry
@@ -49,7 +51,8 @@ class _Counted:
 
     def __init__(self, cluster: Cluster, partition: Partition, seen: Interpretation, user: str | None) -> None:
         availability = seen.availability
-        nodes = (seen.machine.places[name] for name in availability.names)
+        self._at = {name: place for place, name in enumerate(seen.forecast.state.names)}
+        nodes = (self._at[name] for name in availability.names)
         self._units: dict[int, int] = dict(zip(nodes, availability.capacity.tolist(), strict=True))
         self._whole = availability.options.whole or partition.whole_nodes
         self._cluster, self._partition, self._seen = cluster, partition, seen
@@ -60,16 +63,19 @@ class _Counted:
         """Yield who has processors, and what is reserved."""
         from gas.prediction.entries import Entry
 
-        now, machine = self._cluster.now, self._seen.machine
+        now, state = self._cluster.now, self._seen.forecast.state
         kept = {place for one in self._closed if one.start <= now < one.end for place in self._places(one)}
-        for job in self._cluster.jobs:
-            if job.state not in HOLDING:
-                continue
-            shares = [(place, cpus) for place, cpus in machine.shares(job) if place not in kept]
+        for number, job in enumerate(state.running_jobs):
+            first = int(state.running.first[number])
+            shares = range(first, first + int(state.running.shares[number]))
+            held = [(int(state.running.node[one]), int(state.running.cpus[one])) for one in shares]
             start = min(job.start or now, now)
-            count = sum(self._share(place, cpus) for place, cpus in shares)
-            yield Entry(count, max(_end(job, self._cluster) - start, 1), start, True, users.get(job.user, -1))
-        unseen = [(place, cpus) for place, cpus in machine.unseen.items() if place not in kept]
+            count = sum(self._share(place, cpus) for place, cpus in held if place not in kept)
+            end = end_of(job, now)
+            end = end if end > now else now + self._cluster.scheduling.resolution  # it should have left already
+            yield Entry(count, max(end - start, 1), start, True, users.get(job.user, -1))
+        hidden = np.flatnonzero(state.unseen).tolist()
+        unseen = [(place, int(state.unseen[place])) for place in hidden if place not in kept]
         if unseen:
             longest = self._partition.longest or self._cluster.scheduling.window
             yield Entry(sum(self._share(*one) for one in unseen), longest, now, True, fixed=True)
@@ -83,22 +89,26 @@ class _Counted:
         """Yield the waiting jobs in the order of the queue."""
         from gas.prediction.entries import Entry
 
-        turn = {job.id: place for place, job in enumerate(_queue(self._cluster))}
+        state = self._seen.forecast.state
+        turn: dict[int, int] = {}
+        for place, record in enumerate(state.records):
+            turn.setdefault(record.job.id, place)
         closed = {one.name: set(self._places(one)) for one in self._closed}
-        for one in sorted(self._seen.plan.placed, key=lambda one: (turn.get(one.job.id, len(turn)), one.start)):
-            places = set(places_of(one.nodes)) - closed.get(one.job.reservation, set())
-            not_before = None if one.asked is None else one.asked.not_before
+        for one in sorted(self._seen.forecast.plans, key=lambda one: (turn[one.job.id], one.start)):
+            places = set(np.flatnonzero(one.nodes).tolist()) - closed.get(one.job.reservation, set())
+            not_before = None if one.published else one.not_before
             user = users.get(one.job.user, -1)
-            yield Entry(self._asked(one, places), one.walltime, one.start, False, user, not_before=not_before)
+            yield Entry(self._asked(one, places), one.limit, one.start, False, user, not_before=not_before)
 
     def _places(self, reservation: Reservation) -> list[int]:
-        return [place for place in places_of(self._seen.machine.set_of(reservation.nodes)) if place in self._units]
+        places = (self._at[name] for name in reservation.nodes if name in self._at)
+        return [place for place in places if place in self._units]
 
     def _share(self, place: int, cpus: int) -> int:
         units = self._units.get(place, 0)
         return units if self._whole else min(units, cpus)
 
-    def _asked(self, one: Placed, places: set[int]) -> int:
+    def _asked(self, one: Planned, places: set[int]) -> int:
         """Return what a waiting job takes of the partition."""
         most = sum(self._units.get(place, 0) for place in places)
         return most if self._whole or one.job.exclusive else min(most, _cpus(one.job))

@@ -19,11 +19,13 @@ class Reading:
     ----------
     transport
         How it is spoken to.
+    known
+        What it has just published.
     """
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, known: Cluster | None = None) -> None:
         self._transport = transport
-        self._found: Cluster | GasError | None = None
+        self._found: Cluster | GasError | None = known
         self._served: set[str] = set()
         self._lock = threading.Lock()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gas.endpoints.records import ACTIVE, job_record
-from gas.endpoints.slurm.interpretation import HOLDING
 from gas.endpoints.slurm.sizing import size_of
 from gas.slurm.cluster import Job
+from gas.slurm.order import HOLDING
 
 __all__ = ["record_of"]
 

@@ -21,8 +21,10 @@ from gas.endpoints.connection import NoAnswer
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.programs import whole_path
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
+from gas.endpoints.slurm.accounting_answers import with_accounting
 from gas.endpoints.slurm.json_accounting import accounting_lines
 from gas.endpoints.slurm.json_answers import ANSWERS, LAST_SHARED, OPTIONAL, VERSIONS, read_cluster, read_jobs
+from gas.endpoints.slurm.json_associations import QUESTIONS, read_accounting
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
 from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import KINDS, kind_of
@@ -38,8 +40,14 @@ __all__ = ["RestTransport"]
 
 T = TypeVar("T")
 
+ACCOUNTING_SECONDS = 10.0
+"""For how long slurmdbd is waited for: there is a plan without it."""
+
 DESCRIPTION = "openapi/v3"
 """Where slurmrestd describes itself."""
+
+MOST_BYTES = 3 * MOST_ANSWER_BYTES
+"""What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""
 
 CERTIFICATES = ("GAS_CA_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
@@ -82,6 +90,7 @@ class RestTransport:
         self.name = name
         self.address = vetted_address(url)
         tokens = tokens or Tokens(self.address)
+        self.place = f"{self.address} {user or ''} {tokens.source or ''} {version or ''}"
         self._connection = SlurmConnection(name, self.address, timeout, tokens, user, certificates)
         self._tokens = tokens
         self.is_local = self.address.startswith("unix:") or is_loopback(split_address(self.address))
@@ -89,6 +98,7 @@ class RestTransport:
         self._version = None if version is None else number_of(version)
         self._endpoints: set[tuple[int, str]] | None = None
         self._kept: KeptAnswers[bytes] = KeptAnswers()
+        self._accounting: KeptAnswers[tuple[bytes, str]] = KeptAnswers()
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> RestTransport:
@@ -147,7 +157,7 @@ class RestTransport:
             asked.remove("reservations")
         answers: dict[str, bytes] = {}
         for endpoint in asked:
-            most = MOST_ANSWER_BYTES - sum(map(len, answers.values()))
+            most = MOST_BYTES - sum(map(len, answers.values()))
             answers[endpoint] = self._kept.get(
                 endpoint, partial(self._read, endpoint, deadline, most, self._told(endpoint))
             )
@@ -158,7 +168,40 @@ class RestTransport:
                     answers[endpoint] = self._kept.get(endpoint, partial(self._read, endpoint, deadline))
                 except GasError as error:
                     failed[endpoint] = str(error)
-        return self._understood(lambda: read_cluster(answers, name=name, failed=failed))
+        return self._with_accounting(
+            self._understood(lambda: read_cluster(answers, name=name, failed=failed)), deadline
+        )
+
+    def _with_accounting(self, cluster: Cluster, deadline: float) -> Cluster:
+        """Return the cluster with accounts, QOS and limits, where jobs have accounts or slurmdbd is configured."""
+        known = None if cluster.settings is None else cluster.settings.with_accounting
+        if known is False or (known is None and not any(job.account for job in cluster.jobs)):
+            return cluster
+        answers: dict[str, bytes] = {}
+        failures: dict[str, str] = {}
+        for name, asked in QUESTIONS.items():
+            ask = partial(self._answer_or_error, asked.service, name, deadline)
+            found, error = self._accounting.get(name, ask, asked.lifetime)
+            if error:
+                failures[name] = error
+            else:
+                answers[name] = found
+        return with_accounting(cluster, read_accounting(answers, self.user, failures))
+
+    def _answer_or_error(self, service: str, endpoint: str, deadline: float) -> tuple[bytes, str]:
+        """Return an answer, or why there is none: slurmdbd may be down for longer than one wants to wait each time."""
+        if service == "slurm" and not self._is_offered(endpoint):
+            return b"", "it is not offered"
+        path = f"/{service}/v0.0.{self.version()}/{endpoint}"
+        try:
+            answer = self._exchange("GET", path, deadline=min(deadline, time.monotonic() + ACCOUNTING_SECONDS))
+            if answer.status_code == 404:
+                return b"", "it is not offered"
+            document = self._document(endpoint, answer)
+        except GasError as error:
+            return b"", str(error)
+        told = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
+        return (b"", told) if told else (answer.content, "")
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
         """Return the jobs of a user, or those of these numbers, also those that ended lately; unknown ones not."""
@@ -245,7 +288,7 @@ class RestTransport:
         self,
         endpoint: str,
         deadline: float | None = None,
-        most: int = MOST_ANSWER_BYTES,
+        most: int = MOST_BYTES,
         version: int | None = None,
     ) -> bytes:
         """Return the answer to a question, in JSON if the reader finds it so."""

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from gas.endpoints.slurm.answer_records import whole
 from gas.endpoints.slurm.notation import NOTHING, duration, words
+from gas.endpoints.slurm.resources import megabytes, weights
 from gas.errors import BadInput
 from gas.slurm.settings import FACTORS, Settings
 
-__all__ = ["CONFIG", "amounts", "config_values", "json_values", "read_settings", "tres_weights"]
+__all__ = ["CONFIG", "config_values", "json_values", "read_json_settings", "read_settings", "seconds"]
 
 CONFIG = ("scontrol", "show", "config")
 
@@ -23,8 +25,6 @@ T = TypeVar("T")
 
 _UNITS = {"": 1, "sec": 1, "min": 60, "usec": 0, "msec": 0, "hours": 3600, "days": 86400}
 _UNIT = re.compile(r"(-?[0-9]{1,18}) *(\w*)")
-_AMOUNT = re.compile(r"([0-9]{1,18}(?:\.[0-9]*)?)([KMGTP]?)", re.IGNORECASE)
-_SUFFIXES = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 
 
 def config_values(text: str) -> dict[str, str]:
@@ -34,7 +34,11 @@ def config_values(text: str) -> dict[str, str]:
 
 def json_values(configuration: Mapping[str, Any]) -> dict[str, str]:
     """Return the values of slurmrestd's ``conf`` (its ``slurm_conf``) as ``scontrol show config`` prints them."""
-    return {str(key): _printed(value) for key, value in configuration.items()}
+    found = {str(key): _printed(value) for key, value in configuration.items()}
+    if "PreemptMode" in found:
+        modes = [one for one in found["PreemptMode"].split(",") if one not in ("CLUSTER_GLOBAL", "UNSET", "(null)")]
+        found["PreemptMode"] = ",".join("OFF" if one == "DISABLED" else one for one in modes) or "OFF"
+    return found
 
 
 def _printed(value: Any) -> str:
@@ -60,7 +64,7 @@ def read_settings(values: Mapping[str, str]) -> Settings:
         From `config_values` or `json_values`.
     """
     reader = _Reader(values)
-    weights = {factor: reader.get(key, whole) for factor, key in FACTORS.items()}
+    of_factors = {factor: reader.get(key, whole) for factor, key in FACTORS.items()}
     memory = {kind: reader.memory(kind) for kind in ("Def", "Max")}
     defaults = dict(one.partition("=")[::2] for one in words(reader.get("JobDefaults", str) or ""))
     storage = reader.get("AccountingStorageType", _plain)
@@ -70,8 +74,8 @@ def read_settings(values: Mapping[str, str]) -> Settings:
         values=dict(values),
         version=reader.text("SLURM_VERSION"),
         priority_type=reader.get("PriorityType", _plain),
-        weights={factor: weight for factor, weight in weights.items() if weight is not None},
-        tres_weights=reader.get("PriorityWeightTRES", tres_weights, optional=True) or {},
+        weights={factor: weight for factor, weight in of_factors.items() if weight is not None},
+        tres_weights=reader.get("PriorityWeightTRES", weights, optional=True) or {},
         priority_flags=frozenset(one.upper() for one in words(reader.text("PriorityFlags") or "")),
         favour_small=reader.get("PriorityFavorSmall", _yes),
         max_age=reader.get("PriorityMaxAge", seconds),
@@ -106,6 +110,13 @@ def read_settings(values: Mapping[str, str]) -> Settings:
     )
 
 
+def read_json_settings(values: Mapping[str, str], release: str) -> Settings:
+    """Return the same of slurmrestd's ``conf``, which names no release and prints a flag for the default."""
+    settings = read_settings(values)
+    version = settings.version or release or None
+    return replace(settings, version=version, priority_flags=settings.priority_flags - {"FAIR_TREE"})
+
+
 class _Reader:
     """Values by their keys, in capitals or not, with what was missing or not understood."""
 
@@ -138,7 +149,7 @@ class _Reader:
         for per in ("CPU", "Node"):
             text = self.text(f"{kind}MemPer{per}")
             known = text is not None and text not in NOTHING and text.strip() != "0"
-            found[per] = self.value(f"{kind}MemPer{per}", text if known else None, whole)
+            found[per] = self.value(f"{kind}MemPer{per}", text if known else None, megabytes) or None
         return found["CPU"], found["Node"]
 
 
@@ -148,46 +159,6 @@ def seconds(text: str) -> int | None:
     if found is not None and found[2] in _UNITS:
         return int(found[1]) * _UNITS[found[2]]
     return duration(text)
-
-
-def amounts(text: str) -> dict[str, float]:
-    """Return amounts of trackable resources, ``cpu=4,mem=9000M,gres/gpu:a100=2``; memory in MB.
-
-    Raises
-    ------
-    BadInput
-        It is no such list.
-    """
-    found: dict[str, float] = {}
-    for one in words(text):
-        name, sign, written = one.rpartition("=")
-        amount = _AMOUNT.fullmatch(written)
-        if not sign or not name or amount is None:
-            raise BadInput(f"{one!r} is no amount of a resource")
-        name = name.lower()
-        # a suffix means memory in MB; of anything else, thousands of them
-        of_memory = name in ("mem", "vmem", "fs/disk")
-        factor = _SUFFIXES[amount[2].upper()]
-        found[name] = float(amount[1]) * (factor if of_memory or not amount[2] else factor * 1024 * 1024)
-    return found
-
-
-def tres_weights(text: str) -> dict[str, float]:
-    """Return what a unit of each resource counts for; of memory, an MB: ``Mem=0.25G`` is a quarter for each GB.
-
-    Raises
-    ------
-    BadInput
-        It is no such list.
-    """
-    found: dict[str, float] = {}
-    for one in words(text):
-        name, sign, written = one.rpartition("=")
-        weight = _AMOUNT.fullmatch(written)
-        if not sign or not name or weight is None:
-            raise BadInput(f"{one!r} is no weight of a resource")
-        found[name.lower()] = float(weight[1]) / _SUFFIXES[weight[2].upper()]
-    return found
 
 
 def _plain(text: str) -> str:

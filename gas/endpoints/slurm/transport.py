@@ -74,6 +74,10 @@ class Transport(SendingTransport[Batch], Protocol):
     def is_local(self) -> bool:
         """Return whether paths here mean the same there, as far as one can tell."""
 
+    @property
+    def place(self) -> str:
+        """Return which Slurm it speaks to, and how: the same for all that do so alike, whatever they are called."""
+
     def cluster(self, name: str) -> Cluster:
         """Return everything that is published; `name` is what the user calls it."""
 

@@ -197,14 +197,13 @@ def said_of(transport: Transport, probe: Asked, cluster: Cluster | None = None) 
     try:
         endpoint, size, walltime = asked_of(transport, probe)
         availability: Any = endpoint.availability() if cluster is None else endpoint.read(cluster)
-        plan, estimate = availability.slurms_plan(size, walltime), availability.placement(size, walltime)
+        outlook = availability.outlook(size, walltime)
     except GasError as error:
         return Said(error=f"{type(error).__name__}: {error}", seconds=time.monotonic() - began)
     except Exception as error:  # a fault of Gas is a miss, and the others go on
         return Said(error=f"a fault: {type(error).__name__}: {error}", seconds=time.monotonic() - began)
     return Said(
-        None if plan is None else int(plan.start), plan is not None and bool(plan.listed),
-        None if estimate is None else int(estimate.start), "", tuple(endpoint.remarks),
+        outlook.planned or outlook.expected, outlook.planned is not None, outlook.expected, "", tuple(endpoint.remarks),
         round(time.monotonic() - began, 3),
     )  # fmt: skip
 
@@ -268,7 +267,7 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
         return "a plan that was not foreseen" if said.start is not None else "said to be never"
     ignored = [remark for remark in said.remarks if "not planned with" in remark]
     if ignored:
-        return f"not planned with: {ignored[0].partition(':')[0]}"
+        return "not planned with: " + re.sub(r"^\d+ waiting jobs ask", "jobs ask", ignored[0].partition(":")[0])
     where = ", and it comes before jobs that wait" if behind else ""
     return ("too early" if said.start is not None and said.start < one.planned else "too late") + where
 

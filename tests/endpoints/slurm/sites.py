@@ -515,7 +515,9 @@ def queue_of(site: Site, aspects: Iterable[Aspect], chance: random.Random) -> It
 def probe_of(site: Site, aspects: Iterable[Aspect], chance: random.Random) -> Asked:
     """Return what is asked for."""
     minutes = round(math.exp(chance.uniform(1.2, 5.2)))
-    job = Asked({"ntasks": str(chance.randint(1, 5 * site.cpus // 6)), "time": str(minutes)})
+    # slurmrestd before Slurm 26.05 does not say which partition is the default
+    size = str(chance.randint(1, 5 * site.cpus // 6))
+    job = Asked({"ntasks": size, "time": str(minutes), "partition": "main"})
     for aspect in aspects:
         aspect.probe(job, chance)
     return job

@@ -346,14 +346,12 @@ def test_times_and_numbers_without_measure():
 @pytest.mark.parametrize(
     ("answer", "old", "new", "told"),
     [
-        ("config", "= CR_CPU", "= CR_CPU_MEMORY", "memory is not planned with"),
-        ("config", "= CR_CPU", "= CR_Core_Memory", "memory is not planned with"),
-        ("partitions", "SelectTypeParameters=NONE", "SelectTypeParameters=CR_SOCKET_MEMORY", "memory is not planned"),
+        ("config", "= CR_CPU", "= CR_CPU_MEMORY", None),
         (
             "config",
             "PrivateData ",
             "PreemptMode = REQUEUE\nPreemptType = preempt/qos\nPrivateData ",
-            "preemption is not",
+            "(preemption), which is not foreseen",
         ),
         ("config", "PrivateData ", "PreemptMode = OFF\nPreemptType = preempt/none\nPrivateData ", None),
         ("config", "PrivateData ", "PreemptMode = GANG\nPreemptType = preempt/none\nPrivateData ", None),

@@ -162,6 +162,26 @@ def test_a_job_whose_size_is_not_in_tasks_alone_is_not_reshaped(slurm, transport
     assert not [line for line in slurm.lines("calls") if "update" in line]
 
 
+@pytest.mark.parametrize(
+    ("words", "can"),
+    [
+        ("NumNodes=2-6 NumCPUs=6 NumTasks=6", True),
+        ("NumNodes=1-6 NumCPUs=6 NumTasks=6", True),
+        ("NumNodes=2-4 NumCPUs=6 NumTasks=6", False),
+        ("NumNodes=6-6 NumCPUs=6 NumTasks=6", False),
+    ],
+)
+def test_slurm_26_05_gives_every_job_a_range_of_nodes_up_to_its_tasks(slurm, transport, words, can):
+    said = f"JobId=7 JobName=x SLUID=sCHNM82GVRX000 UserId=u(1) {words} CPUs/Task=1 ReqB=0"
+    slurm.does("scontrol", f'case "$*" in *"show job"*) echo "{said}"; exit ;; esac')
+    if can:
+        transport.reshape(7, Shape(4, None, 10))
+    else:
+        with pytest.raises(BadInput, match="asks for a number of nodes"):
+            transport.reshape(7, Shape(4, None, 10))
+    assert len([line for line in slurm.lines("calls") if "update" in line]) == can
+
+
 def test_what_a_job_around_it_has_set_does_not_change_a_submission(slurm, monkeypatch):
     """Within a job, sbatch would take the size, the partition and the time from it."""
     monkeypatch.setenv("SLURM_NTASKS", "7")

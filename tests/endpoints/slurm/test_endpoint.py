@@ -7,6 +7,7 @@ import pytest
 from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm import endpoint as module
+from gas.endpoints.slurm.choices import Choice
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.directives import Script
 from gas.endpoints.slurm.endpoint import SlurmEndpoint, narrowed
@@ -284,6 +285,24 @@ def test_variables_that_are_left_to_sbatch_are_planned_with(slurm, monkeypatch):
     endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
     assert endpoint.asked().qos == "long"
     assert endpoint.asking(native=("--qos=short",)).asked().qos == "short"
+
+
+def test_accounts_and_qos_are_endpoints_of_their_own_once_they_are_known(slurm, monkeypatch):
+    endpoint = SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
+    assert endpoint.choices() == []  # it has not been asked yet
+    endpoint.availability()
+    monkeypatch.setattr(module, "choices", lambda *_, **__: [Choice(), Choice("sea", "high")])
+    [other] = endpoint.choices()
+    assert (other.name, other.configured_as) == ("fake+account=sea+qos=high", "fake")
+    assert (other.asked().account, other.options()) == ("sea", {"account": "sea", "qos": "high"})
+    other.availability()
+    assert other.choices() == []
+    many = [Choice(qos=f"q{k}") for k in range(20)]
+    monkeypatch.setattr(module, "choices", lambda *_, **__: many)
+    others = endpoint.choices()
+    assert len(others) == 16
+    others[0].availability()
+    assert "4 of 20 accounts and QOS are not planned with: name one of them" in others[0].remarks
 
 
 def test_gpus_are_a_unit(slurm):

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from gas.endpoints.slurm import json_answers
-from gas.endpoints.slurm.interpretation import Why, interpret, partition_of
+from gas.endpoints.slurm.interpretation import interpret, partition_of
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import Infeasible, NotFound
 from gas.profile import NEVER
 from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
+from gas.slurm.outlook import Why
 
 NOW = 1_800_000_000  # a multiple of 60
 
@@ -82,23 +83,24 @@ def test_whole_nodes_as_unit_count_a_node_with_one_busy_cpu_as_taken(cluster):
 
 
 def test_jobs_without_a_plan_are_returned_with_the_reason_in_the_order_of_the_queue(cluster):
-    found = [(one.job.id, one.why, one.to_place) for one in interpret(cluster).unplanned]
-    assert found == [
-        (6, Why.LIMITS, False),  # 128 CPUs of 120
-        (13, Why.DEPENDENCY, False),
-        (14, Why.BEGIN, True),
-        (12, Why.HELD, False),
+    found = interpret(cluster)
+    assert [(record.job.id, why) for record, why in found.unplanned] == [
+        (6, Why.NOWHERE),  # 128 CPUs of 120
+        (13, Why.DEPENDENCY),
+        (14, Why.BEGIN),
+        (12, Why.HELD),
     ]
-    deferred = interpret(cluster).unplanned[2]
-    assert deferred.not_before == deferred.job.start == cluster.now + 7096
+    (deferred,) = [one for one in found.forecast.plans if not one.published]
+    assert deferred.job.id == 14
+    assert deferred.start >= deferred.job.start == cluster.now + 7096
 
 
 def test_plans_whose_nodes_are_not_published_are_left_to_be_placed(published, renewed_answers):
     old = interpret(json_answers.read_cluster(published, name="x"))
-    assert [one.job.id for one in old.unplanned if one.why is Why.NODES] == [5, 7, 9, 11, 15]
-    assert all(one.not_before == one.job.start for one in old.unplanned if one.why is Why.NODES)
+    own = {one.job.id: one.start - one.job.start for one in old.forecast.plans if one.listed and not one.published}
+    assert own == dict.fromkeys([5, 7, 9, 11, 15], 0)
     new = interpret(json_answers.read_cluster(renewed_answers, name="x"), "main")
-    assert [one.job.id for one in new.unplanned] == [6, 13, 14, 12]
+    assert [record.job.id for record, _ in new.unplanned] == [6, 13, 14, 12]
     assert earliest(new, 16, 30) == 1795294200
 
 
@@ -124,7 +126,7 @@ def machine(*jobs, nodes=2, cpus=4, **fields):
         "partitions": (Partition("p", names),),
         "others_visible": True,
     }
-    return Cluster(name="made", now=NOW, version="1", jobs=jobs, **(standard | fields))
+    return Cluster(name="made", now=NOW, version="22.05.8", jobs=jobs, **(standard | fields))
 
 
 def running(id, *nodes, end, cpus_on=None, **fields):
@@ -213,8 +215,8 @@ def test_a_plan_of_slurms_that_reaches_into_a_reservation_is_not_believed():
     kept = Reservation("r", NOW + 1800, NOW + 2400, ("n0",))
     taken = running(1, "n0", end=NOW + 900)
     found = interpret(machine(taken, nodes=1, reservations=(kept,))).availability
-    assert found.slurms_plan(4, 1200).start == NOW + 900
-    assert found.placement(4, 1200).start == NOW + 2401
+    assert found.outlook(4, 1200).planned == NOW + 900
+    assert found.outlook(4, 1200).expected == NOW + 2401
 
 
 @pytest.mark.parametrize(("flags", "user", "free"), [
@@ -250,9 +252,9 @@ def test_a_job_that_is_not_quite_running_holds_its_nodes(state):
     assert earliest(interpret(machine(held, nodes=1)), 1, 1) == NOW + 77
 
 
-def test_a_job_past_its_end_holds_its_nodes_a_moment_longer():
+def test_a_node_that_a_job_is_leaving_is_free_in_a_second():
     found = interpret(machine(replace(running(1, "n0", end=NOW - 5), state="COMPLETING"), nodes=1))
-    assert earliest(found, 1, 1) == NOW + 60
+    assert earliest(found, 1, 1) == NOW + 1
 
 
 def test_a_job_that_has_ended_holds_nothing():
@@ -278,26 +280,18 @@ def test_cpus_of_jobs_that_are_not_shown_are_taken_for_as_long_as_a_job_may_run(
     assert interpret(replace(private, others_visible=True)).unseen == 0  # a job came between two answers
 
 
-def test_hidden_tasks_of_an_array_are_returned_and_those_beyond_the_depth_apart():
+def test_hidden_tasks_of_an_array_are_planned_and_those_beyond_the_depth_are_expected():
     tasks = planned(1, "n0", start=NOW + 600, array=1, tasks=Tasks((range(30),)))
-    found = interpret(machine(tasks)).unplanned
-    assert [(one.copies, one.why) for one in found] == [(19, Why.TASKS), (10, Why.LATER_TASKS)]
-    assert all(one.to_place for one in found)
+    found = interpret(machine(running(9, "n0", "n1", end=NOW + 600), tasks)).forecast.plans
+    assert [one.listed for one in found] == 20 * [True] + 10 * [False]
 
 
 def test_jobs_beyond_the_depth_and_those_beyond_the_window():
+    first = running(9, "n0", "n1", end=NOW + 7000)
     waiting = [planned(1, "n0", start=NOW + 60), job(2), job(3)]
-    scheduling = Scheduling(depth=2)
-    found = interpret(machine(*waiting, scheduling=scheduling)).unplanned
-    assert [(one.job.id, one.why) for one in found] == [(2, Why.WINDOW), (3, Why.DEPTH)]
-
-
-def test_the_order_is_that_of_tier_priority_and_age():
-    names = ("n0", "n1")
-    partitions = (Partition("p", names), Partition("urgent", names, tier=5))
-    first = job(9, partitions=("p", "urgent"), priority=1)
-    found = interpret(machine(job(3), job(1), job(2, priority=999), first, partitions=partitions), "p").unplanned
-    assert [one.job.id for one in found] == [9, 1, 2, 3]
+    scheduling = Scheduling(depth=2, window=3600)
+    found = interpret(machine(first, *waiting, scheduling=scheduling)).unplanned
+    assert [(record.job.id, why) for record, why in found] == [(2, Why.WINDOW), (3, Why.DEPTH)]
 
 
 @pytest.mark.parametrize(
@@ -306,25 +300,29 @@ def test_the_order_is_that_of_tier_priority_and_age():
         ({"priority": 0, "reason": "JobHeldUser"}, Why.HELD),
         ({"reason": "Dependency"}, Why.DEPENDENCY),
         ({"reason": "BeginTime", "start": NOW + 99}, Why.BEGIN),
-        ({"reason": "PartitionTimeLimit"}, Why.LIMITS),
-        ({"reason": "ReqNodeNotAvail, UnavailableNodes:n1"}, Why.WINDOW),  # for the time being
-        ({"reason": "ReqNodeNotAvail, UnavailableNodes:n7", "required_nodes": ("n7",)}, Why.LIMITS),
-        ({"reason": "QOSMaxCpuPerUserLimit"}, Why.LIMITS),
-        ({"reason": "AssocGrpNodeLimit"}, Why.LIMITS),
-        ({"reason": "Priority", "cpus": 9}, Why.LIMITS),
-        ({"reason": "Priority", "least_nodes": 3}, Why.LIMITS),
-        ({"reason": "Resources"}, Why.WINDOW),
-        ({"reason": "A reason that nobody has heard of"}, Why.WINDOW),
+        ({"reason": "PartitionTimeLimit"}, Why.PARTITION),
+        ({"reason": "ReqNodeNotAvail, UnavailableNodes:n7", "required_nodes": ("n7",)}, Why.NOWHERE),
+        ({"reason": "QOSMaxCpuPerUserLimit"}, Why.LIMIT),
+        ({"reason": "AssocGrpNodeLimit"}, Why.LIMIT),
+        ({"reason": "Priority", "cpus": 9}, Why.NOWHERE),
+        ({"reason": "Priority", "least_nodes": 3}, Why.NOWHERE),
     ],
 )
 def test_the_reason_of_a_job_without_a_plan(fields, why):
-    (found,) = interpret(machine(job(1, **fields))).unplanned
-    assert found.why is why
+    ((_, found),) = interpret(machine(job(1, **fields))).unplanned
+    assert found is why
+
+
+@pytest.mark.parametrize("reason", ["Resources", "ReqNodeNotAvail, UnavailableNodes:n1", "A reason of another release"])
+def test_a_job_that_may_start_is_planned_whatever_is_said(reason):
+    found = interpret(machine(job(1, reason=reason)))
+    assert found.unplanned == ()
+    assert [one.start for one in found.forecast.plans] == [NOW]
 
 
 def test_a_deferred_job_starts_no_earlier_than_it_may():
-    (found,) = interpret(machine(job(1, reason="BeginTime", eligible=NOW + 500))).unplanned
-    assert (found.not_before, found.to_place) == (NOW + 500, True)
+    found = interpret(machine(job(1, reason="BeginTime", eligible=NOW + 500))).forecast.plans
+    assert [(one.not_before, one.start) for one in found] == [(NOW + 500, NOW + 500)]
 
 
 def test_a_partition_is_the_default_one_the_only_one_or_named(cluster):
@@ -365,14 +363,12 @@ def test_remarks_say_what_one_must_know():
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"partitions": (Partition("p", ("n0", "n1"), most_cpus=3),)}, 'partition "p" gives at most 3 CPUs of a node'),
         ({"partitions": (Partition("p", ("n0", "n1"), sharing=2),)}, "up to 2 jobs may share a CPU"),
         ({"reservations": (kept("r", partial=True),)}, 'of reservation "r" only some cores are kept'),
         ({"reservations": (kept("r", flags=("FLEX",)),)}, 'jobs of reservation "r" may take other nodes'),
         ({"jobs": (running(1, "n0", end=NOW + 60),)}, None),
         ({"jobs": (replace(running(1, "n0", end=NOW + 60), state="SUSPENDED"),)}, "1 job is suspended"),
-        ({"jobs": (job(1, besides=("GRES", "parts")), job(2, besides=("GRES",)))}, "2 waiting jobs ask .* GRES, parts"),
-        ({"jobs": (running(1, "n0", end=NOW + 60, besides=("features",)),)}, None),
+        ({"jobs": (running(1, "n0", end=NOW + 60), job(2, features="[a*2]"))}, "the constraint .* is not understood"),
         # what there is elsewhere, or is over, is not remarked upon
         ({"reservations": (kept("r", end=NOW, partial=True), kept("s", nodes=("m",), flags=("FLEX",)))}, None),
         ({"partitions": (Partition("p", ("n0",), default=True), Partition("q", ("n1",), sharing=4))}, None),
@@ -398,7 +394,7 @@ def test_a_job_that_begins_in_thousands_of_years_is_in_nobodys_way():
 def test_tasks_that_are_not_shown_are_remarked_upon():
     tasks = planned(1, "n0", start=NOW + 600, array=1, tasks=Tasks((range(2),)))
     assert (
-        interpret(machine(tasks)).remarks[1]
+        interpret(machine(running(9, "n0", "n1", end=NOW + 600), tasks)).remarks[1]
         == "1 task of arrays has a plan that Slurm does not show; Gas placed it itself"
     )
 
@@ -415,7 +411,7 @@ def test_of_a_recent_version_the_start_of_an_array_is_that_of_its_first_task():
     old, new = (interpret(replace(machine(taken, tasks, nodes=1), version=one)) for one in ("22.05.8", "24.11.1"))
     assert earliest(new, 4, 5) == NOW + 2400
     assert earliest(old, 4, 5) == NOW + 2400  # the others do not fit before it
-    assert sorted(one.start for one in new.plan.placed) == [NOW + 600, NOW + 1200, NOW + 1800]
+    assert sorted(one.start for one in new.forecast.plans) == [NOW + 600, NOW + 1200, NOW + 1800]
 
 
 def test_tasks_of_an_array_that_may_not_run_yet_wait_for_one_that_runs():
@@ -433,6 +429,5 @@ def test_tasks_of_an_array_that_may_not_run_yet_wait_for_one_that_runs():
     main = Partition("main", tuple(node.name for node in nodes), default=True)
     cluster = Cluster("made", NOW, "22.05.8", nodes, (*running, waiting), (), (main,), planned=NOW, others_visible=True)
     found = interpret(cluster)
-    [later] = found.unplanned
-    assert (later.copies, later.not_before) == (2, NOW + 600)
+    assert [(one.listed, one.not_before) for one in found.forecast.plans] == 2 * [(False, NOW + 600)]
     assert earliest(found, 8, 9) == NOW

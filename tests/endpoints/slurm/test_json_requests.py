@@ -119,7 +119,6 @@ def test_options_of_sbatch(name, value, early, late):
     ("name", "value", "early", "late"),
     [
         ("array", "1-5%2", {"array": "1-5%2"}, {"array": "1-5%2"}),
-        ("cpus-per-gpu", "8", {"cpus_per_gpu": "8"}, {"cpus_per_tres": "gres/gpu:8"}),
         ("mem-per-gpu", "2G", {"memory_per_gpu": "2G"}, {"memory_per_tres": "gres/gpu:2048"}),
         ("time-min", "1:00:00", {"time_minimum": "1:00:00"}, {"time_minimum": number(60)}),
         ("nodes", "2-4", {"nodes": "2-4"}, {"minimum_nodes": 2, "maximum_nodes": 4}),
@@ -141,6 +140,18 @@ def test_gpus_of_a_size_stand_in_place_of_those_of_the_script():
     assert (found["tasks_per_node"], "shared" in found) == (4, False)
     early = submission(batch, 38)["job"]
     assert (early["gpus_per_node"], early["nodes"], "exclusive" in early) == ("a100:4", "2-2", False)
+
+
+def test_what_sbatch_works_out_of_the_gpus_is_said():
+    """Tried on Slurm 24.11 and 26.05, which refuse CPUs of a task besides CPUs of a GPU."""
+    each = replace(JOB, shape=Shape(4, None, 30, False, (("gpus-per-task", "1"),)), options={"cpus-per-gpu": "2"})
+    found = submission(each, 40)["job"]
+    assert (found["tasks"], found["cpus_per_tres"], found["tres_per_task"]) == (4, "gres/gpu:2", "gres/gpu:1")
+    assert not found.keys() & {"cpus_per_task", "minimum_cpus"}
+    nodes = replace(JOB, shape=Shape(None, 2, 30, False, (("gpus-per-node", "4"),)))
+    assert (submission(nodes, 40)["job"]["tasks"], submission(nodes, 38)["job"]["tasks"]) == (2, 2)
+    tasks = replace(JOB, shape=Shape(None, None, 30, False, (("gpus", "a100:4"),)), options={"ntasks-per-gpu": "2"})
+    assert submission(tasks, 40)["job"]["tasks"] == 8
 
 
 def test_what_is_given_with_a_script_comes_before_what_stands_in_it():

@@ -15,7 +15,7 @@ queues = import_module("queues")
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
-PROBES = {"fifo": 3, "random": 4, "exclusive": 3, "reservation": 3, "deferred": 3}
+PROBES = {"fifo": 2, "random": 3, "exclusive": 3, "reservation": 3, "deferred": 3}
 """How many in one queue of each kind."""
 
 

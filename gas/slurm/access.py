@@ -1,0 +1,243 @@
+"""Who may use a partition, what it allows, and what is rejected at submission whatever the limits of QOS say.
+
+With EnforcePartLimits=NO a job that a partition does not allow waits for ever, else it is rejected (slurm.conf(5);
+job_mgr.c, _part_access_check and job_limits_check).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gas.slurm.cluster import Job
+from gas.slurm.demand import nodes_asked
+from gas.slurm.levels import levels, part_of, use_of
+from gas.slurm.standing import Standing
+from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding
+from speedup_models.fields import quoted
+
+__all__ = ["count_bindings", "partition_bindings", "submission_bindings"]
+
+NO_ACCOUNT = "Invalid account or account/partition combination specified"
+NO_QOS = "Invalid qos specification"
+NOT_IN_GROUP = "not in group permitted to use this partition"
+NOT_OPEN_TO_QOS = "Job's QOS not permitted to use this partition"
+CLOSED = (NOT_IN_GROUP, NOT_OPEN_TO_QOS, "PartitionConfig")
+NO_NODES = "Requested node configuration is not available"
+
+
+def submission_bindings(case: Standing) -> Iterator[Binding]:
+    """Test whether the accounts and QOS of a job are there and may be used, and whether there are such licences."""
+    settings, accounting, job = case.settings, case.accounting, case.job
+    if case.cluster.accounting is not None and settings.associations_enforced:
+        if case.association is None and case.account:
+            words = f"{case.user} may not use account {quoted(case.account)}"
+            words += f" in partition {quoted(case.partition.name)}" if _has_other(case) else ""
+            yield Binding(REJECTED, NO_ACCOUNT, words)
+        elif case.association is None and accounting.associations and not accounting.own():
+            yield Binding(REJECTED, NO_ACCOUNT, f"{case.user} has no account")
+        allowed = case.association.qos if case.association is not None else None
+        if settings.qos_enforced and allowed is not None and case.qos_name and case.qos_name not in allowed:
+            words = f"{case.user} may not use QOS {quoted(case.qos_name)} with account {quoted(case.account)}"
+            yield Binding(REJECTED, NO_QOS, words)
+    if settings.with_accounting and case.qos_name and accounting.qos and case.qos_name not in accounting.qos:
+        yield Binding(REJECTED, NO_QOS, f"there is no QOS {quoted(case.qos_name)}")
+    yield from _licences(case, job)
+
+
+def _has_other(case: Standing) -> bool:
+    return any(one.account == case.account and one.user == case.user for one in case.accounting.associations)
+
+
+def _licences(case: Standing, job: Job) -> Iterator[Binding]:
+    if not job.licences or case.cluster.licences is None:
+        if job.licences:
+            case.unknown.append("how many licences there are (not published)")
+        return
+    there = {one.name: one for one in case.cluster.licences}
+    for name, wanted in job.licences.items():
+        one = there.get(name)
+        if one is None:
+            yield Binding(REJECTED, "Invalid license specification", f"there are no licences {quoted(name)}")
+        elif wanted > one.total:
+            words = f"there are {one.total:,} licences {quoted(name)}, and {wanted:,} are asked for"
+            yield Binding(REJECTED, "Invalid license specification", words, one.total, wanted, one.used)
+        elif wanted + one.used + one.reserved > one.total:
+            short = wanted + one.used + one.reserved - one.total
+            release = case.counted(lambda running: bool(running.licences)).when_less(f"license/{name}", short)
+            words = f"of {one.total:,} licences {quoted(name)} {one.used + one.reserved:,} are in use or reserved"
+            words += f", and {wanted:,} are asked for"
+            yield Binding(WAITS, "Licenses", words, one.total, wanted, one.used + one.reserved, release)
+
+
+def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:
+    """Test what a partition allows; `groups` are the user's, where they are known."""
+    found = list(_partition(case, groups))
+    if any(one.reason in CLOSED for one in found):  # nodes are not looked for then
+        return [one for one in found if one.reason != NO_NODES]
+    return found
+
+
+def _partition(case: Standing, groups: frozenset[str] | None) -> Iterator[Binding]:
+    job, partition = case.job, case.partition
+    named = f"partition {quoted(partition.name)}"
+    enforced = case.settings.partition_limits or "NO"
+    if case.settings.partition_limits is None:
+        case.unknown.append("whether limits of partitions reject jobs (EnforcePartLimits is not published)")
+    strictly = enforced != "NO"
+    if partition.state == "INACTIVE" or partition.state == "DRAIN":
+        yield Binding(REJECTED, "Required partition not available (inactive or drain)", f"{named} is {partition.state}")
+    elif partition.state not in ("UP", ""):
+        yield Binding(WAITS, "PartitionDown", f"{named} is {partition.state}")
+    yield from _sizes(case, strictly)
+    flags = next((one for one in case.qos if one.name == case.qos_name), None)
+
+    def lifted(flag: str) -> bool:
+        return flags is not None and flags.has(flag)
+
+    least, most = nodes_asked(job, partition), job.most_nodes
+    if partition.most_nodes is not None and least > partition.most_nodes and not lifted("PartitionMaxNodes"):
+        words = f"{named} allows {partition.most_nodes:,} nodes a job (MaxNodes), and {least:,} are asked for"
+        outcome, reason = _enforced(strictly, "Node count specification invalid", "PartitionNodeLimit")
+        yield Binding(outcome, reason, words, partition.most_nodes, least)
+    if most is not None and most < partition.least_nodes and not lifted("PartitionMinNodes"):
+        words = f"{named} wants at least {partition.least_nodes:,} nodes a job (MinNodes), and {most:,} are asked for"
+        outcome, reason = _enforced(strictly, "Node count specification invalid", "PartitionNodeLimit")
+        yield Binding(outcome, reason, words, partition.least_nodes, most)
+    longest = None if partition.longest is None else partition.longest // 60
+    if longest is not None and not lifted("PartitionTimeLimit") and (case.minutes is None or case.minutes > longest):
+        asked = "no limit" if case.minutes is None else f"{case.minutes:,}"
+        words = f"{named} allows {longest:,} minutes a job (MaxTime), and {asked} are asked for"
+        outcome, reason = _enforced(
+            strictly, "Requested time limit is invalid (missing or exceeds some limit)", "PartitionTimeLimit"
+        )
+        yield Binding(outcome, reason, words, longest, case.minutes)
+    yield from _allowed(case, strictly, groups)
+    yield from _memory(case, strictly)
+
+
+def _enforced(strictly: bool, refusal: str, reason: str) -> tuple[str, str]:
+    return (REJECTED, refusal) if strictly else (NEVER, reason)
+
+
+def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> Iterator[Binding]:
+    partition = case.partition
+    named = f"partition {quoted(partition.name)}"
+    checks = (
+        ("QOS", case.qos_name, partition.allowed_qos, partition.denied_qos, NO_QOS, NOT_OPEN_TO_QOS),
+        (
+            "account", case.account, partition.allowed_accounts, partition.denied_accounts, NO_ACCOUNT,
+            "PartitionConfig",
+        ),
+    )  # fmt: skip
+    for kind, value, allowed, denied, refusal, reason in checks:
+        if (allowed is None and denied is None) or case.settings.with_accounting is False:
+            continue
+        if not value:
+            case.unknown.append(f"whether {named} is open to one's {kind} (it is not known)")
+        elif (allowed is not None and value not in allowed) or (allowed is None and value in (denied or ())):
+            outcome, name = _enforced(strictly, refusal, reason)
+            list_ = f"only to {', '.join(allowed)}" if allowed is not None else f"not to {', '.join(denied or ())}"
+            yield Binding(outcome, name, f"{named} is not open to {kind} {quoted(value)} ({list_})")
+    if partition.allowed_groups is not None and case.user != "root":
+        if groups is None:
+            case.unknown.append(
+                f"whether one is in a group to which {named} is open ({', '.join(partition.allowed_groups)})"
+            )
+        elif not groups & set(partition.allowed_groups):
+            early = case.settings.release() < (23, 2)
+            outcome, name = _enforced(
+                strictly or early, "User's group not permitted to use this partition", NOT_IN_GROUP
+            )
+            yield Binding(outcome, name, f"{named} is open only to the groups {', '.join(partition.allowed_groups)}")
+
+
+def _memory(case: Standing, strictly: bool) -> Iterator[Binding]:
+    """Test MaxMemPerNode; of MaxMemPerCPU the job gets more CPUs instead (slurm.conf(5))."""
+    job, partition, settings = case.job, case.partition, case.settings
+    most = partition.most_memory_per_node
+    if most is None and partition.most_memory_per_cpu is None:
+        most = settings.most_memory_per_node
+    if most is None:
+        return
+    per_node = job.memory_per_node
+    if job.memory_per_cpu is not None:
+        per_node = job.memory_per_cpu * (job.tasks_per_node or 1) * job.cpus_per_task
+    if per_node is not None and per_node > most:
+        words = f"partition {quoted(partition.name)} allows {most:,} MB a node (MaxMemPerNode)"
+        words += f", and {per_node:,} are asked for"
+        outcome, reason = _enforced(strictly, "Memory required by task is not available", "MaxMemPerLimit")
+        yield Binding(outcome, reason, words, most, per_node)
+
+
+def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
+    """Test what no state of the partition's nodes can meet, which is rejected always."""
+    job, partition = case.job, case.partition
+    nodes = [node for node in case.cluster.nodes if node.name in set(partition.nodes)]
+    if not nodes:
+        return
+    named = f"partition {quoted(partition.name)}"
+    cap = partition.most_cpus
+    each = [node.cpus if cap is None else min(node.cpus, cap) for node in nodes]
+    tests: list[tuple[int, int, str, str]] = [
+        (job.cpus, sum(each), "CPUs", "More processors requested than permitted" if strictly else NO_NODES),
+        (
+            nodes_asked(job, partition),
+            len(nodes),
+            "nodes",
+            "Node count specification invalid" if strictly else NO_NODES,
+        ),
+        (max(job.cpus_per_task, 1) * (job.tasks_per_node or 1), max(each), "CPUs a node", NO_NODES),
+    ]
+    bounds = [one for one in (job.most_nodes, partition.most_nodes) if one]
+    if bounds and nodes_asked(job, partition) <= min(bounds):
+        most = sum(sorted(each, reverse=True)[: min(bounds)])
+        tests.append((job.cpus, most, f"CPUs on {min(bounds):,} nodes", NO_NODES))
+    if case.settings.release() > (24, 11) and not job.id and (job.tasks_asked or job.cpus) < partition.least_nodes:
+        words = (
+            f"{named} wants at least {partition.least_nodes:,} nodes a job (MinNodes), and fewer tasks are asked for"
+        )
+        yield Binding(REJECTED, "Task count specification invalid", words, partition.least_nodes, job.tasks_asked)
+    for asked, there, what, refusal in tests:
+        if asked > there:
+            words = f"{named} has {there:,} {what}, and {asked:,} are asked for"
+            yield Binding(REJECTED, refusal, words, there, asked)
+    whole = job.exclusive or partition.whole_nodes
+    if whole and cap is not None and all(node.cpus > cap for node in nodes):
+        words = f"{named} gives at most {cap:,} CPUs of a node (MaxCPUsPerNode), so that no job has a node whole"
+        yield Binding(REJECTED, NO_NODES, words, cap)
+    memory = [node.memory for node in nodes if node.memory is not None]
+    if memory and job.memory_per_node is not None and job.memory_per_node > max(memory):
+        words = f"no node of {named} has {job.memory_per_node:,} MB of memory; the largest has {max(memory):,}"
+        yield Binding(REJECTED, NO_NODES, words, max(memory), job.memory_per_node)
+
+
+def count_bindings(case: Standing) -> Iterator[Binding]:
+    """Test how many jobs may be submitted, which rejects always (acct_policy_validate)."""
+    if case.job.id:
+        return
+    done: set[str] = set()
+    for level in levels(case):
+        bounds, qos = level.bounds, level.qos
+        tests: list[tuple[str, str, str, int | None, int, str]] = []
+        if bounds.group_submitted is not None:
+            reason = f"{level.prefix}GrpSubmitJobsLimit"
+            tests.append(
+                ("group", reason, "GrpSubmit", bounds.group_submitted, use_of(case, level).submitted, level.name)
+            )
+        if qos is not None:
+            for who, kind, bound in (
+                ("account", "MaxSubmitPA", bounds.account_submitted), ("user", "MaxSubmitPU", bounds.user_submitted),
+            ):  # fmt: skip
+                if bound is not None:
+                    used, _, whose = part_of(case, qos, user=who == "user")
+                    reason = "QOSMaxSubmitJobPerUserLimit" if who == "user" else "MaxSubmitJobsPerAccount"
+                    tests.append((who, reason, kind, bound, used.submitted, f"{whose} in {level.name}"))
+        elif level.is_user and bounds.submitted is not None and not done & {"user", "account"}:
+            there = use_of(case, level).submitted
+            tests.append(("own", "AssocMaxSubmitJobLimit", "MaxSubmit", bounds.submitted, there, level.name))
+        for key, reason, kind, bound, there, whose in tests:
+            if key not in done and bound is not None and there + case.tasks > bound:
+                words = f"{whose} may have {bound:,} jobs waiting or running ({kind}), and {there:,} are there"
+                yield Binding(REJECTED, reason, words, bound, case.tasks, there)
+        if qos is not None:
+            done |= {test[0] for test in tests}

@@ -1,0 +1,53 @@
+"""The waiting jobs that limits hold back: they have no plan and hold nothing, and those behind them go on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.limits import limits
+from gas.slurm.reasons import of_limit
+from gas.slurm.verdict import FREE
+
+__all__ = ["blocked"]
+
+
+def blocked(cluster: Cluster) -> dict[int, str]:
+    """Return the waiting jobs that a limit holds back now, and its reason.
+
+    What Slurm says counts. Jobs that it has not tested yet (they have no start, and their reason is no limit) are
+    tested here, as far as their account and QOS are shown; of others' own associations the limits are not.
+    """
+    partitions = {one.name: one for one in cluster.partitions}
+    known: dict[Hashable, str] = {}
+    found: dict[int, str] = {}
+    for job in cluster.jobs:
+        if not job.pending or job.held:
+            continue
+        reason = job.reason.strip("()")
+        if of_limit(reason):
+            found[job.id] = reason
+        elif job.start is None and job.account and cluster.accounting is not None:
+            like = _like(job)  # long queues are of jobs that are alike
+            if like not in known:
+                known[like] = _reason(cluster, job, [partitions[one] for one in job.partitions if one in partitions])
+            if known[like]:
+                found[job.id] = known[like]
+    return found
+
+
+def _like(job: Job) -> Hashable:
+    return (
+        job.user, job.account, job.qos, job.partitions, job.cpus, job.least_nodes, job.most_nodes, job.time_limit,
+        job.exclusive, job.tasks_asked, job.cpus_per_task, job.tasks_per_node, job.memory_per_node, job.memory_per_cpu,
+        job.memory_per_gpu, job.gres_per_node, job.gres_per_socket, job.gres_per_task, job.gres_per_job,
+        tuple(sorted(job.licences.items())),
+    )  # fmt: skip
+
+
+def _reason(cluster: Cluster, job: Job, partitions: list[Partition]) -> str:
+    """Return the reason if all partitions hold it back, else nothing."""
+    verdicts = [limits(cluster, job, partition) for partition in partitions]
+    if not verdicts or any(one.outcome == FREE for one in verdicts):
+        return ""
+    return verdicts[0].reason

@@ -1,0 +1,220 @@
+"""How much of each trackable resource (TRES) a job counts for: as it asks, and as it will be given.
+
+Slurm compares limits and priorities with what is asked for at submission, and with what is allocated at the start
+(job_mgr.c, job_get_tres_mem and _set_tres_req...; acct_policy.c): whole cores, whole nodes, the memory of those.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition
+from gas.slurm.settings import Settings
+
+__all__ = ["Demand", "allocated", "billing", "held", "minutes", "nodes_asked", "requested"]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Amounts by resource, and of how many nodes.
+
+    Attributes
+    ----------
+    least_nodes
+        How many nodes it takes at least.
+    whole
+        Whether the amounts are of whole nodes.
+    nodes
+        Their names; empty where they are not known.
+    """
+
+    amounts: Mapping[str, float]
+    least_nodes: int
+    whole: bool = False
+    nodes: frozenset[str] = frozenset()
+
+
+def nodes_asked(job: Job, partition: Partition) -> int:
+    """Return the least number of nodes that a job asks for, not how many it will need (slurmctld's min_nodes).
+
+    A partition's MinNodes raises it.
+    """
+    by_tasks = ceil(job.tasks_asked / job.tasks_per_node) if job.tasks_asked and job.tasks_per_node else 1
+    return max(job.least_nodes, by_tasks, partition.least_nodes, 1)
+
+
+def requested(cluster: Cluster, job: Job, partition: Partition) -> Demand:
+    """Return what a job asks for at the least, as it counts at submission and in its priority."""
+    nodes = nodes_asked(job, partition)
+    amounts: dict[str, float] = {"cpu": job.cpus, "node": nodes}
+    amounts |= _gres(job, nodes)
+    amounts["mem"] = _memory(cluster, job, partition, job.cpus, nodes, amounts.get("gres/gpu", 0))
+    amounts |= {f"license/{name}": count for name, count in job.licences.items()}
+    amounts["billing"] = billing(amounts, partition, cluster.settings)
+    return Demand(amounts, nodes)
+
+
+def allocated(
+    cluster: Cluster, job: Job, partition: Partition, chosen: Collection[str] | Mapping[str, int] | None = None
+) -> Demand:
+    """Return what a job will be given.
+
+    Parameters
+    ----------
+    chosen
+        The nodes that it will have, and how many CPUs of each where that is known. If they are not known, the
+        smallest number of nodes is taken, each as most of the partition's are.
+    """
+    nodes = {node.name: node for node in cluster.nodes if node.name in set(partition.nodes)}
+    usual = _usual(nodes.values())
+    whole = job.exclusive or partition.whole_nodes
+    if chosen is None:
+        each = usual.cpus if usual is not None else 1
+        if partition.most_cpus is not None:
+            each = max(min(each, partition.most_cpus), 1)
+        count = max(nodes_asked(job, partition), ceil(job.cpus / max(each, 1)))
+        had = [usual] * count if usual is not None else []
+    else:
+        had = [nodes[name] for name in chosen if name in nodes]
+        count = max(len(chosen), 1)
+    if whole and had:
+        cpus = sum(node.cpus for node in had)
+    elif isinstance(chosen, Mapping):
+        cpus = sum(chosen.values())
+    else:
+        cpus = _in_cores(job, usual, cluster.settings, partition, count)
+    amounts: dict[str, float] = {"cpu": cpus, "node": count}
+    amounts |= _gres(job, count)
+    if whole:
+        everything: dict[str, float] = {}
+        for node in had:
+            for one in node.gres:
+                _add(everything, one)
+        amounts |= everything
+    amounts["mem"] = _memory(cluster, job, partition, cpus, count, amounts.get("gres/gpu", 0))
+    amounts |= {f"license/{name}": number for name, number in job.licences.items()}
+    amounts["billing"] = billing(amounts, partition, cluster.settings)
+    return Demand(amounts, count, whole, frozenset(chosen or ()))
+
+
+def held(cluster: Cluster, job: Job) -> Mapping[str, float]:
+    """Return what a running job has, as far as that is shown."""
+    amounts: dict[str, float] = {"cpu": job.cpus, "node": len(job.nodes) or job.least_nodes}
+    if job.memory_on:
+        amounts["mem"] = sum(job.memory_on.values())
+    for gres in (job.gres_on or {}).values():
+        for one in gres:
+            _add(amounts, one)
+    amounts |= {f"license/{name}": count for name, count in job.licences.items()}
+    partition = next((one for one in cluster.partitions if one.name in job.partitions), None)
+    if partition is not None:
+        if "mem" not in amounts:
+            count = int(amounts["node"])
+            amounts["mem"] = _memory(cluster, job, partition, job.cpus, count, amounts.get("gres/gpu", 0))
+        if job.gres_on is None:
+            amounts |= _gres(job, int(amounts["node"]))
+        amounts["billing"] = billing(amounts, partition, cluster.settings)
+    return amounts
+
+
+def minutes(job: Job, partition: Partition) -> int | None:
+    """Return the time limit of a job in minutes, with the partition's defaults; None if it has none."""
+    limit = job.time_limit
+    if limit is None:
+        limit = partition.default_time if partition.default_time is not None else partition.longest
+    return None if limit is None else ceil(limit / 60)
+
+
+def billing(amounts: Mapping[str, float], partition: Partition, settings: Settings | None) -> float:
+    """Return the billing units of some amounts (slurm.conf(5), TRESBillingWeights; by default the CPUs).
+
+    With MAX_TRES it is the largest of what a node has (CPUs, memory, GRES, the node), plus the others; MAX_TRES_GRES
+    (25.05) takes GRES out of the largest.
+    """
+    if not partition.billing_weights:
+        return amounts.get("cpu", 0)
+    parts = {name: weight * amounts.get(name, 0) for name, weight in partition.billing_weights.items()}
+    flags = settings.priority_flags if settings is not None else frozenset()
+    if not flags & {"MAX_TRES", "MAX_TRES_GRES"}:
+        return sum(parts.values())
+    among = [name for name in parts if name in ("cpu", "mem", "node") or name.startswith("gres/")]
+    if "MAX_TRES_GRES" in flags:
+        among = [name for name in among if not name.startswith("gres/")]
+    return max((parts[name] for name in among), default=0) + sum(
+        points for name, points in parts.items() if name not in among
+    )
+
+
+def _gres(job: Job, nodes: int) -> dict[str, float]:
+    """Return the generic resources that a job asks for, with their types and without (as Slurm tracks both)."""
+    tasks = job.tasks_asked or max(job.cpus // max(job.cpus_per_task, 1), 1)
+    found: dict[str, float] = {}
+    ways = ((job.gres_per_job, 1), (job.gres_per_node, nodes), (job.gres_per_task, tasks), (job.gres_per_socket, nodes))
+    for listed, times in ways:
+        there = {one.name for one in listed if f"gres/{one.name}" not in found}
+        for one in listed:
+            if one.name in there:  # a job gives --gpus and --gpus-per-node of the same GPUs
+                _add(found, Gres(one.name, one.type, one.count * times))
+    return found
+
+
+def _add(amounts: dict[str, float], one: Gres) -> None:
+    for name in (f"gres/{one.name}", *([f"gres/{one.name}:{one.type}"] if one.type else [])):
+        amounts[name] = amounts.get(name, 0) + one.count
+
+
+def _memory(cluster: Cluster, job: Job, partition: Partition, cpus: int, nodes: int, gpus: float) -> float:
+    """Return MB: what the job asks for, else the partition's default, else the cluster's, else all of the nodes'."""
+    settings = cluster.settings or Settings()
+    all_of_it = float(_first_memory(cluster, partition) * nodes)
+    if job.memory_per_cpu is not None:
+        return job.memory_per_cpu * cpus
+    if job.memory_per_node is not None:
+        return job.memory_per_node * nodes if job.memory_per_node else all_of_it
+    if job.memory_per_gpu is not None:
+        return job.memory_per_gpu * gpus
+    for per_cpu, per_node in (
+        (partition.memory_per_cpu, partition.memory_per_node), (settings.memory_per_cpu, settings.memory_per_node),
+    ):  # fmt: skip
+        if per_cpu:
+            return per_cpu * cpus
+        if per_node:
+            return per_node * nodes
+    return all_of_it
+
+
+def _first_memory(cluster: Cluster, partition: Partition) -> int:
+    first = set(partition.nodes[:1])
+    return next((node.memory or 0 for node in cluster.nodes if node.name in first), 0)
+
+
+def _usual(nodes: Collection[Node]) -> Node | None:
+    """Return a node as most are, of those on which jobs start if there are any."""
+    there = [node for node in nodes if node.usable] or list(nodes)
+    if not there:
+        return None
+    (cpus, _), *_ = Counter(node.cpus for node in there).most_common(1)
+    return next(node for node in there if node.cpus == cpus)
+
+
+def _in_cores(job: Job, node: Node | None, settings: Settings | None, partition: Partition, count: int) -> int:
+    """Return the CPUs of a job in whole cores or sockets of each node (SelectTypeParameters=CR_Core, CR_Socket)."""
+    flags = set(settings.selection_parameters if settings is not None else ())
+    if partition.selection:
+        flags = set(partition.selection.upper().split(","))
+    unit = 1
+    if node is not None:
+        if flags & {"CR_CORE", "CR_CORE_MEMORY"}:
+            unit = node.threads
+        elif flags & {"CR_SOCKET", "CR_SOCKET_MEMORY"}:
+            unit = max(node.cpus // max(node.sockets, 1), 1)
+    tasks = job.tasks_asked or job.cpus
+    if "CR_ONE_TASK_PER_CORE" in flags and job.cpus_per_task == 1:
+        return tasks * unit
+    if count <= 1 or unit == 1:
+        return ceil(job.cpus / unit) * unit
+    share, more = divmod(job.cpus, count)
+    return more * ceil((share + 1) / unit) * unit + (count - more) * ceil(share / unit) * unit

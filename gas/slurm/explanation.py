@@ -1,0 +1,159 @@
+"""Why a job waits: what it waits for in words, who is ahead of it, its own priority's parts, and its limits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.limits import limits
+from gas.slurm.priority import Priority, own_priority
+from gas.slurm.reasons import of_limit
+from gas.slurm.verdict import Verdict
+from speedup_models.fields import quoted
+
+__all__ = ["Ahead", "Explanation", "explanation", "reason_in_words"]
+
+_WORDS = {
+    "None": "the scheduler has not looked at it yet",
+    "Priority": "jobs of higher priority wait in front of it",
+    "Resources": "it is next, and waits until enough nodes are free",
+    "Dependency": "it waits for another job that it depends on",
+    "DependencyNeverSatisfied": "a job that it depends on ended otherwise than asked: it will never start",
+    "BeginTime": "it is not to start before a certain time",
+    "JobHeldUser": "its user holds it (scontrol release lets it go)",
+    "JobHeldAdmin": "an administrator holds it",
+    "JobHoldMaxRequeue": "it was requeued too often and is held",
+    "JobArrayTaskLimit": "as many tasks of its array run as may run at once",
+    "Licenses": "the licences that it asks for are in use",
+    "Reservation": "its reservation has not begun",
+    "ReservationDeleted": "its reservation is gone: it will never start",
+    "ReqNodeNotAvail": "nodes that it needs are down, drained or reserved",
+    "PartitionDown": "its partition is down",
+    "PartitionInactive": "its partition is inactive",
+    "PartitionTimeLimit": "it asks for more time than its partition allows: it will never start",
+    "PartitionNodeLimit": "it asks for more or fewer nodes than its partition allows: it will never start",
+    "PartitionConfig": "its partition is not open to its account, or does not allow what it asks for",
+    "MaxMemPerLimit": "it asks for more memory than its partition allows: it will never start",
+    "BadConstraints": "no node is as it asks for: it is held",
+    "Constraints": "no node is as it asks for at present",
+    "QOSUsageThreshold": "its fair share is below what its QOS wants",
+    "DeadLine": "it cannot end before its deadline",
+    "Cleaning": "its former run is still being cleaned up",
+    "Prolog": "the nodes are being prepared for it",
+}
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """Who comes before a job in its partition.
+
+    Attributes
+    ----------
+    higher_tier, higher_priority, earlier
+        How many waiting jobs of a partition of a higher tier on common nodes, of a higher priority, and of the same
+        priority but submitted earlier.
+    own
+        How many of them are the user's own.
+    tasks
+        How many jobs they are, each task of an array counted.
+    """
+
+    higher_tier: int = 0
+    higher_priority: int = 0
+    earlier: int = 0
+    own: int = 0
+    tasks: int = 0
+
+    @property
+    def all(self) -> int:
+        """How many there are."""
+        return self.higher_tier + self.higher_priority + self.earlier
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a job waits.
+
+    Attributes
+    ----------
+    reason
+        What Slurm says, in words.
+    in_partition
+        For each partition that it may run in: who is ahead, its priority there, and what its limits say.
+    sooner
+        What would make it start sooner, in sentences; found by planning it otherwise.
+    """
+
+    job: Job
+    reason: str
+    in_partition: dict[str, tuple[Ahead, Priority, Verdict]] = field(default_factory=dict)
+    sooner: tuple[str, ...] = ()
+
+
+def explanation(cluster: Cluster, job: Job) -> Explanation:
+    """Return why a pending job waits, from what is published."""
+    partitions = {one.name: one for one in cluster.partitions}
+    found = {}
+    for name in job.partitions:
+        if name in partitions:
+            partition = partitions[name]
+            waited = max(cluster.now - job.eligible, 0) if job.eligible is not None else 0
+            own = own_priority(cluster, job, partition, waited=waited)
+            found[name] = (_ahead(cluster, job, partition), own, limits(cluster, job, partition))
+    return Explanation(job, reason_in_words(cluster, job, [verdict for _, _, verdict in found.values()]), found)
+
+
+def reason_in_words(cluster: Cluster, job: Job, verdicts: list[Verdict]) -> str:
+    """Return Slurm's reason in words, with the limit and what is in use of it where that is known."""
+    reason = job.reason.strip("()")
+    for verdict in verdicts:
+        for one in verdict.bindings:
+            if one.reason == reason or (of_limit(reason) and one.reason in reason):
+                return f"{one.words} ({one.reason})"
+    head = reason.partition(",")[0]
+    if head in _WORDS:
+        detail = ""
+        if head in ("Dependency", "DependencyNeverSatisfied") and job.dependency:
+            detail = f" ({job.dependency})"
+        if head == "Reservation" and job.reservation:
+            detail = f" ({quoted(job.reservation)})"
+        return f"{_WORDS[head]}{detail}"
+    if reason.startswith("Nodes required for job are DOWN"):
+        return "too few nodes are left: others are down, drained or kept for jobs of higher tiers"
+    if of_limit(reason):
+        return f"a limit holds it back ({reason})"
+    return f"Slurm says {quoted(reason)}" if reason else "Slurm does not say why"
+
+
+def _ahead(cluster: Cluster, job: Job, partition: Partition) -> Ahead:
+    """Count who comes first: by tier, then priority, then submission (job_scheduler.c, sort_job_queue2)."""
+    nodes = set(partition.nodes)
+    partitions = {one.name: one for one in cluster.partitions}
+    own = job.priority_in.get(partition.name, job.priority)
+    counts: Counter[str] = Counter()
+    for other in cluster.jobs:
+        if not other.pending or other.held or other.id == job.id or of_limit(other.reason.strip("()")):
+            continue
+        best = ""
+        for name in other.partitions:
+            there = partitions.get(name)
+            if there is None or not nodes.intersection(there.nodes):
+                continue
+            theirs = other.priority_in.get(name, other.priority)
+            if there.tier > partition.tier:
+                best = "tier"
+            elif there.tier == partition.tier and best != "tier":
+                if theirs > own:
+                    best = "priority"
+                elif theirs == own and not best and _before(other, job):
+                    best = "earlier"
+        if best:
+            counts[best] += 1
+            counts["own"] += other.user == job.user
+            counts["tasks"] += len(other.tasks) if other.tasks else 1
+    return Ahead(counts["tier"], counts["priority"], counts["earlier"], counts["own"], counts["tasks"])
+
+
+def _before(other: Job, job: Job) -> bool:
+    return (other.submitted or 0, other.id) < (job.submitted or 0, job.id or 2**62)

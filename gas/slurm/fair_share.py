@@ -1,0 +1,164 @@
+"""Fair share: who has used less than their part comes first.
+
+sshare publishes each user's factor, which is read where possible (`factor`); it has six digits, and Fair Tree's factors
+are ranks, which can be restored exactly. `fair_tree` and `classic` calculate it from shares and use, for a time when
+the use will be another one (priority_multifactor.c and fair_tree.c, the same from 22.05 to 26.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp2, inf, log
+
+from gas.slurm.accounting import Accounting, Association
+from gas.slurm.settings import Settings
+
+__all__ = ["classic", "factor", "fair_tree", "is_classic"]
+
+Key = tuple[str, str, str]
+
+
+def _key(one: Association) -> Key:
+    return one.account, one.user, one.partition
+
+
+def factor(accounting: Accounting, association: Association, settings: Settings) -> float | None:
+    """Return the factor of an association, 0 to 1; None if it is neither published nor can be calculated."""
+    if association.fair_share is not None:
+        users = sum(bool(one.user) for one in accounting.associations)
+        if accounting.shares_complete and not is_classic(settings) and users:
+            rank = association.fair_share * users
+            if abs(rank - round(rank)) < 1e-5 * users:  # what was printed is the rank, with six digits
+                return round(rank) / users
+        return association.fair_share
+    if not accounting.shares_complete:
+        return None
+    calculate = classic if is_classic(settings) else fair_tree
+    return calculate(accounting.associations, settings).get(_key(association))
+
+
+def is_classic(settings: Settings) -> bool:
+    """Whether the factor is calculated as before Fair Tree (slurm.conf(5), PriorityFlags)."""
+    return bool(settings.priority_flags & {"NO_FAIR_TREE", "DEPTH_OBLIVIOUS"})
+
+
+def _children(associations: Sequence[Association]) -> dict[str, list[Association]]:
+    """Return who is below each account: users and accounts; those of accounts that share as theirs does move up."""
+    parents = {one.account: one.parent or "" for one in associations if not one.user}
+    likes = {one.account for one in associations if not one.user and one.shares is None}
+    found: dict[str, list[Association]] = {}
+    for one in associations:
+        above = one.account if one.user else one.parent or ""
+        passed = set()
+        while above in likes and above not in passed:
+            passed.add(above)
+            above = parents.get(above, "")
+        if not one.user and one.account in likes:
+            continue
+        found.setdefault(above, []).append(one)
+    return found
+
+
+def fair_tree(associations: Sequence[Association], settings: Settings | None = None) -> dict[Key, float]:
+    """Return the factors of all users, as Fair Tree ranks them: the best has 1, each next one a step less.
+
+    LevelFS that is published counts, as use is published in whole numbers; who forecasts use leaves it out. Accounts
+    that tie are not merged (as the manual has it, and no release does). Their order is that of an unstable
+    sort, so that factors below such ties are uncertain.
+    """
+    children = _children(associations)
+    users = sum(bool(one.user) for one in associations)
+    usages = {one.account: one.usage or 0.0 for one in associations if not one.user}
+    ranks: dict[Key, float] = {}
+    left = users
+
+    def visit(account: str, tied_above: int | None) -> None:
+        nonlocal left
+        below = children.get(account, [])
+        total = sum(one.shares or 0 for one in below)
+        used = usages.get(account, 0.0)
+        levels = [(one, _level(one, total, used)) for one in below]
+        levels.sort(key=lambda pair: (-pair[1], not pair[0].user))
+        previous: tuple[float, int] | None = None
+        tie = tied_above
+        for one, level in levels:
+            same = previous is not None and previous[0] == level
+            rank = previous[1] if same and previous is not None else left
+            if tie is not None:
+                rank, tie = tie, None
+            previous = level, rank
+            if one.user:
+                ranks[_key(one)] = rank / users
+                left -= 1
+            else:
+                visit(one.account, rank if same else None)
+
+    visit("root", None)
+    return ranks
+
+
+def _level(one: Association, total: int, used: float) -> float:
+    """Return LevelFS: the part of the shares by the part of the use; as it is published where it is."""
+    if one.level is not None:
+        return one.level
+    if one.shares is None:
+        return inf
+    if one.shares == 0 or total == 0:
+        return 0.0
+    if not one.usage or not used:
+        return inf
+    return (one.shares / total) / (one.usage / used)
+
+
+def classic(associations: Sequence[Association], settings: Settings) -> dict[Key, float]:
+    """Return the factors of all users as before Fair Tree: 2 to the power of minus use by share, by the dampening.
+
+    Slurm takes accounts as they were a calculation before: what is published lags behind by PriorityCalcPeriod.
+    """
+    accounts = {one.account: one for one in associations if not one.user}
+    siblings: dict[str, list[Association]] = {}
+    for one in associations:
+        siblings.setdefault(one.account if one.user else one.parent or "", []).append(one)
+    root = (accounts["root"].usage or 0.0) if "root" in accounts else 0.0
+    oblivious = "DEPTH_OBLIVIOUS" in settings.priority_flags
+    memory: dict[Key, tuple[float, float, float]] = {}
+
+    def norms(one: Association) -> tuple[float, float, float]:
+        """Return the share and the use as parts of all, and the use that counts."""
+        key = _key(one)
+        if key not in memory:
+            memory[key] = calculated(one)
+        return memory[key]
+
+    def calculated(one: Association) -> tuple[float, float, float]:
+        if one.account == "root" and not one.user:
+            return 1.0, 1.0 if root else 0.0, 1.0 if root else 0.0
+        above = accounts.get(one.account if one.user else one.parent or "")
+        if above is None:
+            return 0.0, 0.0, 0.0
+        share_above, _, effective_above = norms(above)
+        used = min((one.usage or 0.0) / root, 1.0) if root else 0.0
+        if one.shares is None:
+            return share_above, used, effective_above
+        beside = siblings[above.account]
+        total = sum(other.shares or 0 for other in beside)
+        part = one.shares / total if total else 0.0
+        share = share_above * part
+        if above.account == "root":
+            return share, used, used
+        if not oblivious:
+            return share, used, used + (effective_above - used) * part if total else effective_above
+        if not (share and share_above and effective_above and used):
+            return share, used, used
+        over = effective_above / share_above
+        all_used = sum(min((other.usage or 0.0) / root, 1.0) for other in beside)
+        ratio = (used / share) / (all_used / share_above)
+        damp = 1.0 if log(over) * log(ratio) >= 0 else 1 / (1 + (5 * log(over)) ** 2)
+        return share, used, over * ratio**damp * share
+
+    found = {}
+    for one in associations:
+        if one.user:
+            share, _, effective = norms(one)
+            found[_key(one)] = exp2(-(effective / share) / (settings.dampening or 1)) if share else 0.0
+    return found

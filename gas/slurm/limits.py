@@ -1,0 +1,378 @@
+"""What the limits of QOS and associations say to a job (sacctmgr(1); acct_policy.c).
+
+A partition's QOS comes first, then the job's (the other way round with OverPartQOS), then the user's association and
+all accounts above. Of each kind of limit, resource by resource, the first of the QOS that sets it counts and replaces
+those of associations; among accounts all limits of groups count, each against its own use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import ceil
+
+from gas.slurm.access import count_bindings, partition_bindings, submission_bindings
+from gas.slurm.accounting import Amounts, Use
+from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.demand import Demand
+from gas.slurm.levels import Level, levels, part_of, use_of
+from gas.slurm.reasons import of_minutes, of_use, stem_of
+from gas.slurm.release import decayed_to
+from gas.slurm.standing import Standing
+from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding, Verdict
+
+__all__ = ["limits"]
+
+_ORDER = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
+
+
+def limits(
+    cluster: Cluster,
+    job: Job,
+    partition: Partition,
+    *,
+    qos: str = "",
+    account: str = "",
+    given: Demand | None = None,
+    groups: frozenset[str] | None = None,
+    tasks: int = 1,
+) -> Verdict:
+    """Return what all limits say to a job, those of its partition and licences too.
+
+    Parameters
+    ----------
+    job
+        As asked for; its user is who has the accounts.
+    qos, account
+        By default those of the job, else those that the user has by default.
+    given
+        What it will be given, where that is known better than from sizes alone.
+    groups
+        Names of the user's groups.
+    tasks
+        Of an array; each counts as a job.
+    """
+    case = Standing.of(cluster, job, partition, qos, account, given, tasks)
+    found = [*submission_bindings(case), *partition_bindings(case, groups)]
+    if case.counting:
+        found += [*count_bindings(case), *_before_nodes(case), *_after_nodes(case)]
+    return Verdict(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(case.unknown)))
+
+
+# ------------------------------------------------------------------------------------------------ tests
+
+
+def _jobs_binding(
+    case: Standing, reason: str, kind: str, bound: int, running: int, counts: Callable[[Job], bool], whose: str
+) -> Binding | None:
+    if running < bound:
+        return None
+    words = f"{whose} may have {bound:,} running job{'' if bound == 1 else 's'} ({kind}) and {running:,} run"
+    if bound == 0:
+        return Binding(NEVER, reason, words, 0, 1, running)
+    release = case.counted(counts).when_fewer(running - bound + 1)
+    return Binding(WAITS, reason, words, bound, 1, running, release)
+
+
+def _before_nodes(case: Standing) -> Iterator[Binding]:
+    """Test what Slurm tests before it looks for nodes (acct_policy_job_runnable_pre_select), in its order."""
+    done: set[str] = set()
+    limit = case.minutes
+    for level in levels(case):
+        use, bounds, qos = use_of(case, level), level.bounds, level.qos
+        tests: list[tuple[str, Binding | None]] = []
+        if bounds.group_jobs is not None:
+            reason = f"{level.prefix}GrpJobsLimit"
+            one = _jobs_binding(case, reason, "GrpJobs", bounds.group_jobs, use.jobs, level.counts, level.name)
+            tests.append(("group jobs", one))
+        if bounds.group_wall is not None:
+            tests.append(("group wall", _wall(case, level, use)))
+        if qos is not None:
+            for who, kind, most in (
+                ("account", "MaxJobsPA", bounds.account_jobs),
+                ("user", "MaxJobsPU", bounds.user_jobs),
+            ):
+                if most is not None:
+                    used, counts, whose = part_of(case, qos, user=who == "user")
+                    reason = "QOSMaxJobsPerUserLimit" if who == "user" else "MaxJobsPerAccount"
+                    whose = f"{whose} in {level.name}"
+                    tests.append((f"{who} jobs", _jobs_binding(case, reason, kind, most, used.jobs, counts, whose)))
+        elif level.is_user and bounds.jobs is not None and not done & {"user jobs", "account jobs"}:
+            one = _jobs_binding(case, "AssocMaxJobsLimit", "MaxJobs", bounds.jobs, use.jobs, level.counts, level.name)
+            tests.append(("jobs", one))
+        if bounds.longest is not None and (qos is not None or level.is_user):
+            bound = bounds.longest // 60
+            over = limit is None or limit > bound
+            words = f"{level.name} allows {bound:,} minutes a job (MaxWall), and {_minutes(limit)} are asked for"
+            reason = f"{level.prefix}MaxWallDurationPerJobLimit"
+            outcome = REJECTED if case.strict else NEVER
+            tests.append(("longest", Binding(outcome, reason, words, bound, limit) if over else None))
+        silenced = done if qos is None else set(done)
+        yield from (one for kind, one in tests if one is not None and kind not in silenced)
+        if qos is not None:
+            done |= {kind for kind, _ in tests}
+
+
+def _minutes(limit: int | None) -> str:
+    return "no limit" if limit is None else f"{limit:,}"
+
+
+def _wall(case: Standing, level: Level, use: Use) -> Binding | None:
+    bound, used = level.bounds.group_wall or 0, use.wall
+    reason = f"{level.prefix}GrpWallLimit"
+    asked = 60 * case.minutes if case.minutes is not None else None
+    whole = f"{level.name} may run {bound // 60:,} minutes in all (GrpWall)"
+    if case.settings.safe and (asked is None or asked > bound):
+        return Binding(NEVER, reason, f"{whole}, and {_minutes(case.minutes)} are asked for", bound, asked, used)
+    if used >= bound or (case.settings.safe and asked is not None and used + asked > bound):
+        room = bound - asked if case.settings.safe and asked is not None and used < bound else bound
+        release = decayed_to(used, room, case.settings, case.cluster.now)
+        return Binding(WAITS, reason, f"{whole}, and {used / 60:,.0f} are used up", bound, asked, used, release)
+    return None
+
+
+def _after_nodes(case: Standing) -> Iterator[Binding]:
+    """Test what Slurm tests when it knows what the job will have (acct_policy_job_runnable_post_select)."""
+    done: set[tuple[str, str]] = set()
+    for level in levels(case):
+        found: list[tuple[str, str, Binding | None]] = []
+        use, bounds, qos = use_of(case, level), level.bounds, level.qos
+        scaled = next((one.limit_factor for one in case.qos if one.limit_factor), 1.0) if qos is None else 1.0
+        group = {name: bound * scaled for name, bound in bounds.group_tres.items()}
+        own = {name: bound * scaled for name, bound in bounds.job_tres.items()}
+        prefix, counts, name = level.prefix, level.counts, level.name
+        found += _history(case, level, use)
+        found += _in_use(case, "GrpTRES", f"{prefix}Grp", group, use, counts, name)
+        found += _running_minutes(case, "GrpTRESRunMins", f"{prefix}Grp", bounds.group_run_minutes, use, counts, name)
+        if qos is not None or level.is_user:
+            found += _size_minutes(case, prefix, bounds.job_tres_minutes, name)
+            found += _size(case, "MaxTRES", f"{prefix}Max", "PerJob", own, name)
+            found += _size(case, "MaxTRESPerNode", f"{prefix}Max", "PerNode", bounds.node_tres, name)
+        if qos is not None:
+            found += _least(case, bounds.least_tres, name)
+            for who in ("account", "user"):
+                most = bounds.user_tres if who == "user" else bounds.account_tres
+                if most:
+                    used, counting, whose = part_of(case, qos, user=who == "user")
+                    stem, tail = ("QOSMax", "PerUser") if who == "user" else ("Max", "PerAccount")
+                    kind = "MaxTRESPU" if who == "user" else "MaxTRESPA"
+                    found += _in_use(case, kind, stem, most, used, counting, f"{whose} in {name}", tail)
+            for who in ("account", "user"):
+                minutes = bounds.user_run_minutes if who == "user" else bounds.account_run_minutes
+                if minutes:
+                    used, counting, whose = part_of(case, qos, user=who == "user")
+                    tail = "PerUser" if who == "user" else "PerAccount"
+                    kind = f"MaxTRESRunMins{'PU' if who == 'user' else 'PA'}"
+                    found += _running_minutes(case, kind, "Max", minutes, used, counting, f"{whose} in {name}", tail)
+        yield from (one for kind, resource, one in found if one is not None and (kind, resource) not in done)
+        if qos is not None:
+            done |= {(kind, resource) for kind, resource, _ in found}
+
+
+_Found = list[tuple[str, str, Binding | None]]
+
+
+def _ordered(bounds: Amounts) -> list[str]:
+    return sorted(bounds, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
+
+
+def _sized(case: Standing, name: str) -> tuple[float, float]:
+    """Return how much of a resource a job asks for, and will be given."""
+    return case.asked.amounts.get(name, 0), case.given.amounts.get(name, 0)
+
+
+def _outcome(case: Standing, asked: float, bound: float) -> str:
+    """Return whether a job that exceeds a limit alone is rejected, or waits for ever."""
+    return REJECTED if case.strict and asked > bound else NEVER
+
+
+def _amount(name: str, value: float) -> str:
+    return f"{value:,.0f} MB of memory" if name == "mem" else f"{value:,g} {'CPUs' if name == 'cpu' else name}"
+
+
+def _in_use(
+    case: Standing,
+    kind: str,
+    stem: str,
+    bounds: Amounts,
+    use: Use,
+    counts: Callable[[Job], bool],
+    whose: str,
+    tail: str = "",
+) -> _Found:
+    """Test amounts against what is in use: GrpTRES, MaxTRESPU, MaxTRESPA."""
+    found: _Found = []
+    for name in _ordered(bounds):
+        bound, used = bounds[name], use.tres.get(name, 0)
+        asked, given = _sized(case, name)
+        reason = f"{stem}{of_use(name, tail, memory='Memory' if tail else 'Mem')}"
+        words = f"{whose} may have {_amount(name, bound)} ({kind})"
+        one = None
+        if given > bound:
+            one = Binding(
+                _outcome(case, asked, bound),
+                reason,
+                f"{words}, and {_amount(name, given)} are asked for",
+                bound,
+                given,
+                used,
+            )
+        elif given and (new := _new_nodes(case, counts) if name == "node" and used else given) and new + used > bound:
+            release = case.counted(counts).when_less(name, new + used - bound)
+            words = f"{words}; {_amount(name, used)} are in use and {_amount(name, given)} are asked for"
+            one = Binding(WAITS, reason, words, bound, given, used, release)
+        found.append((kind, name, one))
+    return found
+
+
+def _size(case: Standing, kind: str, stem: str, tail: str, bounds: Amounts, whose: str) -> _Found:
+    """Test the size of one job, or of what it has of a node: MaxTRES, MaxTRESPerNode."""
+    found: _Found = []
+    for name in _ordered(bounds):
+        asked, given = _sized(case, name)
+        if tail == "PerNode":
+            asked, given = asked // case.asked.least_nodes, given // case.given.least_nodes
+        memory = "Memory" if stem.startswith("QOS") else "Mem"
+        words = f"{whose} allows {_amount(name, bounds[name])} a {tail[3:].lower()} ({kind})"
+        words += f", and {_amount(name, given)} are asked for"
+        reason = f"{stem}{of_use(name, tail, memory=memory)}"
+        one = None
+        if given > bounds[name]:
+            outcome = _outcome(case, asked, bounds[name])
+            if tail == "PerNode" and case.given.amounts.get(name, 0) // _most_nodes(case) <= bounds[name]:
+                outcome = WAITS  # it may be spread over more nodes
+            one = Binding(outcome, reason, words, bounds[name], given)
+        found.append((kind, name, one))
+    return found
+
+
+def _most_nodes(case: Standing) -> int:
+    """Return over how many nodes a job may be spread."""
+    if case.given.nodes or case.given.whole:
+        return case.given.least_nodes
+    limits_ = (case.job.most_nodes, case.partition.most_nodes, case.job.tasks_asked or case.job.cpus)
+    return max(min(len(case.partition.nodes), *(one for one in limits_ if one)), case.given.least_nodes, 1)
+
+
+def _new_nodes(case: Standing, counts: Callable[[Job], bool]) -> float:
+    """Return how many nodes a job takes that those who count for a limit do not have already.
+
+    Slurm counts a node once. Where the choice is not known, the job is taken to fill theirs first, as Slurm does.
+    """
+    theirs = {name for job, _ in case.counted(counts).jobs for name in job.nodes}
+    if case.given.nodes:
+        return len(case.given.nodes - theirs)
+    if case.given.whole or not theirs:
+        return case.given.least_nodes
+    there = [node for node in case.cluster.nodes if node.name in theirs and node.name in set(case.partition.nodes)]
+    room = sorted((node.cpus - (node.allocated or 0) for node in there), reverse=True)
+    left, filled = case.given.amounts["cpu"], 0
+    for free in room:
+        if left > 0 and free > 0:
+            left, filled = left - free, filled + 1
+    each = max((node.cpus for node in case.cluster.nodes if node.name in set(case.partition.nodes)), default=1)
+    return max(ceil(left / each) if left > 0 else 0, case.asked.least_nodes - filled)
+
+
+def _least(case: Standing, bounds: Amounts, whose: str) -> _Found:
+    found: _Found = []
+    for name in _ordered(bounds):
+        asked, given = _sized(case, name)
+        reason = {"cpu": "QOSMinCpuNotSatisfied", "mem": "QOSMinMemory"}.get(name, f"QOSMin{stem_of(name)}")
+        words = (
+            f"{whose} wants at least {_amount(name, bounds[name])} (MinTRES), and {_amount(name, given)} are asked for"
+        )
+        outcome = REJECTED if case.strict and asked < bounds[name] else NEVER
+        found.append(
+            (("MinTRES"), name, Binding(outcome, reason, words, bounds[name], given) if given < bounds[name] else None)
+        )
+    return found
+
+
+def _size_minutes(case: Standing, prefix: str, bounds: Amounts, whose: str) -> _Found:
+    found: _Found = []
+    for name in _ordered(bounds):
+        asked, given = _sized(case, name)
+        minutes, small = _times(case, given), _times(case, asked)
+        stem = stem_of(name, "Memory" if prefix == "QOS" else "Mem")
+        reason = f"{prefix}Max{stem}MinutesPerJob{'Limit' if name == 'cpu' else ''}"
+        words = f"{whose} allows {bounds[name]:,g} {name} minutes a job (MaxTRESMins), and {minutes:,g} are asked for"
+        over = minutes > bounds[name]
+        found.append(
+            (
+                "MaxTRESMins",
+                name,
+                Binding(_outcome(case, small, bounds[name]), reason, words, bounds[name], minutes) if over else None,
+            )
+        )
+    return found
+
+
+def _times(case: Standing, amount: float) -> float:
+    """Return an amount times the minutes of the job's limit, by UsageFactor where the QOS says so (UsageFactorSafe)."""
+    minutes = case.minutes if case.minutes is not None else 2**32 - 1
+    own = next((one for one in case.qos if one.name == case.qos_name), None)
+    return amount * minutes * (own.usage_factor if own is not None and own.has("UsageFactorSafe") else 1.0)
+
+
+def _running_minutes(
+    case: Standing,
+    kind: str,
+    stem: str,
+    bounds: Amounts,
+    use: Use,
+    counts: Callable[[Job], bool],
+    whose: str,
+    tail: str = "",
+) -> _Found:
+    """Test minutes of running jobs until their limits: GrpTRESRunMins, MaxTRESRunMinsPU, MaxTRESRunMinsPA."""
+    found: _Found = []
+    for name in _ordered(bounds):
+        asked, given = _sized(case, name)
+        bound, used, minutes = bounds[name], use.run_minutes.get(name, 0), _times(case, given)
+        reason = f"{stem}{stem_of(name, 'Memory')}RunMins{tail}" if tail else of_minutes(stem, name, "RunMinutes")
+        words = f"running jobs of {whose} may have {bound:,g} {name} minutes left ({kind})"
+        one = None
+        if minutes > bound:
+            outcome = _outcome(case, _times(case, asked), bound)
+            one = Binding(outcome, reason, f"{words}, and {minutes:,g} are asked for", bound, minutes, used)
+        elif minutes and minutes + used > bound:
+            release = case.counted(counts).when_remaining(name, bound - minutes)
+            words = f"{words}; they have {used:,g} and {minutes:,g} are asked for"
+            one = Binding(WAITS, reason, words, bound, minutes, used, release)
+        found.append((kind, name, one))
+    return found
+
+
+def _history(case: Standing, level: Level, use: Use) -> _Found:
+    """Test minutes of all that ran so far: GrpTRESMins."""
+    found: _Found = []
+    for name in _ordered(level.bounds.group_tres_minutes):
+        bound, used = level.bounds.group_tres_minutes[name], use.tres_minutes.get(name, 0)
+        asked, given = _sized(case, name)
+        minutes, running = _times(case, given), use.run_minutes.get(name, 0)
+        reason = of_minutes(f"{level.prefix}Grp", name, "Minutes")
+        words = f"{level.name} may use {bound:,g} {name} minutes (GrpTRESMins)"
+        one = None
+        if case.settings.safe and minutes > bound:
+            one = Binding(
+                _outcome(case, _times(case, asked), bound),
+                reason,
+                f"{words}, and {minutes:,g} are asked for",
+                bound,
+                minutes,
+                used,
+            )
+        elif given and used >= bound:
+            release = decayed_to(used, bound, case.settings, case.cluster.now)
+            one = Binding(WAITS, reason, f"{words}, and {used:,g} are used up", bound, minutes, used, release)
+        elif given and case.settings.safe and minutes + running > bound - used:
+            words += f"; {used:,g} are used up, running jobs may need {running:,g} more"
+            words += f", and {minutes:,g} are asked for"
+            release = None
+            if minutes <= bound - used:
+                release = case.counted(level.counts).when_remaining(name, bound - used - minutes)
+            one = Binding(WAITS, reason, words, bound, minutes, used, release)
+        elif case.strict and _times(case, asked) > bound:
+            one = Binding(REJECTED, reason, f"{words}, and {minutes:,g} are asked for", bound, minutes, used)
+        found.append(("GrpTRESMins", name, one))
+    return found

@@ -1,0 +1,35 @@
+"""Whose place a waiting job may take (slurm.conf(5), PreemptType; sacctmgr(1), Preempt)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gas.slurm.cluster import Cluster, Job, Partition
+
+__all__ = ["Preempts", "preempting"]
+
+Preempts = Callable[[Job, Partition, Job], bool]
+"""Whether a waiting job in a partition may take the place of a running one."""
+
+
+def preempting(cluster: Cluster) -> Preempts | None:
+    """Return who may take whose place as the cluster is configured; None if nobody may, or that is not published.
+
+    How long a job has to run before (PreemptExemptTime), and what becomes of it, are not looked at: it goes at once.
+    """
+    settings = cluster.settings
+    if settings is None or not settings.preempts:
+        return None
+    partitions = {one.name: one for one in cluster.partitions}
+
+    def by_tier(waiting: Job, partition: Partition, running: Job) -> bool:
+        other = partitions.get(running.partitions[0]) if running.partitions else None
+        return other is not None and other.tier < partition.tier and other.preempt_mode.upper() != "OFF"
+
+    known = {} if cluster.accounting is None else dict(cluster.accounting.qos)
+
+    def by_qos(waiting: Job, partition: Partition, running: Job) -> bool:
+        own = known.get(waiting.qos)
+        return own is not None and running.qos in own.preempts
+
+    return {"partition_prio": by_tier, "qos": by_qos}.get(settings.preempt_type or "")

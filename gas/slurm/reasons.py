@@ -1,0 +1,41 @@
+"""How Slurm calls the limits that hold a job back, as squeue shows them (job_state_reason.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["LIMITS", "of_limit", "of_minutes", "of_use", "stem_of"]
+
+
+def stem_of(name: str, memory: str = "Mem") -> str:
+    """Return how reasons call a resource."""
+    known: Mapping[str, str] = {"cpu": "Cpu", "mem": memory, "node": "Node", "billing": "Billing", "energy": "Energy"}
+    kinds = {"gres": "GRES", "license": "License", "bb": "BB"}
+    return known.get(name) or kinds.get(name.partition("/")[0], "Unknown")
+
+
+def of_use(name: str, tail: str, *, memory: str) -> str:
+    """Return the end of a reason: ``CpuLimit``, ``MemLimit``, ``GRES``; ``CpuPerUserLimit``, ``MemoryPerUser``."""
+    stem = stem_of(name, memory)
+    with_limit = ("Cpu", "Node", "Mem") if not tail else () if tail in ("PerNode", "PerAccount") else ("Cpu", "Node")
+    return f"{stem}{tail}{'Limit' if stem in with_limit else ''}"
+
+
+def of_minutes(stem: str, name: str, minutes: str) -> str:
+    """Return ``QOSGrpCPUMinutesLimit``, ``AssocGrpMemRunMinutes`` and the like."""
+    if name == "cpu":
+        return f"{stem}CPU{minutes}Limit"
+    return f"{stem}{stem_of(name, 'Memory' if stem.startswith('QOS') else 'Mem')}{minutes}"
+
+
+_BY_LIMIT = ("Assoc", "QOS", "Max")
+LIMITS = frozenset(
+    {"Licenses", "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "MaxMemPerLimit", "AccountNotAllowed"}
+    | {"QOSNotAllowed", "InvalidAccount", "InvalidQOS", "AccountingPolicy", "PartitionDown", "PartitionInactive"}
+)
+"""Reasons that are limits, besides those that start with Assoc, QOS and Max."""
+
+
+def of_limit(reason: str) -> bool:
+    """Whether a job with this reason is held back by a limit: it has no plan then, whatever its start says."""
+    return reason in LIMITS or reason.startswith(_BY_LIMIT) or "permitted to use this partition" in reason

@@ -1,0 +1,148 @@
+"""The arrays that one cycle of the backfill scheduler reads and writes: its queue, its parameters, its plans."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["STATES", "Closures", "Parameters", "Plans", "Records"]
+
+STATES = (
+    SKIPPED, PLANNED, STARTED, DEPTH, USER_DEPTH, PARTITION_DEPTH, USER_PARTITION_DEPTH, ACCOUNT_DEPTH, WINDOW, NOWHERE,
+    NOW_ONLY, UNHELD, LATER_TASKS, REJECTED, TABLE_FULL, LICENCES, IN_RESERVATION, SAME_JOB,
+) = range(18)  # fmt: skip
+"""What becomes of a record.
+
+SKIPPED was not to be considered, PLANNED has a plan, STARTED starts now. DEPTH and the like: not considered because a
+number was reached. WINDOW: its start is beyond the window; NOWHERE: the search ends without one; NOW_ONLY: it starts
+now or is not planned; UNHELD: its start is found, and holds nothing; LATER_TASKS: no more tasks of the array are
+planned; REJECTED: a task of the same array could not be; TABLE_FULL: there are no more slots; LICENCES: there are not
+enough now; IN_RESERVATION: its reservation has not begun or has ended; SAME_JOB: the job started in another partition.
+"""
+
+
+class Records(NamedTuple):
+    """The queue, a record a place; numbers of users, partitions and so on are only compared.
+
+    Attributes
+    ----------
+    considered, probe
+        Whether it is looked at, and whether it is only asked for and changes nothing.
+    now_only, unheld
+        It starts now or is not planned; it is planned and holds nothing.
+    job, user, partition, user_partition, account, array, array_partition, leader
+        Numbers; those of the array are -1 where it is none, that of the heterogeneous job as well.
+    tasks, room
+        Of an array: how many tasks wait, and how many of them may run besides those that do.
+    limit
+        Seconds for which it is planned.
+    not_before
+        Epoch second before which it does not start.
+    nodes, features, required, pinned
+        Numbers of sets: of its partition; with the features that it wants, which are so many alternatives (first,
+        count) in `options`; that it must have; of its published plan, -1 if there is none.
+    pinned_start
+        When that starts.
+    reservation, allowed
+        The one that it names, -1 if none; by closure, whether its nodes are open to it.
+    kind
+        Which kind of preemptor it is.
+    licences
+        How many of each.
+    need, gres
+        As in `gas.slurm.fitting`.
+    """
+
+    considered: NDArray[np.bool_]
+    probe: NDArray[np.bool_]
+    now_only: NDArray[np.bool_]
+    unheld: NDArray[np.bool_]
+    job: NDArray[np.int64]
+    user: NDArray[np.int64]
+    partition: NDArray[np.int64]
+    user_partition: NDArray[np.int64]
+    account: NDArray[np.int64]
+    array: NDArray[np.int64]
+    array_partition: NDArray[np.int64]
+    leader: NDArray[np.int64]
+    tasks: NDArray[np.int64]
+    room: NDArray[np.int64]
+    limit: NDArray[np.int64]
+    not_before: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    features: NDArray[np.int64]
+    required: NDArray[np.int64]
+    pinned: NDArray[np.int64]
+    pinned_start: NDArray[np.int64]
+    reservation: NDArray[np.int64]
+    allowed: NDArray[np.bool_]
+    kind: NDArray[np.int64]
+    licences: NDArray[np.int64]
+    need: NDArray[np.int64]
+    gres: NDArray[np.int64]
+
+
+class Closures(NamedTuple):
+    """Reservations: when, the number of the set of their nodes, and which partitions (columns) they close wholly."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    whole: NDArray[np.bool_]
+
+
+class Parameters(NamedTuple):
+    """Of SchedulerParameters, by their names without bf_; 0 is no limit, and times are seconds.
+
+    Attributes
+    ----------
+    now, begin
+        The instant of the cycle, and where the table begins.
+    beyond
+        Whether it is planned on where Slurm's search ends, to see when the rest of the queue may come.
+    grace
+        How many seconds after its end a job is guessed to be gone which should be.
+    """
+
+    now: int
+    begin: int
+    resolution: int
+    window: int
+    max_job_test: int
+    max_job_user: int
+    max_job_part: int
+    max_job_user_part: int
+    max_job_assoc: int
+    max_job_array_resv: int
+    job_part_count_reserve: int
+    one_resv_per_job: bool
+    licenses: bool
+    node_space_size: int
+    window_linear: int
+    grace: int
+    beyond: bool
+
+
+class Plans(NamedTuple):
+    """What comes of a cycle.
+
+    Attributes
+    ----------
+    state, start, best
+        By record: what became of it, when it starts (-1 if that is not known), and the row of that plan (-1: none).
+    record, from_, limit, nodes
+        By row: whose plan it is, from when, for how many seconds, and CPUs by node.
+    total
+        How many rows there are.
+    """
+
+    state: NDArray[np.int64]
+    start: NDArray[np.int64]
+    best: NDArray[np.int64]
+    record: NDArray[np.int64]
+    from_: NDArray[np.int64]
+    limit: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    total: NDArray[np.int64]

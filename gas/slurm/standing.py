@@ -1,0 +1,155 @@
+"""A job with all that its limits depend on: whose it is, on which account, with which QOS, what it counts for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import ceil
+
+from gas.slurm.accounting import Accounting, Association, Qos
+from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.demand import Demand, allocated, requested
+from gas.slurm.release import Counted, subtree
+from gas.slurm.settings import Settings
+from speedup_models.fields import quoted
+
+__all__ = ["Standing", "walltime_minutes"]
+
+
+@dataclass
+class Standing:
+    """A job with all that its limits depend on.
+
+    Attributes
+    ----------
+    association, chain
+        Its association, None if there is none or it is not shown; and that with the accounts above it.
+    qos
+        The partition's and the job's, in the order in which their limits count.
+    asked, given
+        What it asks for at the least, and what it will have.
+    minutes
+        For how long its limits are tested; None if it has no time limit.
+    tasks
+        How many jobs it is.
+    counting
+        Whether limits of QOS and associations count; they do where that is not published.
+    strict
+        Whether it is rejected if it exceeds one alone (DenyOnLimit, or without any QOS).
+    """
+
+    cluster: Cluster
+    job: Job
+    partition: Partition
+    settings: Settings
+    accounting: Accounting
+    account: str
+    qos_name: str
+    association: Association | None
+    chain: tuple[Association, ...]
+    qos: tuple[Qos, ...]
+    asked: Demand
+    given: Demand
+    minutes: int | None
+    tasks: int
+    counting: bool
+    strict: bool
+    unknown: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, cluster: Cluster, job: Job, partition: Partition, qos: str, account: str, given: Demand | None, tasks: int
+    ) -> Standing:
+        """Return the standing of a job; what is not published is in `unknown`."""
+        unknown = []
+        settings = cluster.settings or Settings()
+        if cluster.settings is None:
+            unknown.append("which limits count (the configuration is not published)")
+        accounting = cluster.accounting
+        if accounting is None:
+            accounting = Accounting(job.user)
+            if settings.limits_enforced is not False:
+                unknown.append("limits of accounts and QOS (not published)")
+        user = job.user or accounting.user
+        account = account or job.account or (accounting.default_account if user == accounting.user else "")
+        association = accounting.association(account, partition.name, user)
+        name = qos or job.qos or (accounting.default_qos(association) if association is not None else "")
+        own = accounting.qos.get(name)
+        if name and own is None and accounting.qos:
+            unknown.append(f"limits of QOS {quoted(name)} (not listed)")
+        whole = accounting.qos.get(partition.qos) if partition.qos else None
+        if partition.qos and whole is None:
+            unknown.append(f"limits of QOS {quoted(partition.qos)} of the partition (not published)")
+        pair = [one for one in (whole, own) if one is not None]
+        if own is not None and own.has("OverPartQOS"):
+            pair.reverse()
+        if len(pair) == 2 and pair[0].name == pair[1].name:
+            del pair[1]
+        chain: tuple[Association, ...] = ()
+        if association is not None:
+            chain = (association, *accounting.above(association))
+            if not accounting.reaches_root(association) and settings.limits_enforced is not False:
+                unknown.append(f"limits of the accounts above {quoted(chain[-1].account)} (not shown)")
+        case = cls(
+            cluster, job, partition, settings, accounting, account, name, association, chain, tuple(pair),
+            requested(cluster, job, partition), given or allocated(cluster, job, partition), None, tasks,
+            settings.limits_enforced is not False, any(one.has("DenyOnLimit") for one in pair) or not pair, unknown,
+        )  # fmt: skip
+        case.minutes = walltime_minutes(case)
+        return case
+
+    @property
+    def user(self) -> str:
+        """Whose job it is."""
+        return self.job.user or self.accounting.user
+
+    def counted(self, counts: Callable[[Job], bool]) -> Counted:
+        """Return the running jobs that count."""
+        return Counted.of(self.cluster, counts, {one.name: one.usage_factor for one in self.accounting.qos.values()})
+
+    def of_qos(self, qos: Qos) -> Callable[[Job], bool]:
+        """Return which jobs count for a QOS: those that have it, and those in partitions that have it."""
+        through = {one.name for one in self.cluster.partitions if one.qos == qos.name}
+        return lambda job: job.qos == qos.name or bool(through & set(job.partitions))
+
+    def of_association(self, one: Association) -> Callable[[Job], bool]:
+        """Return which jobs count for a user's association, or for an account with all below it."""
+        if one.user:
+            return lambda job: (
+                (job.user, job.account) == (one.user, one.account)
+                and (not one.partition or one.partition in job.partitions)
+            )
+        parents = {other.account: other.parent or "" for other in self.accounting.associations if not other.user}
+        below = set(subtree(parents, one.account))
+        return lambda job: one.account == "root" or job.account in below
+
+
+def walltime_minutes(case: Standing) -> int | None:
+    """Return the minutes for which a job's limits are tested; None if it has no time limit.
+
+    A job that names none gets the partition's default, else the smallest that limits allow (acct_policy.c,
+    acct_policy_validate), else what the partition allows.
+    """
+    if case.job.time_limit is not None:
+        return ceil(case.job.time_limit / 60)
+    if case.partition.default_time is not None:
+        return ceil(case.partition.default_time / 60)
+    if case.counting and (allowed := list(_allowed_minutes(case))):
+        return int(min(allowed))
+    return None if case.partition.longest is None else ceil(case.partition.longest / 60)
+
+
+def _allowed_minutes(case: Standing) -> Iterator[float]:
+    """Yield the minutes that limits allow a job of its size; by resource minutes only where those would reject it."""
+    qos = [one.bounds for one in case.qos]
+    longest = [one.longest for one in qos] + [one.bounds.longest for one in case.chain[:1]]
+    first = next((one for one in longest if one is not None), None)
+    if first is not None:
+        yield first // 60
+    walls = [one.group_wall for one in qos if one.group_wall is not None]
+    walls = walls or [one.bounds.group_wall for one in case.chain if one.bounds.group_wall is not None]
+    yield from (one // 60 for one in walls)
+    if case.strict:
+        for bounds in (*qos, *(one.bounds for one in case.chain)):
+            for limit in (bounds.job_tres_minutes, bounds.group_tres_minutes, bounds.group_run_minutes):
+                yield from (most // amount for name, most in limit.items() if (amount := case.asked.amounts.get(name)))

@@ -1,0 +1,81 @@
+"""The queue as the backfill scheduler has it."""
+
+import pytest
+from made_clusters import NOW, cluster, job, running
+
+from gas.slurm.cluster import Partition, Reservation, Tasks
+from gas.slurm.order import Blocked, limit_of, queue
+
+P, Q = Partition("p", ("n0",)), Partition("q", ("n0",), tier=2)
+
+
+def ids(*jobs, **options):
+    made = cluster(*jobs, nodes=1, partitions=(P, Q), reservations=(Reservation("r", NOW, NOW + 60, ("n0",)),))
+    return [(one.job.id, one.partition.name) for one in queue(made, **options)]
+
+
+def test_jobs_come_by_reservation_tier_priority_submission_and_number():
+    jobs = [
+        job(6, priority=5, submitted=NOW), job(5, priority=5, submitted=NOW), job(4, priority=5, submitted=NOW - 9),
+        job(3, priority=9), job(2, priority=1, partitions=("q",)), job(1, priority=1, reservation="r"),
+    ]  # fmt: skip
+    assert [one for one, _ in ids(*jobs)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_there_is_a_record_for_each_partition_with_its_own_priority():
+    both = job(1, partitions=("p", "q"))
+    assert ids(both, job(2, partitions=("q",), priority=1000)) == [(2, "q"), (1, "q"), (1, "p")]
+    assert ids(job(1, partitions=("p",), priority_in={"p": 1}), job(2, priority=5)) == [(2, "p"), (1, "p")]
+
+
+def test_a_probe_stands_at_its_priority_and_comes_last_without_one():
+    assert ids(job(1), job(2), probes=[job(priority=998)])[1:] == [(2, "p"), (0, "p")]
+    assert ids(job(1), job(2), probes=[job(priority=999)])[1] == (0, "p")
+    assert ids(job(1), job(2), probes=[job()])[-1] == (0, "p")
+
+
+@pytest.mark.parametrize(
+    ("fields", "blocked"),
+    [
+        ({}, None), ({"priority": 0}, Blocked.HELD), ({"reason": "Dependency"}, Blocked.DEPENDENCY),
+        ({"dependency": "afterok:7"}, Blocked.DEPENDENCY), ({"eligible": NOW + 60}, Blocked.BEGIN),
+        ({"reason": "QOSMaxCpuPerUserLimit"}, Blocked.LIMIT), ({"reason": "AssocGrpCpuLimit"}, Blocked.LIMIT),
+        ({"reason": "Priority"}, None), ({"reason": "BadConstraints"}, Blocked.CONSTRAINT),
+        ({"time_limit": 7200, "partitions": ("short",)}, Blocked.PARTITION),
+        ({"least_nodes": 2, "partitions": ("short",)}, Blocked.PARTITION),
+        ({"account": "a", "partitions": ("short",)}, Blocked.PARTITION),
+        ({"qos": "high", "partitions": ("short",)}, Blocked.PARTITION),
+        ({"reservation": "later"}, Blocked.RESERVATION), ({"reservation": "now"}, None),
+    ],
+)  # fmt: skip
+def test_what_is_passed_over(fields, blocked):
+    short = Partition("short", ("n0",), longest=3600, most_nodes=1, allowed_accounts=("b",), denied_qos=("high",))
+    kept = Reservation("now", NOW, NOW + 60, ("n0",)), Reservation("later", NOW + 9, NOW + 60, ("n0",))
+    made = cluster(job(1, **fields), nodes=1, partitions=(P, short), reservations=kept)
+    (record,) = queue(made)
+    assert record.blocked is blocked
+    assert bool(record.why) == (blocked is not None)
+
+
+def test_an_array_of_which_as_many_run_as_may_is_passed_over():
+    waiting = job(7, array=7, tasks=Tasks((range(3),), at_once=1))
+    made = cluster(running(8, "n0", end=60, array=7), waiting, nodes=1)
+    assert [one.blocked for one in queue(made)] == [Blocked.TASKS]
+
+
+def test_limits_of_accounts_come_from_outside():
+    found = queue(cluster(job(1), nodes=1), [job()], lambda one, _: "GrpTRES" if one.id else None)
+    assert [(one.job.id, one.blocked, one.why) for one in found] == [(1, Blocked.LIMIT, "GrpTRES"), (0, None, "")]
+
+
+def test_what_has_a_plan_is_considered_whatever_it_waits_for():
+    has = job(1, start=NOW + 600, planned_nodes=("n0",), reason="Dependency")
+    assert [one.blocked for one in queue(cluster(has))] == [None]
+    assert [one.blocked for one in queue(cluster(has), believe_plans=False)] == [Blocked.DEPENDENCY]
+
+
+def test_the_limit_is_the_least_of_those_that_there_are():
+    partition = Partition("p", ("n0",), longest=3600)
+    assert [limit_of(job(minutes=m), partition) for m in (10, 60, 90)] == [600, 3600, 3600]
+    assert limit_of(job(time_limit=None), P) == 365 * 24 * 3600
+    assert limit_of(job(minutes=60, shortest=300), P) == 300
