@@ -33,5 +33,6 @@ One cycle of the backfill scheduler, on arrays::
     table         what is planned for whom in which span
     search        the start of one record
     cycle         one cycle of the backfill scheduler
+    sooner        what would make a waiting job start sooner
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
 """
