@@ -27,6 +27,7 @@ One cycle of the backfill scheduler, on arrays::
     preemption    whose place a waiting job may take
     features      which nodes a constraint allows
     state         a cluster and its queue as arrays
+    node_sets     sets of nodes as words of 64 bits
     rows          the arrays of a cycle: records, reservations, parameters, plans
     fitting       whether a job fits on some nodes, and which of them it gets
     will_run      at which end of running jobs
