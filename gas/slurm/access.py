@@ -64,10 +64,14 @@ def _licences(case: Standing, job: Job) -> Iterator[Binding]:
             yield Binding(REJECTED, "Invalid license specification", words, one.total, wanted, one.used)
         elif wanted + one.used + one.reserved > one.total:
             short = wanted + one.used + one.reserved - one.total
-            release = case.counted(lambda running: bool(running.licences)).when_less(f"license/{name}", short)
+            release = _when_less(case, f"license/{name}", short)
             words = f"of {one.total:,} licences {quoted(name)} {one.used + one.reserved:,} are in use or reserved"
             words += f", and {wanted:,} are asked for"
             yield Binding(WAITS, "Licenses", words, one.total, wanted, one.used + one.reserved, release)
+
+
+def _when_less(case: Standing, resource: str, by: float) -> int | None:
+    return case.when(lambda job: bool(job.licences), lambda counted: counted.when_less(resource, by))
 
 
 def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:
@@ -180,7 +184,12 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
     cap = partition.most_cpus
     each = extent.sizes if cap is None else tuple(min(cpus, cap) for cpus in extent.sizes)
     tests: list[tuple[int, int, str, str]] = [
-        (job.cpus, sum(each), "CPUs", "More processors requested than permitted" if strictly else NO_NODES),
+        (
+            job.cpus,
+            extent.cpus if cap is None else sum(each),
+            "CPUs",
+            "More processors requested than permitted" if strictly else NO_NODES,
+        ),
         (
             nodes_asked(job, partition),
             len(each),

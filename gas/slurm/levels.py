@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gas.slurm.accounting import Bounds, Qos, Use
 from gas.slurm.cluster import Job
 from gas.slurm.release import Counted
 from gas.slurm.standing import Standing
-from speedup_models.fields import quoted
+from speedup_models.fields import quoted as quoted_text
 
 __all__ = ["Level", "levels", "part_of", "use_of"]
+
+quoted = lru_cache(4096)(quoted_text)  # the same few names again and again
 
 
 @dataclass(frozen=True)
