@@ -16,7 +16,7 @@ from gas.slurm.standing import Standing
 from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding
 from speedup_models.fields import quoted
 
-__all__ = ["count_bindings", "partition_bindings", "submission_bindings"]
+__all__ = ["NO_NODES", "count_bindings", "partition_bindings", "submission_bindings"]
 
 NO_ACCOUNT = "Invalid account or account/partition combination specified"
 NO_QOS = "Invalid qos specification"

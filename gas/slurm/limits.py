@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import ceil
 
-from gas.slurm.access import count_bindings, partition_bindings, submission_bindings
+from gas.slurm.access import NO_NODES, count_bindings, partition_bindings, submission_bindings
 from gas.slurm.accounting import Amounts, Use
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import Demand
@@ -56,9 +56,13 @@ def limits(
         Also work out when limits let it go.
     """
     case = Standing.of(cluster, job, partition, qos, account, given, tasks, dated=dated)
-    found = [*submission_bindings(case), *partition_bindings(case, groups)]
+    before = list(_before_nodes(case)) if case.counting else []
+    of_partition = partition_bindings(case, groups)
+    if before:  # a job that these hold back is accepted before nodes are looked for
+        of_partition = [one for one in of_partition if one.reason != NO_NODES]
+    found = [*submission_bindings(case), *of_partition]
     if case.counting:
-        found += [*count_bindings(case), *_before_nodes(case), *_after_nodes(case)]
+        found += [*count_bindings(case), *before, *_after_nodes(case)]
     return Verdict(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(case.unknown)))
 
 

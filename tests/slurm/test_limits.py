@@ -235,3 +235,10 @@ def test_use_that_is_not_published_is_counted_from_the_jobs_that_are_shown():
     assert said(replace(cluster, accounting=accounting), job(4)) == ("waits", "QOSGrpCpuLimit")
     blind = verdict(replace(cluster, accounting=accounting, others_visible=False), job(4))
     assert "what others use of limits (their jobs are not shown)" in blind.unknown
+
+
+def test_a_job_that_waits_for_others_is_accepted_before_nodes_are_looked_for():
+    wide = job(5, least_nodes=1, most_nodes=1)
+    assert said(a_cluster(), wide) == ("rejected", "Requested node configuration is not available")
+    busy = a_cluster(an_accounting(lab=Bounds(group_jobs=1)), jobs=[running(1, 1, 600)])
+    assert said(busy, wide) == ("waits", "AssocGrpJobsLimit")
