@@ -18,7 +18,7 @@ Where a job stands, before it is submitted::
     access        who may use a partition, and what it allows
     limits        what limits say to it; verdict is the answer, reasons are Slurm's names of them,
                   release is how much of a limit is in use, and when running jobs give it back
-    blocked       the waiting jobs that limits hold back
+    blocked       the waiting jobs that limits hold back; held_back is what limits say to any job
     explanation   why a job waits
 
 One cycle of the backfill scheduler, on arrays::
