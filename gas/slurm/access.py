@@ -42,7 +42,21 @@ def submission_bindings(case: Standing) -> Iterator[Binding]:
             yield Binding(REJECTED, NO_QOS, words)
     if settings.with_accounting and case.qos_name and accounting.qos and case.qos_name not in accounting.qos:
         yield Binding(REJECTED, NO_QOS, f"there is no QOS {quoted(case.qos_name)}")
+    yield from _threshold(case)
     yield from _licences(case, job)
+
+
+def _threshold(case: Standing) -> Iterator[Binding]:
+    """Test the fair share that a QOS wants of its users (sacctmgr(1), UsageThreshold and EnforceUsageThreshold)."""
+    own = next((one for one in case.qos if one.name == case.qos_name and one.has("EnforceUsageThreshold")), None)
+    if own is None or own.usage_threshold is None or not case.counting:
+        return
+    share = case.association.fair_share if case.association is not None else None
+    if share is None:
+        case.unknown.append(f"whether one's fair share is high enough for QOS {quoted(own.name)}")
+    elif share < own.usage_threshold:
+        words = f"QOS {quoted(own.name)} wants a fair share of at least {own.usage_threshold:g}, and yours is {share:g}"
+        yield Binding(WAITS, "QOSUsageThreshold", words, own.usage_threshold, share)
 
 
 def _has_other(case: Standing) -> bool:

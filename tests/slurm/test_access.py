@@ -114,3 +114,17 @@ def test_fewer_tasks_than_a_partition_wants_nodes_are_rejected_since_26_05():
     partitions = [replace(MAIN, least_nodes=2)]
     assert said(a_cluster(partitions=partitions), job(1)) == ("free", "")
     assert said(a_cluster(partitions=partitions, version="26.05.5"), job(1))[0] == "rejected"
+
+
+def test_a_qos_may_want_a_fair_share():
+    accounting = an_accounting()
+    normal = replace(accounting.qos["normal"], flags=frozenset({"enforceusagethreshold"}), usage_threshold=0.3)
+    accounting = replace(accounting, qos={**accounting.qos, "normal": normal})
+
+    def with_share(share):
+        associations = [replace(one, fair_share=share) if one.user == "me" else one for one in accounting.associations]
+        return a_cluster(replace(accounting, associations=tuple(associations)))
+
+    assert said(with_share(0.5), job()) == ("free", "")
+    assert said(with_share(0.2), job()) == ("waits", "QOSUsageThreshold")
+    assert limits(with_share(None), job(), MAIN).unknown
