@@ -343,27 +343,6 @@ def test_times_and_numbers_without_measure():
 # ------------------------------------------------------------------------------------------------ not planned with
 
 
-@pytest.mark.parametrize(
-    ("answer", "old", "new", "told"),
-    [
-        ("config", "= CR_CPU", "= CR_CPU_MEMORY", None),
-        (
-            "config",
-            "PrivateData ",
-            "PreemptMode = REQUEUE\nPreemptType = preempt/qos\nPrivateData ",
-            "(preemption), which is not foreseen",
-        ),
-        ("config", "PrivateData ", "PreemptMode = OFF\nPreemptType = preempt/none\nPrivateData ", None),
-        ("config", "PrivateData ", "PreemptMode = GANG\nPreemptType = preempt/none\nPrivateData ", None),
-    ],
-)
-def test_what_is_not_planned_with_anywhere_is_said_once(said, answer, old, new, told):
-    assert old in said[answer]
-    cautions = read_cluster(said | {answer: said[answer].replace(old, new)}, name="x").cautions
-    assert len(cautions) == (told is not None)
-    assert told is None or told in cautions[0]
-
-
 def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
     altered = said["partitions"].replace("MaxCPUsPerNode=UNLIMITED", "MaxCPUsPerNode=4", 1)
     altered = altered.replace("OverSubscribe=NO", "OverSubscribe=FORCE:2", 1)
