@@ -248,6 +248,9 @@ def measured_one(here: Situation, probe: Asked, kind: str, release: str, seed: s
             after = here.transports["commands"].cluster("private")
         finally:
             here.slurm.cancel(id)
+        waiting = [job.id for job in overtaken(after, id) if job.pending] if after is not None else []
+        if waiting:  # their plans have made room for the job, and some may have been pushed aside: that is put right
+            here.slurm.settle(waiting[0])
     one = Measured(
         kind, release, here.slurm.version, seed, number, probe.words, now, plan.start, plan.reason, refused, tested,
         said, limit,
