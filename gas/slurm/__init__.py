@@ -10,6 +10,7 @@ What is published, and how a site is configured::
 Where a job stands, before it is submitted::
 
     demand        how much of each trackable resource it counts for
+    extent        what a partition has altogether
     fair_share    who has used less than their part comes first
     priority      the priority that it would get, with its parts
     standing      a job with all that its limits depend on
@@ -17,7 +18,7 @@ Where a job stands, before it is submitted::
     access        who may use a partition, and what it allows
     limits        what limits say to it; verdict is the answer, reasons are Slurm's names of them,
                   release is how much of a limit is in use, and when running jobs give it back
-    blocked       the waiting jobs that limits hold back
+    blocked       the waiting jobs that limits hold back; held_back is what limits say to any job
     explanation   why a job waits
 
 One cycle of the backfill scheduler, on arrays::

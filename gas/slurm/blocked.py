@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.limits import limits
 from gas.slurm.reasons import of_limit
 from gas.slurm.verdict import FREE
 
-__all__ = ["blocked"]
+__all__ = ["blocked", "holding"]
 
 
 def blocked(cluster: Cluster) -> dict[int, str]:
@@ -34,6 +34,24 @@ def blocked(cluster: Cluster) -> dict[int, str]:
             if known[like]:
                 found[job.id] = known[like]
     return found
+
+
+def holding(cluster: Cluster) -> Callable[[Job, Partition], str | None]:
+    """Return what says which limit keeps a job from starting in a partition now; None if none does.
+
+    It is asked of the waiting jobs of a queue and of jobs that are not submitted yet, many of which are alike.
+    """
+    known: dict[Hashable, str] = {}
+
+    def reason(job: Job, partition: Partition) -> str | None:
+        if cluster.accounting is None or (job.id and not job.account):
+            return None
+        like = (partition.name, bool(job.id), _like(job))
+        if like not in known:
+            known[like] = _reason(cluster, job, [partition])
+        return known[like] or None
+
+    return reason
 
 
 def _like(job: Job) -> Hashable:

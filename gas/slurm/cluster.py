@@ -6,7 +6,7 @@ known, or a limit that there is not. A job that somebody only thinks of submitti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 from gas.slurm.accounting import Accounting
@@ -361,6 +361,8 @@ class Cluster:
         How it is configured; None where that is not published.
     accounting
         Accounts, QOS, their limits and use; None where nothing of them is published.
+    worked_out
+        What others have worked out of it and keep with it.
     """
 
     name: str
@@ -377,3 +379,4 @@ class Cluster:
     licences: tuple[Licence, ...] | None = None
     settings: Settings | None = None
     accounting: Accounting | None = None
+    worked_out: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -14,6 +14,7 @@ from gas.slurm.access import count_bindings, partition_bindings, submission_bind
 from gas.slurm.accounting import Amounts, Use
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import Demand
+from gas.slurm.extent import extent_of
 from gas.slurm.levels import Level, levels, part_of, use_of
 from gas.slurm.reasons import of_minutes, of_use, stem_of
 from gas.slurm.release import decayed_to
@@ -263,14 +264,14 @@ def _new_nodes(case: Standing, counts: Callable[[Job], bool]) -> float:
         return len(case.given.nodes - theirs)
     if case.given.whole or not theirs:
         return case.given.least_nodes
-    there = [node for node in case.cluster.nodes if node.name in theirs and node.name in set(case.partition.nodes)]
+    extent = extent_of(case.cluster, case.partition)
+    there = [extent.nodes[name] for name in theirs if name in extent.nodes]
     room = sorted((node.cpus - (node.allocated or 0) for node in there), reverse=True)
     left, filled = case.given.amounts["cpu"], 0
     for free in room:
         if left > 0 and free > 0:
             left, filled = left - free, filled + 1
-    each = max((node.cpus for node in case.cluster.nodes if node.name in set(case.partition.nodes)), default=1)
-    return max(ceil(left / each) if left > 0 else 0, case.asked.least_nodes - filled)
+    return max(ceil(left / extent.largest) if left > 0 else 0, case.asked.least_nodes - filled)
 
 
 def _least(case: Standing, bounds: Amounts, whose: str) -> _Found:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.verdict import FREE, WAITS, Verdict
 
 __all__ = ["HOLDING", "NO_LIMIT", "Blocked", "Record", "blocked_by", "limit_of", "queue", "running_tasks", "sort_key"]
 
@@ -34,6 +35,7 @@ class Blocked(Enum):
     LIMIT = "beyond a limit of its account, user or quality of service"
     PARTITION = "beyond a limit of its partition, or not allowed there"
     CONSTRAINT = "asks for what there is not"
+    FORBIDDEN = "more than a limit allows for ever, or not accepted"
     TASKS = "as many tasks of its array run as may"
     RESERVATION = "its reservation has not begun, or has ended"
 
@@ -59,6 +61,8 @@ class Record:
     ----------
     blocked, why
         Why it is passed over, and in whose words; None if it is considered.
+    release
+        Epoch second at which the limit that blocks it may let it start; None if that is not known.
     probe
         Its place among the probes, None of a job that is in the queue.
     """
@@ -68,10 +72,11 @@ class Record:
     blocked: Blocked | None = None
     why: str = ""
     probe: int | None = None
+    release: int | None = None
 
 
-Limits = Callable[[Job, Partition], str | None]
-"""What says which limit keeps a job from starting in a partition now."""
+Limits = Callable[[Job, Partition], Verdict | None]
+"""What says what the limits of accounts and QOS say to a job in a partition; None if nothing is known."""
 
 
 def limit_of(job: Job, partition: Partition) -> int:
@@ -124,12 +129,25 @@ def queue(
                 continue
             planned = believe_plans and job.start is not None and bool(job.planned_nodes)
             blocked, why = (None, "") if planned and not job.held else blocked_by(cluster, job, partition, running)
+            release = None
             if blocked is None and not planned and limits is not None:
-                why = limits(job, partition) or ""
-                blocked = Blocked.LIMIT if why else None
-            records.append(Record(job, partition, blocked, why, probe))
+                blocked, why, release = _limited(cluster, limits(job, partition))
+            records.append(Record(job, partition, blocked, why, probe, release))
     records.sort(key=sort_key)
     return records
+
+
+def _limited(cluster: Cluster, verdict: Verdict | None) -> tuple[Blocked | None, str, int | None]:
+    """Return what a verdict means for the cycle; licences, and limits with assoc_limit_stop, are looked at later."""
+    deciding = None if verdict is None else verdict.deciding
+    if verdict is None or deciding is None or verdict.outcome == FREE:
+        return None, "", None
+    if verdict.outcome != WAITS:
+        return Blocked.FORBIDDEN, deciding.words, None
+    others = [one for one in verdict.bindings if one.reason != "Licenses"]
+    if not others or "assoc_limit_stop" in cluster.scheduling.parameters:
+        return None, "", None
+    return Blocked.LIMIT, others[0].words, verdict.release
 
 
 def running_tasks(cluster: Cluster) -> dict[int, int]:

@@ -53,6 +53,7 @@ class Why(Enum):
     HELD = "it is held"
     PARTITION = "its partition does not take it"
     CONSTRAINT = "no nodes are as it asks for"
+    FORBIDDEN = "a limit forbids it"
 
 
 _WHY = {
@@ -65,9 +66,9 @@ _WHY = {
 _BLOCKED = {
     Blocked.HELD: Why.HELD, Blocked.DEPENDENCY: Why.DEPENDENCY, Blocked.BEGIN: Why.BEGIN, Blocked.LIMIT: Why.LIMIT,
     Blocked.PARTITION: Why.PARTITION, Blocked.CONSTRAINT: Why.CONSTRAINT, Blocked.TASKS: Why.LATER_TASKS,
-    Blocked.RESERVATION: Why.RESERVATION,
+    Blocked.RESERVATION: Why.RESERVATION, Blocked.FORBIDDEN: Why.FORBIDDEN,
 }  # fmt: skip
-FINAL = frozenset({Why.PARTITION, Why.CONSTRAINT})
+FINAL = frozenset({Why.PARTITION, Why.CONSTRAINT, Why.FORBIDDEN})
 """For these a job never starts, unless somebody changes something."""
 
 
@@ -239,7 +240,8 @@ def _run(state: State, most: int = 10 * MOST) -> Plans:
     room += int(np.count_nonzero(rows.probe)) + 1
     window = parameters.window // parameters.resolution * parameters.resolution
     licences = state.all_licences
-    table = empty_table(parameters.begin, parameters.begin + window, nodes, licences, 2 * room + 2)
+    slots = 2 * room + 2 + (2 * len(state.running_jobs) if parameters.licenses else 0)
+    table = empty_table(parameters.begin, parameters.begin + window, nodes, licences, slots)
     plans = Plans(
         np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
         np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
@@ -420,6 +422,8 @@ def _not_before(state: State, record: Record) -> int:
     found = max(now, job.eligible or 0)
     if record.blocked is Blocked.BEGIN:
         found = max(found, job.start or 0)
+    if record.release is not None:
+        found = max(found, record.release)
     if record.blocked is Blocked.TASKS:
         ends = [end_of(one, now) for one in state.running_jobs if one.array == job.array]
         found = max(found, min(ends, default=now))
@@ -457,7 +461,7 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
         planned = int(first.start[at])
         names = tuple(state.names[place] for place in np.flatnonzero(first.nodes[first.best[at]]).tolist())
     expected = planned
-    if second is not None and record.blocked in (None, Blocked.BEGIN, Blocked.RESERVATION, Blocked.TASKS):
+    if second is not None and (_moves(record) or record.release is not None):
         late = planned is None or planned >= second.since.get(at, 1 << 60)
         late = late or (planned is not None and _closed(state, at, planned, first.nodes[first.best[at]] > 0))
         if late and at in second.start:

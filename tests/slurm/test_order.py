@@ -5,6 +5,7 @@ from made_clusters import NOW, cluster, job, running
 
 from gas.slurm.cluster import Partition, Reservation, Tasks
 from gas.slurm.order import Blocked, limit_of, queue
+from gas.slurm.verdict import NEVER, WAITS, Binding, Verdict
 
 P, Q = Partition("p", ("n0",)), Partition("q", ("n0",), tier=2)
 
@@ -64,8 +65,14 @@ def test_an_array_of_which_as_many_run_as_may_is_passed_over():
 
 
 def test_limits_of_accounts_come_from_outside():
-    found = queue(cluster(job(1), nodes=1), [job()], lambda one, _: "GrpTRES" if one.id else None)
-    assert [(one.job.id, one.blocked, one.why) for one in found] == [(1, Blocked.LIMIT, "GrpTRES"), (0, None, "")]
+    def said(one, _):
+        return Verdict((Binding(WAITS if one.id else NEVER, "GrpTRES", "words", release=NOW + 60),))
+
+    found = queue(cluster(job(1), nodes=1), [job()], said)
+    assert [(one.blocked, one.why, one.release) for one in found] == [
+        (Blocked.LIMIT, "words", NOW + 60), (Blocked.FORBIDDEN, "words", None),
+    ]  # fmt: skip
+    assert [one.blocked for one in queue(cluster(job(1), nodes=1), [job()], lambda *_: None)] == [None, None]
 
 
 def test_what_has_a_plan_is_considered_whatever_it_waits_for():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,6 +15,8 @@ from gas.profile import NEVER
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits
 from gas.slurm.outlook import Outlook, forecast
+from gas.slurm.priority import own_priority
+from gas.times import iso_time, relative_text
 
 __all__ = ["SlurmAvailability"]
 
@@ -38,10 +39,8 @@ class SlurmAvailability(NodeAvailability):
         Who submits.
     unseen_until
         Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
-    priority
-        The priority that a job of the user's would have in a partition; None if it comes last.
     limits
-        Which limit keeps a job from starting now; None where nothing is known of them.
+        What the limits of accounts and QOS say to jobs; None where nothing is known of them.
     """
 
     cluster: Cluster | None = None
@@ -49,15 +48,17 @@ class SlurmAvailability(NodeAvailability):
     partitions: tuple[Partition, ...] = ()
     user: str = ""
     unseen_until: int | None = None
-    priority: Callable[[Job, Partition], int] | None = None
     limits: Limits | None = None
+    _found: dict[tuple[int, int], Outlook] = field(default_factory=dict, repr=False)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
         """Return the expected start of each request, with a walltime in whole minutes as Slurm's are."""
         if self.cluster is None:
             return super().anchors(processors, walltimes, first)
         requests = list(zip(processors.tolist(), walltimes.tolist(), strict=True))
-        starts = [one.expected for one in self.outlooks(requests, first)]
+        found = self.outlooks(requests, first)
+        self._found.update(zip(requests, found, strict=True))
+        starts = [one.expected for one in found]
         return np.array([NEVER if start is None else start for start in starts], np.int64)
 
     def outlooks(self, requests: list[tuple[int, int]], first: int = 0) -> list[Outlook]:
@@ -77,6 +78,30 @@ class SlurmAvailability(NodeAvailability):
         """Return what becomes of one such job."""
         return self.outlooks([(size, walltime)], first)[0]
 
+    def why_never(self, processors: int, walltime: int) -> str:
+        """Return in words why a request that `anchors` finds no start for never starts."""
+        one = self._found.get((processors, walltime))
+        if one is NOWHERE:
+            try:
+                asked(self.options, processors, walltime, user=self.user, partitions=())
+            except Infeasible as problem:
+                return str(problem)
+        return "" if one is None else one.words or ("" if one.why is None else one.why.value)
+
+    def said(self, processors: int, walltime: int) -> str:
+        """Return in a sentence whether Slurm will plan a request that `anchors` was asked for, and when it starts."""
+        one = self._found.get((processors, walltime))
+        if one is None or one.expected is None:
+            return ""
+        expected = relative_text(one.expected, self.now)
+        if one.planned is None:
+            why = one.words or ("" if one.why is None else one.why.value)
+            return f"Slurm will not plan it at first{f': {why}' if why else ''}; it is expected to start {expected}"
+        if abs(one.planned - one.expected) < 60:
+            return f"Slurm will plan it for {iso_time(one.planned)}"
+        before = relative_text(one.planned, self.now)
+        return f"Slurm will plan it to start {before}; behind jobs that it does not plan yet it is expected {expected}"
+
     def _job(self, size: int, walltime: int, first: int) -> Job | None:
         """Return the job that a request is submitted as; None if there is no such job."""
         names = tuple(one.name for one in self.partitions)
@@ -84,7 +109,8 @@ class SlurmAvailability(NodeAvailability):
             job = asked(self.options, size, walltime, user=self.user, partitions=names, first=max(first, self.now))
         except Infeasible:
             return None
-        if self.priority is None:
-            return replace(job, priority=0)
-        own = {one.name: self.priority(job, one) for one in self.partitions}
-        return replace(job, priority=max(own.values(), default=0), priority_in=own)
+        if self.cluster is None:
+            return job
+        own = {one.name: own_priority(self.cluster, job, one) for one in self.partitions}
+        values = {name: 0 if one.comes_last else one.value or 0 for name, one in own.items()}  # 0: it comes last
+        return replace(job, priority=max(values.values(), default=0), priority_in=values)

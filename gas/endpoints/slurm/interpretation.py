@@ -27,6 +27,7 @@ from gas.errors import Infeasible, NotFound
 from gas.gaps import FOR_EVER
 from gas.node_availability import Spans
 from gas.slurm.cluster import Cluster, Partition, Reservation
+from gas.slurm.held_back import limits_in
 from gas.slurm.order import Record
 from gas.slurm.outlook import Forecast, Why, forecast, trust
 from gas.slurm.state import end_of
@@ -103,6 +104,7 @@ def interpret(
     user: str | None = None,
     reservation: str | None = None,
     options: Options | None = None,
+    groups: frozenset[str] | None = None,
 ) -> Interpretation:
     """Return what a partition has free, and what will still claim some of it.
 
@@ -119,6 +121,8 @@ def interpret(
         The one that the job will name: it gets its nodes, and only while it lasts.
     options
         All that the job asks for; they say the unit then, and the reservation.
+    groups
+        Names of the groups of who will submit.
 
     Raises
     ------
@@ -138,7 +142,8 @@ def interpret(
     unit, reservation = options.unit, options.reservation or None
     own = _named(cluster, reservation)
     unseen_until = None if cluster.others_visible else cluster.now + (chosen.longest or cluster.scheduling.window)
-    seen = forecast(cluster, unseen_until=unseen_until)
+    limits = limits_in(cluster, groups=groups)
+    seen = forecast(cluster, unseen_until=unseen_until, limits=limits)
     state = seen.state
     # of a machine of which jobs share nodes, half a node is worth nothing to a job that shares them with nobody
     whole = options.whole or all(one.whole_nodes for one in open_ones)
@@ -178,10 +183,10 @@ def interpret(
     names = tuple(state.names[place] for place in at)
     availability = SlurmAvailability(
         cluster.name, "estimate", cluster.now, version, capacity, Spans.of(rows), names, cluster, options, open_ones,
-        user or "", unseen_until,
+        user or "", unseen_until, limits,
     )  # fmt: skip
     age = None if cluster.planned is None else max(cluster.now - cluster.planned, 0)
-    alike = trust(cluster) if not state.unseen.any() else (0, 0)
+    alike = trust(cluster, limits=limits) if not state.unseen.any() else (0, 0)
     remarks = (
         *_remarks(age, seen, alike, sum(unseen.values()), unit),
         *caveats(cluster, chosen),

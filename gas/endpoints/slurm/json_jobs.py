@@ -28,6 +28,7 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
     priority = entry.number("priority")
     nodes = entry.names("nodes")
     pending = states[0] == "PENDING"
+    alive = states[0] in ("PENDING", "RUNNING", *HOLDING)
     least = entry.number("node_count")
     most = entry.number("max_nodes", default=None)
     exclusive, shared_with = _sharing(entry, pending)
@@ -39,7 +40,8 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
         user=entry.text("user_name"),
         state=next((state for state in states if state in HOLDING), states[0]),
         partitions=entry.texts("partition"),
-        cpus=entry.sure("cpus") if states[0] in ("PENDING", "RUNNING") else entry.number("cpus") or 0,  # ended: none
+        # a job of 22.05 that was cancelled while it waited may have none any more
+        cpus=entry.sure("cpus") if alive else entry.number("cpus") or entry.number("tasks", default=None) or 0,
         priority=priority if priority is not None else 2**32,
         start=entry.instant("start_time"),
         end=entry.instant("end_time"),

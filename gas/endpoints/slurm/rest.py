@@ -31,7 +31,7 @@ from gas.endpoints.slurm.refusals import KINDS, kind_of
 from gas.endpoints.slurm.rest_connection import LOCAL, SlurmConnection, Tokens, vetted_address
 from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, HOMELESS, NOTHING, UNACCEPTED, job_number, problems_in
 from gas.endpoints.slurm.transport import Batch, Shape
-from gas.errors import BadInput, Conflict, GasError, NotFound, Unauthorized, Unreachable
+from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unauthorized, Unreachable
 from gas.json_text import parsed
 from gas.slurm.cluster import Cluster, Job
 from speedup_models.fields import Fields, quoted
@@ -45,6 +45,9 @@ ACCOUNTING_SECONDS = 10.0
 
 DESCRIPTION = "openapi/v3"
 """Where slurmrestd describes itself."""
+
+UNSHOWN = ("Unable to query partitions", "answered GET partitions with HTTP 500")
+"""What slurmrestd of 24.11 says of partitions that are hidden (seen), with an unspecified error or none."""
 
 MOST_BYTES = 3 * MOST_ANSWER_BYTES
 """What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""
@@ -156,12 +159,17 @@ class RestTransport:
         if version == 36:
             asked.remove("reservations")
         answers: dict[str, bytes] = {}
+        failed: dict[str, str] = {}
         for endpoint in asked:
             most = MOST_BYTES - sum(map(len, answers.values()))
-            answers[endpoint] = self._kept.get(
-                endpoint, partial(self._read, endpoint, deadline, most, self._told(endpoint))
-            )
-        failed: dict[str, str] = {}
+            read = partial(self._read, endpoint, deadline, most, self._told(endpoint))
+            try:
+                answers[endpoint] = self._kept.get(endpoint, read)
+            except (Forbidden, Unreachable) as error:
+                refused = isinstance(error, Forbidden) or any(words in str(error) for words in UNSHOWN)
+                if not refused or endpoint not in ("nodes", "partitions"):
+                    raise
+                failed[endpoint] = str(error)
         for endpoint in OPTIONAL:
             if self._is_offered(endpoint):
                 try:

@@ -43,6 +43,9 @@ TRANSPORTS = ("commands", "rest")
 SIZES = {"ntasks", "nodes", "time", "partition"}
 """Options that are not given to Gas as such."""
 
+LEFT_TO_GAS = {"nodes": ("exclusive",), "gpus": ("gpus-per-task",)}
+"""Options that go without saying, by what sizes are counted in."""
+
 
 @dataclass(frozen=True)
 class Said:
@@ -180,15 +183,15 @@ def transports(slurm: PrivateSlurm, user: str | None) -> dict[str, Transport]:
 def asked_of(transport: Transport, probe: Asked) -> tuple[SlurmEndpoint, int, int]:
     """Return the endpoint for a probe with its options, the size and the walltime."""
     options = probe.options
-    unit = "nodes" if "ntasks" not in options else "cpus"
-    left_out = SIZES | ({"exclusive"} if unit == "nodes" else set())
+    left_out = {*SIZES, *LEFT_TO_GAS.get(probe.unit, ())}
     words = [f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()]
     kept = [word for word in words if word[2:].partition("=")[0] not in left_out]
     endpoint = SlurmEndpoint(
-        "private", transport, partition=options.get("partition"), unit=unit,  # type: ignore[arg-type]
+        "private", transport, partition=options.get("partition"), unit=probe.unit,  # type: ignore[arg-type]
         options=options_from(kept, "the probe"),
     )  # fmt: skip
-    return endpoint, int(str(options["nodes" if unit == "nodes" else "ntasks"])), 60 * int(str(options["time"]))
+    size = options["nodes" if probe.unit == "nodes" else "ntasks"]
+    return endpoint, int(str(size)), 60 * int(str(options["time"]))
 
 
 def said_of(transport: Transport, probe: Asked, cluster: Cluster | None = None) -> Said:
@@ -253,6 +256,8 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
         return f"a fault of Gas ({said.error.split(':')[1].strip()})"
     if said.error:
         return "Gas refuses: " + re.sub(r"[\d\"']+", "", said.error.partition(": ")[2])[:60]
+    if transport == "rest" and one.met("commands"):
+        return "slurmrestd does not publish what the commands do"
     behind = after is not None and any(job.pending and job.priority and job.id != id for job in overtaken(after, id))
     if after is not None and one.planned is not None and not behind:
         others = replace(after, jobs=tuple(job for job in after.jobs if job.id != id))

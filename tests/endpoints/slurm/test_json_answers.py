@@ -209,6 +209,7 @@ def test_a_missing_key_is_named_with_its_object_and_endpoint(published, endpoint
     [
         ("start_time", "soon", "start_time: 'soon' is no whole number"),
         ("start_time", {"set": True}, "start_time: .* is no number"),
+        ("cpus", None, "cpus is not set"),
         ("nodes", 7, "nodes: 7 is no list"),
         ("nodes", "n[1-", "nodes: .*ends inside a bracket"),
         ("array_task_string", "1-x", "array_task_string: .*no range"),
@@ -398,10 +399,10 @@ def test_an_odd_value_in_any_place_is_understood_or_said_to_be_odd(data):
         read_cluster(answers | {endpoint: json.dumps(odd)}, name="x")
 
 
-def test_a_job_without_a_number_of_cpus_has_one_for_each_task(published):
-    """So Slurm 22.05 shows a cancelled job that asked for GPUs of the whole job and for no tasks."""
+def test_a_cancelled_job_without_a_number_of_cpus_has_one_for_each_task(published):
+    """So Slurm 22.05 shows one that asked for GPUs of the whole job and for no tasks."""
     document = json.loads(published["jobs"])
-    document["jobs"][0] |= {"cpus": None, "tasks": 3}
-    document["jobs"][1] |= {"cpus": None, "tasks": None}
+    document["jobs"][0] |= {"cpus": None, "tasks": 3, "job_state": "CANCELLED"}
+    document["jobs"][1] |= {"cpus": None, "tasks": None, "job_state": "CANCELLED"}
     first, second, *_ = read_jobs({**published, "jobs": json.dumps(document).encode()})
-    assert (first.cpus, second.cpus) == (3, 1)
+    assert (first.cpus, second.cpus) == (3, 0)
