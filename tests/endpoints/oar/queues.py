@@ -205,8 +205,9 @@ def fill(oar: LiveOar, kind: str, chance: random.Random) -> None:
         ))  # fmt: skip
     QUOTAS.write_text(rules)
     if kind == "absent":
-        for node in chance.sample(range(1, 17), 2):
-            oar.run("oarnodesetting", "-s", chance.choice(("Absent", "Suspected")), "-h", f"127.0.1.{node}")
+        absent, suspected = chance.sample(range(1, 17), 2)
+        oar.run("oarnodesetting", "-s", "Absent", "-h", f"127.0.1.{absent}")
+        oar.sql(f"update resources set state = 'Suspected' where network_address = '127.0.1.{suspected}'")
         time.sleep(2)
     oar.sql("alter table jobs set (autovacuum_enabled = false)")
     for number in range(24):
