@@ -44,7 +44,7 @@ QUICK_SECONDS = 5.0
 
 ApplicationFile = Annotated[
     str | None,
-    typer.Argument(metavar="[APP]", help="Application file (TOML); - is standard input. Or a Slurm job script."),
+    typer.Argument(metavar="APP", help="Application file (TOML); - is standard input. Or a Slurm job script."),
 ]
 NotBefore = Annotated[
     str | None,

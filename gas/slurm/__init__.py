@@ -10,6 +10,7 @@ What is published, and how a site is configured::
 Where a job stands, before it is submitted::
 
     demand        how much of each trackable resource it counts for
+    extent        what a partition has altogether
     fair_share    who has used less than their part comes first
     priority      the priority that it would get, with its parts
     standing      a job with all that its limits depend on
@@ -33,5 +34,6 @@ One cycle of the backfill scheduler, on arrays::
     table         what is planned for whom in which span
     search        the start of one record
     cycle         one cycle of the backfill scheduler
+    sooner        what would make a waiting job start sooner
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
 """

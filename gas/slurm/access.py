@@ -10,12 +10,13 @@ from collections.abc import Iterator
 
 from gas.slurm.cluster import Job
 from gas.slurm.demand import nodes_asked
+from gas.slurm.extent import extent_of
 from gas.slurm.levels import levels, part_of, use_of
 from gas.slurm.standing import Standing
 from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding
 from speedup_models.fields import quoted
 
-__all__ = ["count_bindings", "partition_bindings", "submission_bindings"]
+__all__ = ["NO_NODES", "count_bindings", "partition_bindings", "submission_bindings"]
 
 NO_ACCOUNT = "Invalid account or account/partition combination specified"
 NO_QOS = "Invalid qos specification"
@@ -41,7 +42,21 @@ def submission_bindings(case: Standing) -> Iterator[Binding]:
             yield Binding(REJECTED, NO_QOS, words)
     if settings.with_accounting and case.qos_name and accounting.qos and case.qos_name not in accounting.qos:
         yield Binding(REJECTED, NO_QOS, f"there is no QOS {quoted(case.qos_name)}")
+    yield from _threshold(case)
     yield from _licences(case, job)
+
+
+def _threshold(case: Standing) -> Iterator[Binding]:
+    """Test the fair share that a QOS wants of its users (sacctmgr(1), UsageThreshold and EnforceUsageThreshold)."""
+    own = next((one for one in case.qos if one.name == case.qos_name and one.has("EnforceUsageThreshold")), None)
+    if own is None or own.usage_threshold is None or not case.counting:
+        return
+    share = case.association.fair_share if case.association is not None else None
+    if share is None:
+        case.unknown.append(f"whether one's fair share is high enough for QOS {quoted(own.name)}")
+    elif share < own.usage_threshold:
+        words = f"QOS {quoted(own.name)} wants a fair share of at least {own.usage_threshold:g}, and yours is {share:g}"
+        yield Binding(WAITS, "QOSUsageThreshold", words, own.usage_threshold, share)
 
 
 def _has_other(case: Standing) -> bool:
@@ -63,10 +78,14 @@ def _licences(case: Standing, job: Job) -> Iterator[Binding]:
             yield Binding(REJECTED, "Invalid license specification", words, one.total, wanted, one.used)
         elif wanted + one.used + one.reserved > one.total:
             short = wanted + one.used + one.reserved - one.total
-            release = case.counted(lambda running: bool(running.licences)).when_less(f"license/{name}", short)
+            release = _when_less(case, f"license/{name}", short)
             words = f"of {one.total:,} licences {quoted(name)} {one.used + one.reserved:,} are in use or reserved"
             words += f", and {wanted:,} are asked for"
             yield Binding(WAITS, "Licenses", words, one.total, wanted, one.used + one.reserved, release)
+
+
+def _when_less(case: Standing, resource: str, by: float) -> int | None:
+    return case.when(lambda job: bool(job.licences), lambda counted: counted.when_less(resource, by))
 
 
 def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:
@@ -172,25 +191,30 @@ def _memory(case: Standing, strictly: bool) -> Iterator[Binding]:
 def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
     """Test what no state of the partition's nodes can meet, which is rejected always."""
     job, partition = case.job, case.partition
-    nodes = [node for node in case.cluster.nodes if node.name in set(partition.nodes)]
-    if not nodes:
+    extent = extent_of(case.cluster, partition)
+    if not extent.sizes:
         return
     named = f"partition {quoted(partition.name)}"
     cap = partition.most_cpus
-    each = [node.cpus if cap is None else min(node.cpus, cap) for node in nodes]
+    each = extent.sizes if cap is None else tuple(min(cpus, cap) for cpus in extent.sizes)
     tests: list[tuple[int, int, str, str]] = [
-        (job.cpus, sum(each), "CPUs", "More processors requested than permitted" if strictly else NO_NODES),
+        (
+            job.cpus,
+            extent.cpus if cap is None else sum(each),
+            "CPUs",
+            "More processors requested than permitted" if strictly else NO_NODES,
+        ),
         (
             nodes_asked(job, partition),
-            len(nodes),
+            len(each),
             "nodes",
             "Node count specification invalid" if strictly else NO_NODES,
         ),
-        (max(job.cpus_per_task, 1) * (job.tasks_per_node or 1), max(each), "CPUs a node", NO_NODES),
+        (max(job.cpus_per_task, 1) * (job.tasks_per_node or 1), each[0], "CPUs a node", NO_NODES),
     ]
     bounds = [one for one in (job.most_nodes, partition.most_nodes) if one]
     if bounds and nodes_asked(job, partition) <= min(bounds):
-        most = sum(sorted(each, reverse=True)[: min(bounds)])
+        most = sum(each[: min(bounds)])
         tests.append((job.cpus, most, f"CPUs on {min(bounds):,} nodes", NO_NODES))
     if case.settings.release() > (24, 11) and not job.id and (job.tasks_asked or job.cpus) < partition.least_nodes:
         words = (
@@ -202,13 +226,13 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
             words = f"{named} has {there:,} {what}, and {asked:,} are asked for"
             yield Binding(REJECTED, refusal, words, there, asked)
     whole = job.exclusive or partition.whole_nodes
-    if whole and cap is not None and all(node.cpus > cap for node in nodes):
+    if whole and cap is not None and extent.sizes[-1] > cap:
         words = f"{named} gives at most {cap:,} CPUs of a node (MaxCPUsPerNode), so that no job has a node whole"
         yield Binding(REJECTED, NO_NODES, words, cap)
-    memory = [node.memory for node in nodes if node.memory is not None]
-    if memory and job.memory_per_node is not None and job.memory_per_node > max(memory):
-        words = f"no node of {named} has {job.memory_per_node:,} MB of memory; the largest has {max(memory):,}"
-        yield Binding(REJECTED, NO_NODES, words, max(memory), job.memory_per_node)
+    memory = extent.memory
+    if memory is not None and job.memory_per_node is not None and job.memory_per_node > memory:
+        words = f"no node of {named} has {job.memory_per_node:,} MB of memory; the largest has {memory:,}"
+        yield Binding(REJECTED, NO_NODES, words, memory, job.memory_per_node)
 
 
 def count_bindings(case: Standing) -> Iterator[Binding]:

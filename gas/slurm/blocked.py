@@ -47,7 +47,7 @@ def _like(job: Job) -> Hashable:
 
 def _reason(cluster: Cluster, job: Job, partitions: list[Partition]) -> str:
     """Return the reason if all partitions hold it back, else nothing."""
-    verdicts = [limits(cluster, job, partition) for partition in partitions]
+    verdicts = [limits(cluster, job, partition, dated=False) for partition in partitions]
     if not verdicts or any(one.outcome == FREE for one in verdicts):
         return ""
     return verdicts[0].reason

@@ -6,7 +6,7 @@ known, or a limit that there is not. A job that somebody only thinks of submitti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 from gas.slurm.accounting import Accounting
@@ -122,9 +122,8 @@ class Job:
         How its script ended, where that is published; the number of the signal that ended it.
     stdout, stderr
         Files of its output, where they are published.
-    besides
-        What else than CPUs and nodes it asks for, of "features", "licences", "GRES" and "parts" (of a heterogeneous
-        job), where that is published.
+    unclear
+        What it asks for in words that are not understood.
     account, qos
         On whose account, and with which quality of service; several, separated by commas, where it may have any.
     tasks_asked, cpus_per_task, tasks_per_node
@@ -185,7 +184,7 @@ class Job:
     signal: int | None = None
     stdout: str = ""
     stderr: str = ""
-    besides: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
     account: str = ""
     qos: str = ""
     tasks_asked: int | None = None
@@ -361,6 +360,8 @@ class Cluster:
         How it is configured; None where that is not published.
     accounting
         Accounts, QOS, their limits and use; None where nothing of them is published.
+    worked_out
+        What others have worked out of it and keep with it.
     """
 
     name: str
@@ -377,3 +378,4 @@ class Cluster:
     licences: tuple[Licence, ...] | None = None
     settings: Settings | None = None
     accounting: Accounting | None = None
+    worked_out: dict[Hashable, object] = field(default_factory=dict, init=False, repr=False, compare=False)

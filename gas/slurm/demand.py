@@ -6,12 +6,12 @@ Slurm compares limits and priorities with what is asked for at submission, and w
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import ceil
 
 from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition
+from gas.slurm.extent import extent_of
 from gas.slurm.settings import Settings
 
 __all__ = ["Demand", "allocated", "billing", "held", "minutes", "nodes_asked", "requested"]
@@ -68,8 +68,8 @@ def allocated(
         The nodes that it will have, and how many CPUs of each where that is known. If they are not known, the
         smallest number of nodes is taken, each as most of the partition's are.
     """
-    nodes = {node.name: node for node in cluster.nodes if node.name in set(partition.nodes)}
-    usual = _usual(nodes.values())
+    extent = extent_of(cluster, partition)
+    nodes, usual = extent.nodes, extent.usual
     whole = job.exclusive or partition.whole_nodes
     if chosen is None:
         each = usual.cpus if usual is not None else 1
@@ -169,7 +169,7 @@ def _add(amounts: dict[str, float], one: Gres) -> None:
 def _memory(cluster: Cluster, job: Job, partition: Partition, cpus: int, nodes: int, gpus: float) -> float:
     """Return MB: what the job asks for, else the partition's default, else the cluster's, else all of the nodes'."""
     settings = cluster.settings or Settings()
-    all_of_it = float(_first_memory(cluster, partition) * nodes)
+    all_of_it = float(extent_of(cluster, partition).first_memory * nodes)
     if job.memory_per_cpu is not None:
         return job.memory_per_cpu * cpus
     if job.memory_per_node is not None:
@@ -184,20 +184,6 @@ def _memory(cluster: Cluster, job: Job, partition: Partition, cpus: int, nodes: 
         if per_node:
             return per_node * nodes
     return all_of_it
-
-
-def _first_memory(cluster: Cluster, partition: Partition) -> int:
-    first = set(partition.nodes[:1])
-    return next((node.memory or 0 for node in cluster.nodes if node.name in first), 0)
-
-
-def _usual(nodes: Collection[Node]) -> Node | None:
-    """Return a node as most are, of those on which jobs start if there are any."""
-    there = [node for node in nodes if node.usable] or list(nodes)
-    if not there:
-        return None
-    (cpus, _), *_ = Counter(node.cpus for node in there).most_common(1)
-    return next(node for node in there if node.cpus == cpus)
 
 
 def _in_cores(job: Job, node: Node | None, settings: Settings | None, partition: Partition, count: int) -> int:

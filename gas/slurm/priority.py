@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from gas.slurm.accounting import Accounting
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import allocated, minutes, requested
+from gas.slurm.extent import extent_of
 from gas.slurm.fair_share import factor
 from gas.slurm.settings import FACTORS, Settings
 
@@ -226,7 +227,7 @@ def configured(cluster: Cluster, partition: Partition) -> Mapping[str, float]:
     """Return how much of each resource a partition has: as it is published, else as its nodes have."""
     if partition.tres:
         return partition.tres
-    nodes = [node for node in cluster.nodes if node.name in set(partition.nodes)]
+    nodes = extent_of(cluster, partition).nodes.values()
     found = {"cpu": float(sum(node.cpus for node in nodes)), "node": float(len(nodes))}
     found["mem"] = float(sum(node.memory or 0 for node in nodes))
     for node in nodes:

@@ -207,6 +207,20 @@ def test_a_scheduler_that_cannot_change_jobs_says_what_to_do(gas, s3, app, comma
     assert "cannot change a job that waits; cancel it and submit another (gas submit)" in found.err
 
 
+@pytest.mark.parametrize("command", ["reshape", "watch"])
+def test_a_scheduler_that_shapes_its_jobs_itself_says_so(gas, app, command, monkeypatch):
+    class Moldable:
+        name = "oar"
+
+        def why_unchanged(self, id):
+            return f"oar: OAR itself watches job {id}"
+
+    monkeypatch.setattr("gas.cli.reshape.job_of", lambda *_: (Moldable(), 7))
+    found = gas(command, "oar:7", app)
+    assert (found.code, found.out) == (2, "")
+    assert found.err == "gas: oar: OAR itself watches job 7\n"
+
+
 # ------------------------------------------------------------------------------------------------ gas watch
 
 

@@ -8,7 +8,7 @@ from gas.endpoints.slurm.choices import Choice
 
 SCRIPT = """\
 #!/bin/bash
-#SBATCH --job-name=ocean -n 4 -c 2 --mem-per-cpu=1G
+#SBATCH --job-name=ocean -n 4 -c 2 --mem-per-cpu=10M
 #SBATCH --time=1:00:00
 srun ./ocean
 """
@@ -74,7 +74,7 @@ def test_the_options_of_a_script_that_is_run_as_a_command_count_and_its_size_giv
     found = gas(*words)
     assert found.code == 0, found.err
     assert "--ntasks=4 " in found.out  # of 2 CPUs
-    assert " --cpus-per-task=2 --mem-per-cpu=1G <<" in found.out
+    assert " --cpus-per-task=2 --mem-per-cpu=10M <<" in found.out
     told = "./job.sh: --job-name=ocean, --ntasks=4, --time=1:00:00 give way to what Gas decides"
     assert told in found.err
     assert told in gas(*(word for word in words if word != "--dry-run")).err

@@ -169,7 +169,7 @@ def usage_of(records: Iterable[Mapping[str, Any]], source: str) -> Usage:
                 both = list(users.get(user, (0, 0)))
                 both[place] += record.whole(user, 0) or 0
                 users[user] = both[0], both[1]
-    return Usage(users, whole=False)
+    return Usage(users)
 
 
 class _Record:

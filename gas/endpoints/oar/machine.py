@@ -140,13 +140,10 @@ class Usage:
         Of each user; OAR's commands cut the names after `cut` characters.
     cut
         None where names are whole.
-    whole
-        Whether it is of this queue alone; the REST API sums up over all queues.
     """
 
     users: Mapping[str, tuple[int, int]]
     cut: int | None = None
-    whole: bool = True
 
     def of(self, user: str) -> tuple[int, int]:
         """Return what a user has used and asked for."""

@@ -81,6 +81,7 @@ def asked(options: Options, size: int, walltime: int, *, user: str, partitions: 
         contiguous=options.contiguous,
         reboot=options.reboot,
         shared_with=options.shared_with,
+        nice=options.nice,
     )
 
 

@@ -16,6 +16,7 @@ from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits
 from gas.slurm.outlook import Outlook, forecast
 from gas.slurm.priority import own_priority
+from gas.times import iso_time, relative_text
 
 __all__ = ["SlurmAvailability"]
 
@@ -48,13 +49,16 @@ class SlurmAvailability(NodeAvailability):
     user: str = ""
     unseen_until: int | None = None
     limits: Limits | None = None
+    _found: dict[tuple[int, int], Outlook] = field(default_factory=dict, repr=False)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
         """Return the expected start of each request, with a walltime in whole minutes as Slurm's are."""
         if self.cluster is None:
             return super().anchors(processors, walltimes, first)
         requests = list(zip(processors.tolist(), walltimes.tolist(), strict=True))
-        starts = [one.expected for one in self.outlooks(requests, first)]
+        found = self.outlooks(requests, first)
+        self._found.update(zip(requests, found, strict=True))
+        starts = [one.expected for one in found]
         return np.array([NEVER if start is None else start for start in starts], np.int64)
 
     def outlooks(self, requests: list[tuple[int, int]], first: int = 0) -> list[Outlook]:
@@ -73,6 +77,30 @@ class SlurmAvailability(NodeAvailability):
     def outlook(self, size: int, walltime: int, first: int = 0) -> Outlook:
         """Return what becomes of one such job."""
         return self.outlooks([(size, walltime)], first)[0]
+
+    def why_never(self, processors: int, walltime: int) -> str:
+        """Return in words why a request that `anchors` finds no start for never starts."""
+        one = self._found.get((processors, walltime))
+        if one is NOWHERE:
+            try:
+                asked(self.options, processors, walltime, user=self.user, partitions=())
+            except Infeasible as problem:
+                return str(problem)
+        return "" if one is None else one.words or ("" if one.why is None else one.why.value)
+
+    def said(self, processors: int, walltime: int) -> str:
+        """Return in a sentence whether Slurm will plan a request that `anchors` was asked for, and when it starts."""
+        one = self._found.get((processors, walltime))
+        if one is None or one.expected is None:
+            return ""
+        expected = relative_text(one.expected, self.now)
+        if one.planned is None:
+            why = one.words or ("" if one.why is None else one.why.value)
+            return f"Slurm will not plan it at first{f': {why}' if why else ''}; it is expected to start {expected}"
+        if abs(one.planned - one.expected) < 60:
+            return f"Slurm will plan it for {iso_time(one.planned)}"
+        before = relative_text(one.planned, self.now)
+        return f"Slurm will plan it to start {before}; behind jobs that it does not plan yet it is expected {expected}"
 
     def _job(self, size: int, walltime: int, first: int) -> Job | None:
         """Return the job that a request is submitted as; None if there is no such job."""

@@ -13,11 +13,12 @@ from datetime import tzinfo
 from types import MappingProxyType
 
 from gas.endpoints.slurm.answer_records import Record, count
-from gas.endpoints.slurm.configuration import hidden, not_planned, release, scheduling, with_default_memory
+from gas.endpoints.slurm.configuration import hidden, release, scheduling, with_default_memory
 from gas.endpoints.slurm.details import DETAILS, detailed, unclear_shares, with_details
 from gas.endpoints.slurm.notation import duration, node_names, tasks, words
 from gas.endpoints.slurm.scontrol_records import licence, node, partition, reservation
 from gas.endpoints.slurm.setting_answers import config_values, read_settings
+from gas.endpoints.slurm.stand_ins import shown_or_stand_ins
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Cluster, Job
 from speedup_models.fields import quoted
@@ -126,24 +127,26 @@ def read_cluster(
     mark
         With which `commands` were asked.
     failed
-        Why there is no answer to some of those in `OPTIONAL`.
+        Why there is no answer to some of those in `OPTIONAL`, or to nodes or partitions, which may be hidden.
 
     Raises
     ------
     Unreachable
         An answer cannot be understood; the message names the command and the place.
+    Forbidden
+        Neither nodes nor partitions are shown.
     """
     config = _read_config(answers)
     asked, planned = _read_diagnostics(answers)
     linear = config.get("SelectType", "") == "select/linear"
     private = hidden(config)
-    nodes = tuple(map(node, _lines(answers, "nodes", "NodeName", zone)))
-    listed = _lines(answers, "partitions", "PartitionName", zone)
+    nodes = () if "nodes" in failed else tuple(map(node, _lines(answers, "nodes", "NodeName", zone)))
+    listed = () if "partitions" in failed else _lines(answers, "partitions", "PartitionName", zone)
     partitions = with_default_memory([partition(record, linear) for record in listed], config)
     for kind, found in (("nodes", nodes), ("partitions", partitions)):
-        if not found:
-            why = f", as PrivateData hides {kind} here; real jobs can be planned (gas probe)" * (kind in private)
-            raise Unreachable(f"{' '.join(COMMANDS[kind])}: the answer is empty{why}")
+        if not found and kind not in private and kind not in failed:
+            raise Unreachable(f"{' '.join(COMMANDS[kind])}: the answer is empty")
+    nodes, partitions, hiding = shown_or_stand_ins(nodes, partitions)
     cores = {one.name: one.cpus // one.threads for one in nodes}
     kept = _optional(answers, "reservations", "ReservationName", zone, failed)
     reservations = tuple(reservation(record, cores) for record in kept or ())
@@ -151,7 +154,7 @@ def read_cluster(
     licences = None if counted is None else tuple(map(licence, counted))
     told = release(config["SLURM_VERSION"]) < SHARING_APART
     jobs, skipped = _read_jobs(answers["jobs"], zone, mark, told) if "jobs" in answers else ((), [])
-    cautions = (*_skipped(skipped), *not_planned(config, partitions), *_missing(failed, private))
+    cautions = (*hiding, *_skipped(skipped), *_missing(failed, private))
     return Cluster(
         name,
         asked if now is None else now,

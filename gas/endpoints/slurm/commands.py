@@ -23,7 +23,7 @@ from gas.endpoints.slurm.command_line import OPTIONAL
 from gas.endpoints.slurm.kept_answers import KeptAnswers
 from gas.endpoints.slurm.refusals import kind_of
 from gas.endpoints.slurm.transport import ACCOUNTED, Batch, Shape
-from gas.errors import BadInput, Conflict, GasError, NotFound, Unreachable
+from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.slurm.cluster import Cluster, Job
 from speedup_models.fields import quoted
 
@@ -101,7 +101,8 @@ class CommandTransport:
             try:
                 answers[kind] = self._kept.get(kind, partial(self._ask, command, deadline))
             except GasError as error:
-                if kind not in OPTIONAL:
+                may_be_hidden = kind in ("nodes", "partitions") and isinstance(error, Forbidden)
+                if kind not in OPTIONAL and not may_be_hidden:
                     raise
                 failed[kind] = str(error)
         cluster = command_line.read_cluster(answers, name=name, mark=mark, failed=failed)

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from gas.endpoints.slurm.configuration import hidden, not_planned, scheduling, with_default_memory
+from gas.endpoints.slurm.configuration import hidden, scheduling, with_default_memory
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.json_jobs import job
 from gas.endpoints.slurm.json_machine import licence, node, partition, reservation
 from gas.endpoints.slurm.notation import LATEST
 from gas.endpoints.slurm.setting_answers import json_values, read_json_settings
+from gas.endpoints.slurm.stand_ins import shown_or_stand_ins
 from gas.errors import BadInput, Unreachable
 from gas.json_text import parsed, parsed_items
 from gas.slurm.cluster import Cluster, Job, Licence
@@ -116,36 +117,41 @@ def read_cluster(
     now
         Epoch second of the answers; by default that of diag's.
     failed
-        Why there is no answer to some of those in `OPTIONAL`.
+        Why there is no answer to some of those in `OPTIONAL`, or to nodes or partitions, which may be hidden.
 
     Raises
     ------
     Unreachable
         An answer cannot be understood; the message names the endpoint, the object and the key.
+    Forbidden
+        Neither nodes nor partitions are shown.
     """
     diagnostics = _document(answers, "diag")
     statistics = Entry(diagnostics.find("statistics"), "diag, statistics")
     release = diagnostics.text("meta/slurm/release", "meta/Slurm/release", default="")
     config, licences, cautions = _optional(answers, failed)
     private = hidden(config)
-    asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind != "reservations"]
+    required = [kind for kind in ("nodes", "partitions") if kind not in failed]
+    asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind in required]
     found = {kind: _entries(answers, kind, "name") for kind in asked}
-    for kind in ("nodes", "partitions"):
-        if not found[kind]:
-            why = f", as PrivateData hides {kind} here; real jobs can be planned (gas probe)" * (kind in private)
-            raise Unreachable(f"{kind}: the answer lists none{why}")
-    nodes = tuple(map(node, found["nodes"]))
-    partitions = with_default_memory(tuple(map(partition, found["partitions"])), config)
-    cautions += not_planned(config, partitions)
+    for kind in required:
+        if not found[kind] and kind not in private:
+            raise Unreachable(f"{kind}: the answer lists none")
+    nodes = tuple(map(node, found.get("nodes", ())))
+    partitions = with_default_memory(tuple(map(partition, found.get("partitions", ()))), config)
+    nodes, partitions, hiding = shown_or_stand_ins(nodes, partitions)
+    cautions += hiding
     if "reservations" not in found:
         cautions.append("reservations are not known; v0.0.37 and later publish them")
     elif "reservations" in private:
         cautions.append(
             "reservations are hidden here (PrivateData): jobs that would run into one start later than said"
         )
-    if any("state_flags" not in entry.value and isinstance(entry.find("state"), str) for entry in found["nodes"]):
+    if any(
+        "state_flags" not in entry.value and isinstance(entry.find("state"), str) for entry in found.get("nodes", ())
+    ):
         cautions.append("this version does not say which nodes are drained; v0.0.37 and later do")
-    if any("maximums" not in entry.value for entry in found["partitions"]):
+    if any("maximums" not in entry.value for entry in found.get("partitions", ())):
         cautions.append("this version does not say which partitions give out whole nodes; v0.0.39 and later do")
     jobs, lacking = _jobs(answers, {one.name: one.threads for one in nodes})
     cores = {one.name: one.cpus // one.threads for one in nodes}
@@ -191,7 +197,7 @@ def _optional(
     answers: Mapping[str, str | bytes], failed: Mapping[str, str]
 ) -> tuple[dict[str, str], tuple[Licence, ...] | None, list[str]]:
     """Return the configuration, the licences, and what is missing of them and means."""
-    reasons = dict(failed)
+    reasons = {kind: why for kind, why in failed.items() if kind in OPTIONAL}
     config: dict[str, str] = {}
     found: tuple[Licence, ...] | None = None
     try:

@@ -170,7 +170,9 @@ def _scaled(value: int | None, size: int, own: int | None, what: str, unit: str)
     if value is None or own is None:
         return value
     return _even(
-        value * size, own, f"{size} {unit} have no whole number of {what}: the options ask for {value} on {own}"
+        value * size,
+        own,
+        f"a size of {size} {unit} has no whole number of {what}: the options ask for {value} on {own}",
     )
 
 

@@ -5,7 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from gas.endpoints.oar.answers import jobs_of, page_of, parsed, records_of, resources_of, submitted_as
+from gas.endpoints.oar.answers import (
+    jobs_of,
+    joined,
+    page_of,
+    parsed,
+    records_of,
+    resources_of,
+    submitted_as,
+    usage_in,
+    usage_of,
+)
 from gas.errors import Unreachable
 
 
@@ -134,3 +144,36 @@ def test_a_page_says_how_many_there_are_and_when_it_was_asked(recorded):
 )
 def test_the_number_of_a_new_job_is_found_in_what_oarsub_says(said, id):
     assert submitted_as(said) == id
+
+
+def test_what_users_have_used_is_read_from_the_table_of_the_commands():
+    """As oarstat --accounting printed it."""
+    found = usage_in(
+        "    User       First window starts  Last window ends     Asked (seconds)  Used (seconds)\n"
+        "    ---------- -------------------- -------------------- ---------------- ----------------\n"
+        "carol      2026-10-30 00:00:00  2026-11-20 23:59:59          22460851         14931498\n"
+        "bob        2026-11-04 00:00:00  2026-11-17 23:59:59           9620559          2876810\n",
+        "oarstat",
+    )
+    assert found.users == {"carol": (14931498, 22460851), "bob": (2876810, 9620559)}
+    assert found.of("dave") == (0, 0)
+    with pytest.raises(Unreachable, match="no line of OAR's accounting"):
+        usage_in("Bad syntax for --accounting", "oarstat")
+
+
+def test_what_users_have_used_is_summed_over_the_projects_of_the_rest_api():
+    one = {"project": "default", "consumptions": {"USED": {"bob": "10"}, "ASKED": {"bob": "20", "cy": "5"}}}
+    other = {"project": "p", "consumptions": {"ASKED": {"bob": 1}}}
+    assert usage_of([one, other], "accounting").users == {"bob": (10, 21), "cy": (0, 5)}
+    for wrong in ({"project": "p"}, {"consumptions": {"USED": 4}}, {"consumptions": {"USED": {"bob": "many"}}}):
+        with pytest.raises(Unreachable, match="accounting"):
+            usage_of([wrong], "accounting")
+
+
+def test_a_job_of_the_chart_and_of_the_list_is_one_with_resources_and_message(recorded):
+    chart, stat = jobs_in(recorded("oarstat-gantt")), jobs_in(recorded("oarstat-J-f"))
+    found = {job.id: job for job in joined(chart.values(), stat.values())}
+    assert found.keys() == chart.keys() | stat.keys()
+    assert found[2].resources == chart[2].resources
+    assert "Karma=0.000" in found[2].message
+    assert found[2].expected == chart[2].expected

@@ -95,6 +95,8 @@ def test_the_name_is_shown_without_its_tag():
         ((("network_address", 2), ("core", 4)), "core", 8),
         ((("network_address", 2), ("core", 4)), "nodes", 2),
         ((("nodes", 3),), "nodes", 3),
+        ((("nodes", 2), ("core", 4)), "nodes=2/core", 4),
+        ((("nodes", 2), ("core", 4)), "nodes/core=4", 2),
         ((("core", None),), "core", 2),  # all there are: those it has
         ((("network_address", 2),), "core", 2),
     ],

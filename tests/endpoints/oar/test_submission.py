@@ -48,6 +48,8 @@ def test_one_that_is_not_moldable_asks_for_the_chosen_shape_only():
         ("resource_id", [("n1", "1"), ("n1", "2"), ("n2", "3")], 3),
         ("core", [("n1", "1"), ("n1", "1"), ("n2", "3")], 2),
         ("nodes", [("n1", "1"), ("n1", "2"), ("n2", "3")], 2),
+        ("nodes/core=2", [("n1", "1"), ("n1", "2"), ("n2", "3"), ("n2", "4")], 2),
+        ("nodes=2/core", [("n1", "1"), ("n1", "2"), ("n1", "3"), ("n2", "4"), ("n2", "5"), ("n2", "6")], 3),
     ],
 )
 def test_a_moldable_job_is_told_the_size_that_oar_has_chosen(tmp_path, resource, lines, count):

@@ -43,6 +43,9 @@ TRANSPORTS = ("commands", "rest")
 SIZES = {"ntasks", "nodes", "time", "partition"}
 """Options that are not given to Gas as such."""
 
+LEFT_TO_GAS = {"nodes": ("exclusive",), "gpus": ("gpus-per-task",)}
+"""Options that go without saying, by what sizes are counted in."""
+
 
 @dataclass(frozen=True)
 class Said:
@@ -86,6 +89,9 @@ class Measured:
         The plan that Slurm made for a real job; without one, why not.
     refused
         In Slurm's words, where sbatch took no job.
+    limit
+        What keeps the job from starting, of the limits of accounts and QOS. Slurm may publish a start all the same,
+        which it does not keep.
     """
 
     kind: str
@@ -100,18 +106,23 @@ class Measured:
     refused: str
     test_only: int | None
     said: Mapping[str, Said] = field(default_factory=dict)
+    limit: str = ""
 
     def met(self, transport: str) -> bool:
         """Whether the plan was foreseen within the resolution of Slurm's plans, or that there is none."""
         said = self.said[transport]
+        if self.limit and said.unplanned:
+            return True
         if self.planned is None:
             return said.unplanned or bool(self.refused and said.error)
         return not said.unplanned and said.start is not None and abs(said.start - self.planned) <= RESOLUTION
 
     def wrong_now(self, transport: str) -> bool:
-        """Whether it was said to start now, and Slurm plans nothing."""
+        """Whether it was said to start now, and Slurm plans nothing, or a limit keeps the job from starting."""
         said = self.said[transport]
-        return self.planned is None and not said.unplanned and said.start is not None and said.start <= self.now + 60
+        if self.planned is not None and not self.limit:
+            return False
+        return not said.unplanned and said.start is not None and said.start <= self.now + 60
 
 
 # -- queues
@@ -180,15 +191,15 @@ def transports(slurm: PrivateSlurm, user: str | None) -> dict[str, Transport]:
 def asked_of(transport: Transport, probe: Asked) -> tuple[SlurmEndpoint, int, int]:
     """Return the endpoint for a probe with its options, the size and the walltime."""
     options = probe.options
-    unit = "nodes" if "ntasks" not in options else "cpus"
-    left_out = SIZES | ({"exclusive"} if unit == "nodes" else set())
+    left_out = {*SIZES, *LEFT_TO_GAS.get(probe.unit, ())}
     words = [f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()]
     kept = [word for word in words if word[2:].partition("=")[0] not in left_out]
     endpoint = SlurmEndpoint(
-        "private", transport, partition=options.get("partition"), unit=unit,  # type: ignore[arg-type]
+        "private", transport, partition=options.get("partition"), unit=probe.unit,  # type: ignore[arg-type]
         options=options_from(kept, "the probe"),
     )  # fmt: skip
-    return endpoint, int(str(options["nodes" if unit == "nodes" else "ntasks"])), 60 * int(str(options["time"]))
+    size = options["nodes" if probe.unit == "nodes" else "ntasks"]
+    return endpoint, int(str(size)), 60 * int(str(options["time"]))
 
 
 def said_of(transport: Transport, probe: Asked, cluster: Cluster | None = None) -> Said:
@@ -226,18 +237,23 @@ def measured_one(here: Situation, probe: Asked, kind: str, release: str, seed: s
     said = {name: said_of(transport, probe) for name, transport in here.transports.items()}
     tested = tested_only(here.slurm, probe, here.asker)
     id = submitted(here.slurm, probe, here.asker)
-    plan, refused, after = Plan(None), "", None
+    plan, refused, after, limit = Plan(None), "", None, ""
     if isinstance(id, str):
         refused = id
     else:
         try:
             plan = here.slurm.plan_of(id)
+            if here.slurm.accounting and plan.state == "PENDING":
+                limit = here.slurm.limit_of(id)
             after = here.transports["commands"].cluster("private")
         finally:
             here.slurm.cancel(id)
+        waiting = [job.id for job in overtaken(after, id) if job.pending] if after is not None else []
+        if waiting:  # their plans have made room for the job, and some may have been pushed aside: that is put right
+            here.slurm.settle(waiting[0])
     one = Measured(
         kind, release, here.slurm.version, seed, number, probe.words, now, plan.start, plan.reason, refused, tested,
-        said,
+        said, limit,
     )  # fmt: skip
     causes = {name: "" if one.met(name) else cause_of(one, name, here, probe, after, id) for name in said}
     return replace(one, said={name: replace(each, cause=causes[name]) for name, each in said.items()})
@@ -253,6 +269,8 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
         return f"a fault of Gas ({said.error.split(':')[1].strip()})"
     if said.error:
         return "Gas refuses: " + re.sub(r"[\d\"']+", "", said.error.partition(": ")[2])[:60]
+    if transport == "rest" and one.met("commands"):
+        return "slurmrestd does not publish what the commands do"
     behind = after is not None and any(job.pending and job.priority and job.id != id for job in overtaken(after, id))
     if after is not None and one.planned is not None and not behind:
         others = replace(after, jobs=tuple(job for job in after.jobs if job.id != id))
@@ -261,8 +279,8 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
             return "the plan changed between reading and probing"
     if one.refused:
         return f"Slurm refuses: {one.refused.splitlines()[0].rpartition(': ')[2][:60]}"
-    if one.planned is None:
-        return f"Slurm plans nothing ({one.reason})"
+    if one.planned is None or one.limit:
+        return f"Slurm plans nothing ({one.limit or one.reason})"
     if said.unplanned:
         return "a plan that was not foreseen" if said.start is not None else "said to be never"
     ignored = [remark for remark in said.remarks if "not planned with" in remark]

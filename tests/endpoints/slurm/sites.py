@@ -27,6 +27,7 @@ class Asked:
     options: dict[str, str | None]
     user: str = ASKER
     parts: tuple[str, ...] = ()
+    unit: str = "tasks"
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -159,6 +160,7 @@ class WholeNodes(Aspect):
     def probe(self, job, chance):
         if chance.random() < 0.6:
             del job.options["ntasks"]
+            job.unit = "nodes"
             job.options |= {"nodes": str(chance.randint(1, 12)), "exclusive": None}
             job.options["partition"] = chance.choice(("main", "whole"))
 
@@ -271,8 +273,11 @@ class Gpus(Aspect):
         kind = chance.choice(("", *filter(None, self.types)))
         total, each = {"": (24, 4), "a100": (16, 4), "h100": (8, 2)}[kind]
         typed = f"{kind}:" if kind else ""
-        way = chance.choice(("task", "node", "job", "gres"))
-        if way == "task":
+        way = chance.choice(("task", "node", "job", "gres", "unit"))
+        if way == "unit":  # Gas writes it as so many tasks with one each
+            job.options |= {"ntasks": str(chance.randint(1, 20)), "gpus-per-task": "1"}
+            job.unit = "gpus"
+        elif way == "task":
             job.options |= {"ntasks": str(chance.randint(1, total // 2)), "gpus-per-task": f"{typed}1"}
         elif way == "job":
             size = chance.randint(1, total // 2)

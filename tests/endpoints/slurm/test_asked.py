@@ -69,6 +69,10 @@ def test_it_starts_neither_before_what_the_user_nor_what_the_options_say():
     assert job("--begin=now+1hour", 1, first=9000).eligible == 9000
 
 
+def test_it_is_as_nice_as_it_says():
+    assert [job(words, 1).nice for words in ("", "--nice", "--nice=7")] == [0, 100, 7]
+
+
 def test_a_held_job_is_one():
     assert job("-H", 1).held
     assert not job("", 1).held

@@ -12,7 +12,7 @@ from slurm_answers import number, recorded, renewed
 from gas.endpoints.slurm.json_answers import ANSWERS, OPTIONAL, read_cluster, read_jobs
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
-from gas.slurm.cluster import Scheduling
+from gas.slurm.cluster import Gres, Scheduling
 
 
 def changed(answers, endpoint, change):
@@ -209,6 +209,7 @@ def test_a_missing_key_is_named_with_its_object_and_endpoint(published, endpoint
     [
         ("start_time", "soon", "start_time: 'soon' is no whole number"),
         ("start_time", {"set": True}, "start_time: .* is no number"),
+        ("cpus", None, "cpus is not set"),
         ("nodes", 7, "nodes: 7 is no list"),
         ("nodes", "n[1-", "nodes: .*ends inside a bracket"),
         ("array_task_string", "1-x", "array_task_string: .*no range"),
@@ -269,7 +270,7 @@ def test_times_beyond_the_year_9000_and_limits_beyond_a_hundred_years(published)
     assert read_cluster(far, name="x").reservations[0].end == LATEST
 
 
-def test_what_is_not_planned_with_is_read(renewed_answers):
+def test_what_jobs_ask_for_and_partitions_limit_is_read(renewed_answers):
     def limited(document):
         document["partitions"][0]["maximums"] |= {
             "cpus_per_node": number(4), "oversubscribe": {"jobs": 0x8002, "flags": ["force"]},
@@ -285,7 +286,11 @@ def test_what_is_not_planned_with_is_read(renewed_answers):
         document["jobs"][1] |= {"licenses": "matlab", "tres_per_job": "license:matlab", "het_job_id": number(0)}
 
     first, second, third, *_ = read_jobs(changed(renewed_answers, "jobs", asking))
-    assert (first.besides, second.besides, third.besides) == (("features", "GRES", "parts"), ("licences",), ())
+    assert (first.features, first.gres_per_node, first.leader) == ("fast", (Gres("gpu"),), 7)
+    assert (second.licences, second.unclear, second.leader) == ({"matlab": 1}, (), None)
+    assert (third.features, third.gres_per_node, third.licences, third.leader) == ("", (), {}, None)
+    other = changed(renewed_answers, "jobs", lambda document: document["jobs"][0].update(licenses="a:1|b:1"))
+    assert read_jobs(other)[0].unclear == ("licences a:1|b:1",)
 
 
 def test_errors_of_slurm_are_passed_on(published):
@@ -398,10 +403,10 @@ def test_an_odd_value_in_any_place_is_understood_or_said_to_be_odd(data):
         read_cluster(answers | {endpoint: json.dumps(odd)}, name="x")
 
 
-def test_a_job_without_a_number_of_cpus_has_one_for_each_task(published):
-    """So Slurm 22.05 shows a cancelled job that asked for GPUs of the whole job and for no tasks."""
+def test_a_cancelled_job_without_a_number_of_cpus_has_one_for_each_task(published):
+    """So Slurm 22.05 shows one that asked for GPUs of the whole job and for no tasks."""
     document = json.loads(published["jobs"])
-    document["jobs"][0] |= {"cpus": None, "tasks": 3}
-    document["jobs"][1] |= {"cpus": None, "tasks": None}
+    document["jobs"][0] |= {"cpus": None, "tasks": 3, "job_state": "CANCELLED"}
+    document["jobs"][1] |= {"cpus": None, "tasks": None, "job_state": "CANCELLED"}
     first, second, *_ = read_jobs({**published, "jobs": json.dumps(document).encode()})
-    assert (first.cpus, second.cpus) == (3, 1)
+    assert (first.cpus, second.cpus) == (3, 0)

@@ -1,8 +1,10 @@
-"""Starts at sites of several kinds, on real Slurms of three releases, are foreseen as Slurm plans them.
+"""Starts at sites of many kinds, on real Slurms of three releases, are foreseen as Slurm plans them.
 
-A short form of what `queues.py` measures; a release that is not here is skipped with the reason.
+A short form of what `queues.py` measures: each kind of site is tried on one of the releases, mixtures on all. A release
+that is not here is skipped with the reason.
 """
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -11,19 +13,27 @@ import pytest
 from private_slurm import RELEASES
 
 sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is above
-queues = import_module("queues")
+queues, sites = import_module("queues"), import_module("sites")
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
-PROBES = {"fifo": 2, "random": 3, "exclusive": 3, "reservation": 3, "deferred": 3}
-"""How many in one queue of each kind."""
+PROBES = 3
+SLOW = {"fair share"}
+"""What users have used counts after a minute only."""
+OF_ONE_USER = {"fifo", "random", "shapes", "exclusive", "arrays", "throttled", "memory", "features", "gpus", "tiers"}
+"""Kinds for which one need not be root, who can act as others."""
+
+
+def kinds_of(release):
+    """Return the kinds of site that are tried on a release."""
+    kinds = [kind for kind in sites.KINDS if kind not in SLOW and (os.getuid() == 0 or kind in OF_ONE_USER)]
+    at = RELEASES.index(release)
+    return [kind for place, kind in enumerate(kinds) if place % len(RELEASES) == at or kind == "mixture"]
 
 
 @pytest.fixture(scope="module", params=RELEASES)
 def measured(request):
-    found = [one for kind, count in PROBES.items() for one in queues.measured(kind, request.param, "short", count)]
-    assert len(found) == sum(PROBES.values())
-    return found
+    return [one for kind in kinds_of(request.param) for one in queues.measured(kind, request.param, "short", PROBES)]
 
 
 @pytest.fixture(params=queues.TRANSPORTS)
@@ -31,13 +41,20 @@ def transport(request):
     return request.param
 
 
+def told(misses, transport):
+    return [(one.kind, one.words, one.planned and one.planned - one.now, one.said[transport]) for one in misses]
+
+
 def test_nine_of_ten_are_within_the_resolution_or_foreseen_to_have_no_plan(measured, transport):
+    """By slurmrestd of Slurm 22.05, which says little of how it plans, three of four."""
     misses = [one for one in measured if not one.met(transport)]
-    assert len(misses) <= 0.1 * len(measured), misses
+    allowed = 0.25 if transport == "rest" and measured[0].version.startswith("22.") else 0.1
+    assert len(misses) <= allowed * len(measured), told(misses, transport)
 
 
 def test_nothing_is_said_to_start_now_that_slurm_does_not_plan(measured, transport):
-    assert [one for one in measured if one.wrong_now(transport)] == []
+    wrong = [one for one in measured if one.wrong_now(transport)]
+    assert wrong == [], told(wrong, transport)
 
 
 def test_every_miss_has_a_cause(measured, transport):

@@ -1,0 +1,75 @@
+"""What Slurm's availability says of a request: planned, not planned at first and why, or never and why."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gas.endpoints.slurm.directives import from_words
+from gas.endpoints.slurm.interpretation import interpret
+from gas.endpoints.slurm.options import Options
+from gas.profile import NEVER
+from gas.slurm.cluster import Cluster, Job, Node, Partition, Scheduling
+
+NODES = tuple(Node(f"n{k}", 4, memory=1000, partitions=("main",)) for k in range(2))
+MAIN = Partition("main", ("n0", "n1"), longest=86400, default=True)
+NOW = 1_800_000_000
+
+
+def started(id, minutes, cpus):
+    return Job(id, "j", "bob", "RUNNING", ("main",), cpus, 10, NOW - 60, NOW + 60 * minutes, 60 * minutes + 60,
+               nodes=("n0", "n1"), cpus_on={"n0": cpus // 2, "n1": cpus // 2})  # fmt: skip
+
+
+def waiting(id, minutes, cpus):
+    return Job(id, "j", f"u{id}", "PENDING", ("main",), cpus, 100 - id, time_limit=60 * minutes, submitted=NOW - 60)
+
+
+def availability(*jobs, words="", **scheduling):
+    cluster = Cluster(
+        "ada", NOW, "24.11.5", NODES, jobs, (), (MAIN,), Scheduling(**scheduling), planned=NOW, others_visible=True
+    )  # fmt: skip
+    options = Options.of(from_words(words.split(), "here"), now=NOW)
+    return interpret(cluster, options=options, user="ada").availability
+
+
+def start(found, size, minutes):
+    return int(found.anchors(np.array([size]), np.array([60 * minutes]), 0)[0])
+
+
+def test_what_slurm_will_plan_is_said_with_its_time():
+    found = availability(started(1, 30, 8))
+    assert NOW + 1800 <= start(found, 4, 10) < NOW + 1920
+    assert found.said(4, 600).startswith("Slurm will plan it for 2027-01-15T08:3")
+    assert found.why_never(4, 600) == ""
+
+
+def test_what_slurm_will_not_plan_at_first_is_said_with_the_reason():
+    jobs = [waiting(2 + k, 60, 8) for k in range(3)]
+    found = availability(started(1, 30, 8), *jobs, depth=2)
+    assert start(found, 4, 10) > NOW + 1800
+    assert "Slurm will not plan it at first: Slurm plans no more jobs in a cycle (bf_max_job_test)" in found.said(
+        4, 600
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "size", "problem"),
+    [
+        ("-N2 -n3", 1, "1 nodes has no whole number of tasks"),
+        ("-n2 --mem=2000", 2, ""),
+        ("-n2 -C gpu", 2, ""),
+    ],
+)
+def test_a_request_that_never_starts_has_a_reason(words, size, problem):
+    found = availability(words=words)
+    assert start(found, size, 10) == NEVER
+    assert problem in found.why_never(size, 600)
+    assert found.why_never(size, 600) != ""
+    assert found.said(size, 600) == ""
+
+
+def test_of_a_request_that_was_not_asked_for_nothing_is_said():
+    found = availability()
+    assert (found.said(3, 60), found.why_never(3, 60)) == ("", "")
+    assert replace(found, scheduler="x").said(3, 60) == ""
