@@ -31,6 +31,9 @@ __all__ = ["MOST", "Forecast", "Outlook", "Planned", "Why", "forecast", "outlook
 MOST = 2_000
 """How many jobs, and tasks of arrays, are planned at the most beyond those that Slurm plans."""
 
+NODES_PLANNED = 1_000_000
+"""The same in nodes of the machine: of a large one fewer jobs are planned on, so that it takes seconds."""
+
 
 class Why(Enum):
     """Why Slurm has no plan for a job at first."""
@@ -339,6 +342,7 @@ def _second(state: State, first: Plans) -> _Second:
         mine.setdefault(int(first.record[row]), []).append(row)
     order: list[tuple[int, int, int, int]] = []  # record, row of its plan or -1, copies, not before
     late: list[tuple[int, int, int, int]] = []
+    budget = min(MOST, max(NODES_PLANNED // max(len(state.names), 1), 100))
     for at, record in enumerate(records):
         if record.probe is not None:
             late.sort(key=lambda one: one[3])
@@ -353,7 +357,11 @@ def _second(state: State, first: Plans) -> _Second:
         if copies > 0 and first.state[at] != states.SAME_JOB and _moves(record):
             if record.blocked is Blocked.TASKS and record.job.tasks is not None:
                 copies = min(copies, record.job.tasks.at_once or copies)
-            late.append((at, -1, copies, _not_before(state, record)))
+            there = min(copies, budget)
+            found.left += copies - there
+            budget -= there
+            if there:
+                late.append((at, -1, there, _not_before(state, record)))
     late.sort(key=lambda one: one[3])
     order += late
     if not any(row < 0 for _, row, _, _ in order):

@@ -39,6 +39,9 @@ __all__ = ["Interpretation", "interpret", "partition_of", "partitions_of"]
 TRUSTED = 0.9
 """The share of Slurm's plans that are made alike from which on nothing is said of it."""
 
+WORTH_CHECKING = 1_000_000
+"""Nodes times records up to which Slurm's plans are made anew to compare them: above, that takes seconds."""
+
 LEFT_OUT = {
     Why.HELD: "held", Why.DEPENDENCY: "waiting for others", Why.LIMIT: "beyond a limit",
     Why.PARTITION: "beyond a limit", Why.CONSTRAINT: "beyond a limit",
@@ -186,7 +189,8 @@ def interpret(
         user or "", unseen_until, limits,
     )  # fmt: skip
     age = None if cluster.planned is None else max(cluster.now - cluster.planned, 0)
-    alike = trust(cluster, limits=limits) if not state.unseen.any() else (0, 0)
+    small = len(cluster.nodes) * len(state.records) <= WORTH_CHECKING
+    alike = trust(cluster, limits=limits) if small and not state.unseen.any() else (0, 0)
     remarks = (
         *_remarks(age, seen, alike, sum(unseen.values()), unit),
         *caveats(cluster, chosen),
