@@ -22,7 +22,10 @@ NO_ACCOUNT = "Invalid account or account/partition combination specified"
 NO_QOS = "Invalid qos specification"
 NOT_IN_GROUP = "not in group permitted to use this partition"
 NOT_OPEN_TO_QOS = "Job's QOS not permitted to use this partition"
-CLOSED = (NOT_IN_GROUP, NOT_OPEN_TO_QOS, "PartitionConfig")
+NOT_OPEN_TO_ACCOUNT = "Job's account not permitted to use this partition"
+"""What 22.05 says; 24.11 and 26.05 say PartitionConfig."""
+
+CLOSED = (NOT_IN_GROUP, NOT_OPEN_TO_QOS, NOT_OPEN_TO_ACCOUNT, "PartitionConfig")
 NO_NODES = "Requested node configuration is not available"
 
 
@@ -91,7 +94,8 @@ def _when_less(case: Standing, resource: str, by: float) -> int | None:
 def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:
     """Test what a partition allows; `groups` are the user's, where they are known."""
     found = list(_partition(case, groups))
-    if any(one.reason in CLOSED for one in found):  # nodes are not looked for then
+    early = case.settings.release() < (23, 2)  # seen on 22.05; not on 24.11 and 26.05
+    if any(one.reason in CLOSED or (early and one.outcome == NEVER) for one in found):  # nodes are not looked for then
         return [one for one in found if one.reason != NO_NODES]
     return found
 
@@ -145,7 +149,7 @@ def _allowed(case: Standing, strictly: bool, groups: frozenset[str] | None) -> I
         ("QOS", case.qos_name, partition.allowed_qos, partition.denied_qos, NO_QOS, NOT_OPEN_TO_QOS),
         (
             "account", case.account, partition.allowed_accounts, partition.denied_accounts, NO_ACCOUNT,
-            "PartitionConfig",
+            NOT_OPEN_TO_ACCOUNT if case.settings.release() < (23, 2) else "PartitionConfig",
         ),
     )  # fmt: skip
     for kind, value, allowed, denied, refusal, reason in checks:

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from gas.slurm.accounting import Amounts, Bounds, Qos, Use
 from gas.slurm.cluster import Job
-from gas.slurm.release import Counted
 from gas.slurm.standing import Standing
 from speedup_models.fields import quoted as quoted_text
 
@@ -37,6 +36,7 @@ def levels(case: Standing) -> Iterator[Level]:
         yield Level(f"QOS {quoted(one.name)}", one.bounds, one.use, case.of_qos(one), "QOS", qos=one)
     for association in case.chain:
         own = f"your association with account {quoted(association.account)}"
+        own += f" in partition {quoted(association.partition)}" if association.partition else ""
         name = own if association.user else f"account {quoted(association.account)}"
         counts = case.of_association(association)
         yield Level(
@@ -49,24 +49,40 @@ def use_of(case: Standing, level: Level) -> Use:
     """Return what is in use of a level: as it is published, else as far as jobs are shown."""
     if level.use is not None:
         return level.use
-    found = _counted_use(case, case.counted(level.counts), level.counts)
     bounds = level.bounds
+    if bounds == _per_job(bounds):
+        return Use()  # no limit of its own asks for it
+    found = _counted_use(case, ("use", level.name, case.user if level.is_user else ""), level.counts)
     if bounds.group_wall is not None or (bounds.group_tres_minutes and level.used_minutes is None):
         case.unknown.append(f"how much of its limits of minutes {level.name} has used up (not published)")
     return found if level.used_minutes is None else replace(found, tres_minutes=level.used_minutes)
 
 
-def _counted_use(case: Standing, counted: Counted, counts: Callable[[Job], bool]) -> Use:
+def _per_job(bounds: Bounds) -> Bounds:
+    """Return limits without those of several jobs together."""
+    return replace(
+        bounds, group_tres={}, group_tres_minutes={}, group_run_minutes={}, group_jobs=None, group_submitted=None,
+        group_wall=None, jobs=None, submitted=None,
+    )  # fmt: skip
+
+
+def _counted_use(case: Standing, key: tuple[str, ...], counts: Callable[[Job], bool]) -> Use:
+    """Return what is in use as far as jobs are shown; counted once for each cluster."""
     if case.cluster.others_visible is False:
         case.unknown.append("what others use of limits (their jobs are not shown)")
+    known = case.cluster.worked_out.get(key)
+    if isinstance(known, Use):
+        return known
+    counted = case.counted(counts)
     resources = {name for _, amounts in counted.jobs for name in amounts}
     waiting = sum((len(job.tasks) if job.tasks else 1) for job in case.cluster.jobs if job.pending and counts(job))
-    return Use(
+    found = case.cluster.worked_out[key] = Use(
         counted.number(),
         counted.number() + waiting,
         {name: counted.amount(name) for name in resources},
         run_minutes={name: counted.remaining(name, case.cluster.now) for name in resources},
     )
+    return found
 
 
 def part_of(case: Standing, qos: Qos, *, user: bool) -> tuple[Use, Callable[[Job], bool], str]:
@@ -80,4 +96,7 @@ def part_of(case: Standing, qos: Qos, *, user: bool) -> tuple[Use, Callable[[Job
         whose, known = f"account {quoted(case.account)}", qos.use_by_account.get(case.account)
     if known is None and qos.use is not None:
         known = Use()  # who is not named there has no jobs
-    return known or _counted_use(case, case.counted(counts), counts), counts, whose
+    if known is None:
+        who = case.user if user else case.account
+        known = _counted_use(case, ("part", qos.name, "user" if user else "account", who), counts)
+    return known, counts, whose

@@ -128,3 +128,12 @@ def test_a_qos_may_want_a_fair_share():
     assert said(with_share(0.5), job()) == ("free", "")
     assert said(with_share(0.2), job()) == ("waits", "QOSUsageThreshold")
     assert limits(with_share(None), job(), MAIN).unknown
+
+
+def test_22_05_looks_for_no_nodes_of_a_job_that_its_partition_does_not_allow():
+    partitions = [replace(MAIN, longest=1800, most_cpus=2)]
+    assert said(a_cluster(partitions=partitions), job(1, exclusive=True)) == ("rejected", NO_NODES)
+    early = a_cluster(partitions=partitions, version="22.05.8")
+    assert said(early, job(1, exclusive=True)) == ("never", "PartitionTimeLimit")
+    closed = a_cluster(partitions=[replace(MAIN, allowed_accounts=("chem",))], version="22.05.8")
+    assert said(closed, job()) == ("never", "Job's account not permitted to use this partition")

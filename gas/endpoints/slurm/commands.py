@@ -106,7 +106,9 @@ class CommandTransport:
                     raise
                 failed[kind] = str(error)
         cluster = command_line.read_cluster(answers, name=name, mark=mark, failed=failed)
-        if any(job.pending for job in cluster.jobs) or command_line.unclear_shares(cluster):
+        limited = cluster.settings is not None and bool(cluster.settings.limits_enforced)  # on whose account jobs are
+        pending = any(job.pending for job in cluster.jobs)
+        if cluster.jobs and (limited or pending or command_line.unclear_shares(cluster)):
             try:
                 cluster = command_line.detailed(cluster, self._ask(command_line.DETAILS, deadline))
             except GasError as error:

@@ -74,7 +74,8 @@ class Met:
         """Whether they are the same, and Slurm's reason is one of those that were foreseen."""
         outcome, _, reason = self.true.partition(": ")
         held = "free" if self.foreseen == FREE else REJECTED if self.foreseen == REJECTED else "held"
-        return held == outcome and (outcome == "free" or any(one in reason for one in self.reasons))
+        said = reason == "None" or any(one in reason for one in self.reasons)  # it may take its time to say why
+        return held == outcome and (outcome == "free" or said)
 
 
 class Situations:
