@@ -505,6 +505,20 @@ class PrivateSlurm:
                 self.nudge(job)
             time.sleep(0.1)
 
+    def limit_of(self, job: int, patience: float = 1.5) -> str:
+        """Return the limit of an account or a QOS that keeps a job from starting; empty if Slurm names none.
+
+        The backfill scheduler plans also jobs that a limit on resources keeps from starting; that is said, between
+        other reasons, by the main scheduler only.
+        """
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            reason = self._shown_plan(job).reason
+            if reason.startswith(("Assoc", "QOS")):
+                return reason
+            time.sleep(0.1)
+        return ""
+
     def _shown_plan(self, job: int) -> Plan:
         told = self.run("squeue", "-h", "-j", str(job), "-o", "%S|%T|%r|%Q|%Y", SLURM_TIME_FORMAT="%s").splitlines()
         start, state, reason, priority, nodes = told[-1].split("|") if told else ("", "", "", "0", "")

@@ -34,6 +34,7 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     sizing          from a size and a walltime to tasks, nodes and GPUs
     asked           the job that Slurm would have of a size, a walltime and options
     submission      from what is to run to a batch job
+    reasons         why a job waits, as a record
     records         its jobs as the commands of Gas show them
     probing         real jobs that are cancelled as soon as Slurm has planned them
     choices         which partitions, accounts and QOS take a user's jobs at all

@@ -21,7 +21,9 @@ The kinds of site are those of `tests/endpoints/slurm/sites.py`; a mixture draws
 made by `python tests/endpoints/slurm/queues.py measure found.jsonl` and `... page found.jsonl -o measured.md`.
 
 *Met* is a plan that was foreseen within {resolution} s (bf_resolution), or a job that was foreseen to get none at
-first or ever, which is counted by itself, too. *Wrong now*: said to start now, and Slurm plans nothing.
+first or ever, which is counted by itself, too. Of a job that a limit on the resources of an account or a QOS keeps from
+starting, Slurm publishes a planned start that it does not keep; that it will not start then counts as met as well.
+*Wrong now*: said to start now, where Slurm plans nothing or such a limit holds.
 """
 
 
@@ -60,8 +62,8 @@ def _by_kind(found: Sequence[Measured], kinds: Sequence[str], transport: str) ->
     ]
     for kind in (*kinds, "all"):
         there = [one for one in found if kind in (one.kind, "all")]
-        plans = [one for one in there if one.planned is not None]
-        nothing = [one for one in there if one.planned is None]
+        plans = [one for one in there if one.planned is not None and not one.limit]
+        nothing = [one for one in there if one.planned is None or one.limit]
         met = sum(one.met(transport) for one in there)
         starts = [(one.said[transport].start, one.planned) for one in plans]
         errors = [abs(start - planned) for start, planned in starts if None not in (start, planned)]  # type: ignore[operator]

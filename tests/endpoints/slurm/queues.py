@@ -89,6 +89,9 @@ class Measured:
         The plan that Slurm made for a real job; without one, why not.
     refused
         In Slurm's words, where sbatch took no job.
+    limit
+        What keeps the job from starting, of the limits of accounts and QOS. Slurm may publish a start all the same,
+        which it does not keep.
     """
 
     kind: str
@@ -103,18 +106,23 @@ class Measured:
     refused: str
     test_only: int | None
     said: Mapping[str, Said] = field(default_factory=dict)
+    limit: str = ""
 
     def met(self, transport: str) -> bool:
         """Whether the plan was foreseen within the resolution of Slurm's plans, or that there is none."""
         said = self.said[transport]
+        if self.limit and said.unplanned:
+            return True
         if self.planned is None:
             return said.unplanned or bool(self.refused and said.error)
         return not said.unplanned and said.start is not None and abs(said.start - self.planned) <= RESOLUTION
 
     def wrong_now(self, transport: str) -> bool:
-        """Whether it was said to start now, and Slurm plans nothing."""
+        """Whether it was said to start now, and Slurm plans nothing, or a limit keeps the job from starting."""
         said = self.said[transport]
-        return self.planned is None and not said.unplanned and said.start is not None and said.start <= self.now + 60
+        if self.planned is not None and not self.limit:
+            return False
+        return not said.unplanned and said.start is not None and said.start <= self.now + 60
 
 
 # -- queues
@@ -229,18 +237,23 @@ def measured_one(here: Situation, probe: Asked, kind: str, release: str, seed: s
     said = {name: said_of(transport, probe) for name, transport in here.transports.items()}
     tested = tested_only(here.slurm, probe, here.asker)
     id = submitted(here.slurm, probe, here.asker)
-    plan, refused, after = Plan(None), "", None
+    plan, refused, after, limit = Plan(None), "", None, ""
     if isinstance(id, str):
         refused = id
     else:
         try:
             plan = here.slurm.plan_of(id)
+            if here.slurm.accounting and plan.state == "PENDING":
+                limit = here.slurm.limit_of(id)
             after = here.transports["commands"].cluster("private")
         finally:
             here.slurm.cancel(id)
+        waiting = [job.id for job in overtaken(after, id) if job.pending] if after is not None else []
+        if waiting:  # their plans have made room for the job, and some may have been pushed aside: that is put right
+            here.slurm.settle(waiting[0])
     one = Measured(
         kind, release, here.slurm.version, seed, number, probe.words, now, plan.start, plan.reason, refused, tested,
-        said,
+        said, limit,
     )  # fmt: skip
     causes = {name: "" if one.met(name) else cause_of(one, name, here, probe, after, id) for name in said}
     return replace(one, said={name: replace(each, cause=causes[name]) for name, each in said.items()})
@@ -266,8 +279,8 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
             return "the plan changed between reading and probing"
     if one.refused:
         return f"Slurm refuses: {one.refused.splitlines()[0].rpartition(': ')[2][:60]}"
-    if one.planned is None:
-        return f"Slurm plans nothing ({one.reason})"
+    if one.planned is None or one.limit:
+        return f"Slurm plans nothing ({one.limit or one.reason})"
     if said.unplanned:
         return "a plan that was not foreseen" if said.start is not None else "said to be never"
     ignored = [remark for remark in said.remarks if "not planned with" in remark]

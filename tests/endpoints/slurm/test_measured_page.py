@@ -38,6 +38,14 @@ def test_a_probe_is_met_within_the_resolution_or_where_no_plan_is_foreseen(one, 
     assert met(one, **said) is right
 
 
+def test_a_start_that_slurm_publishes_of_a_job_at_a_limit_need_not_be_believed():
+    limited = replace(PLANNED, limit="AssocGrpCpuLimit")
+    assert met(limited, start=None)
+    assert met(limited, start=NOW + 600)
+    assert not met(limited, start=NOW)
+    assert replace(limited, said={"commands": Said(start=NOW)}).wrong_now("commands")
+
+
 def test_what_is_said_to_start_now_and_never_planned_is_wrong():
     found = replace(UNPLANNED, said={"commands": Said(start=NOW + 1)})
     assert found.wrong_now("commands")
