@@ -110,7 +110,7 @@ class CommandTransport:
         pending = any(job.pending for job in cluster.jobs)
         if cluster.jobs and (limited or pending or command_line.unclear_shares(cluster)):
             try:
-                cluster = command_line.detailed(cluster, self._ask(command_line.DETAILS, deadline))
+                cluster = command_line.detailed(cluster, self._details(deadline))
             except GasError as error:
                 cluster = replace(cluster, cautions=(*cluster.cautions, f"{command_line.NO_DETAILS} ({error})"))
         return self._with_accounting(cluster, deadline)
@@ -207,6 +207,13 @@ class CommandTransport:
         self._run(["scontrol", "update", f"jobid={id}", *counts, f"TimeLimit={shape.minutes}"], sends=True)
 
     # ------------------------------------------------------------------------------------------------ running
+
+    def _details(self, deadline: float) -> str:
+        """Return what scontrol says of the jobs; without what they have on each node where nodes are hidden."""
+        try:
+            return self._ask(command_line.DETAILS, deadline)
+        except Forbidden:
+            return self._ask([word for word in command_line.DETAILS if word != "-d"], deadline)
 
     def _config(self) -> str:
         return self._kept.get("config", partial(self._ask, command_line.COMMANDS["config"]))

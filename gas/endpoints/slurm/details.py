@@ -151,7 +151,7 @@ def _details(
     Slurm 26.05 prints the line that submitted the job before the names of its files, not after them (`files_last`).
     """
     rest = text.partition(_COMMAND)[0]
-    last = max(text.rfind(" StdOut=", files_from), text.rfind(" WorkDir="), 0)
+    last = max(text.rfind(" StdOut=", files_from), files_from or text.rfind(" WorkDir="), 0)
     values = dict(_TAIL.findall(text, last)) | dict(reversed(_PAIR.findall(rest)))
     record = Record(f"job {job.id}", values, zone)
     if files_last:

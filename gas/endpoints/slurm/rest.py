@@ -35,8 +35,8 @@ T = TypeVar("T")
 ACCOUNTING_SECONDS = 10.0
 """For how long slurmdbd is waited for: there is a plan without it."""
 
-UNSHOWN = ("Unable to query partitions", "answered GET partitions with HTTP 500")
-"""What slurmrestd of 24.11 says of partitions that are hidden (seen), with an unspecified error or none."""
+UNSHOWN = ("Unable to query partitions", "answered GET partitions with HTTP")
+"""What slurmrestd says of hidden partitions (seen): an unspecified error or none, HTTP 500 (24.11) or 422 (26.05)."""
 
 MOST_BYTES = 3 * MOST_ANSWER_BYTES
 """What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""

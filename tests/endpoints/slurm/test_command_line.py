@@ -235,7 +235,9 @@ SAID = recorded("v22.05")
 FRAGMENTS = [
     "\n", "\r", US, RS, RS + "\n", f"777{US}", "\nJobId=5 ", "\n" + FORGED, f"{FORGED}\n{FORGED}\n", "JobId=16 ",
     " UserId=a(1) GroupId=b(2) ", " UserId=a(1) GroupId=b(2) NumNodes=9 ", " Comment=", " Command=", " NumNodes=9 ",
-    " Nodes=n99 CPU_IDs=0-7 Mem=0 ", "StdErr=/x StdIn=/x StdOut=/x", SAID["details"], SAID["jobs"],
+    " Nodes=n99 CPU_IDs=0-7 Mem=0 ", " TresPerNode=gres:gpu:9 ", " WorkDir=/x MemPerTres=gres:gpu:9", " Exclusive=NODE",
+    " Nodes=n05 CPU_IDs=0 Mem=5 GRES=gpu:4 ", " Features=x DelayBoot=", " Account=x QOS=y ", " HetJobId=3 ",
+    "StdErr=/x StdIn=/x StdOut=/x", SAID["details"], SAID["jobs"],
     "\0", "\x85", "\u2028",
 ]  # fmt: skip
 TEXTS = st.one_of(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gas.endpoints.sending import NotSent, Unclear
+from gas.endpoints.slurm.command_line import NO_DETAILS
 from gas.endpoints.slurm.commands import CommandTransport, sbatch_line, shown_line
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unreachable
@@ -45,6 +46,42 @@ def transport(slurm):
 def test_everything_that_is_published_is_read(transport):
     cluster = transport.cluster("fake")
     assert (cluster.name, len(cluster.nodes), len(cluster.partitions)) == ("fake", 16, 2)
+
+
+DENIED = "echo 'slurm_load_nodes error: Access/permission denied' >&2; exit 1"
+
+
+def test_where_nodes_are_hidden_what_jobs_ask_for_is_read_without_what_they_have_of_each(slurm, transport):
+    whole = {job.id: job for job in transport.cluster("fake").jobs}
+    slurm.does("scontrol", f'case "$*" in *"-d show"*) {DENIED} ;; esac')
+    found = transport.cluster("fake")
+    assert [caution for caution in found.cautions if "nodes are hidden here" in caution]
+    assert not [caution for caution in found.cautions if "cannot be read" in caution]
+    assert {job.id: job.most_nodes for job in found.jobs} == {id: job.most_nodes for id, job in whole.items()}
+    slurm.does("scontrol", f'case "$*" in *"show nodes"* | *"show partitions"*) {DENIED} ;; esac')
+    with pytest.raises(Forbidden, match="neither nodes nor partitions are shown to you"):
+        CommandTransport("fake", timeout=30, folder=str(slurm.folder)).cluster("fake")
+
+
+@pytest.mark.parametrize(("kind", "told"), [("licenses", "licences cannot be read"), ("jobs", NO_DETAILS)])
+def test_an_optional_answer_that_fails_costs_a_caution(slurm, transport, kind, told):
+    transport.submit(BATCH)
+    slurm.does("scontrol", f'case "$*" in *"show {kind}") {DENIED} ;; esac')
+    [caution] = transport.cluster("fake").cautions
+    assert told in caution
+    assert "Access/permission denied" in caution
+
+
+def test_what_changes_slowly_is_asked_for_once(slurm, transport):
+    for _ in range(2):
+        transport.cluster("fake")
+    asked = slurm.lines("calls")
+    assert {kind: len([line for line in asked if kind in line]) for kind in ("config", "partitions", "licenses")} == {
+        "config": 1, "partitions": 1, "licenses": 1,
+    }  # fmt: skip
+    assert {kind: len([line for line in asked if kind in line]) for kind in ("squeue", "show nodes", "sdiag")} == {
+        "squeue": 2, "show nodes": 2, "sdiag": 2,
+    }  # fmt: skip
 
 
 def test_a_submitted_job_is_found_by_its_user_and_its_number(transport):
