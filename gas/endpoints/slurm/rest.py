@@ -46,8 +46,12 @@ ACCOUNTING_SECONDS = 10.0
 DESCRIPTION = "openapi/v3"
 """Where slurmrestd describes itself."""
 
-UNSHOWN = ("Unable to query partitions", "answered GET partitions with HTTP 500")
-"""What slurmrestd of 24.11 says of partitions that are hidden (seen), with an unspecified error or none."""
+UNSHOWN = (
+    "Unable to query partitions", "answered GET partitions with HTTP 500", "answered GET partitions with HTTP 422",
+    "Unspecified error",
+)  # fmt: skip
+"""What slurmrestd says of nodes and partitions that are hidden: that of 24.11, 26.05 and, when it answers other
+requests, 22.05 (seen)."""
 
 MOST_BYTES = 3 * MOST_ANSWER_BYTES
 """What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""
@@ -166,7 +170,7 @@ class RestTransport:
             try:
                 answers[endpoint] = self._kept.get(endpoint, read)
             except (Forbidden, Unreachable) as error:
-                refused = isinstance(error, Forbidden) or any(words in str(error) for words in UNSHOWN)
+                refused = isinstance(error, Forbidden) or any(words in str(error) for words in UNSHOWN if answers)
                 if not refused or endpoint not in ("nodes", "partitions"):
                     raise
                 failed[endpoint] = str(error)
