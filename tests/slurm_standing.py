@@ -65,7 +65,7 @@ def using(accounting, jobs):
         there = [one for one in jobs if one.state == "RUNNING" and counts(one)]
         cpus = sum(one.cpus for one in there)
         tres = {"cpu": cpus, "mem": 50 * cpus, "node": len({name for one in there for name in one.nodes})}
-        left = sum(one.cpus * (one.end - NOW) / 60 for one in there)
+        left = sum(one.cpus * ((one.end or NOW) - NOW) / 60 for one in there)
         return Use(len(there), len(there), tres, run_minutes={"cpu": left})
 
     associations = tuple(

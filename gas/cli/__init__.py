@@ -12,6 +12,7 @@ Its modules:
     submit          submit
     submitting      a job sent to one of several schedulers, once
     jobs            status, wait, logs, cancel, reserve
+    why             why: why a job of a Slurm waits
     follow          status --follow
     polling         asking again and again, also one that does not answer for a while
     states          jobs in words, and how the end of one becomes an exit code

@@ -27,6 +27,7 @@ from gas.cli.simulation_table import EXPLANATION
 from gas.cli.submit import submit_command
 from gas.cli.token import token_app
 from gas.cli.traces import traces_app
+from gas.cli.why import why_command
 from gas.cli.workload import workload_command
 from gas.cli.workload_estimates import WorkloadCommand
 from gas.errors import Missing
@@ -105,6 +106,7 @@ app.command("demo")(demo_command)
 app.command("plan")(plan_command)
 app.command("submit", context_settings={"allow_extra_args": True, "ignore_unknown_options": False})(submit_command)
 app.command("status")(status_command)
+app.command("why")(why_command)
 app.command("wait")(wait_command)
 app.command("logs")(logs_command)
 app.command("cancel")(cancel_command)

@@ -33,7 +33,7 @@ from gas.planner import Candidate, Plan
 from gas.prediction.choice import INTERVAL, PredictedPlan
 from gas.times import duration_text, iso_time, relative_text
 
-__all__ = ["draw", "plan_command", "sentence", "show_plan", "without_predictions"]
+__all__ = ["draw", "how_sure", "plan_command", "sentence", "show_plan", "without_predictions"]
 
 MOST_SHOWN, MOST_EXPLAINED = 12, 100
 """How many candidates are printed without and with --explain; --json prints all."""
@@ -177,7 +177,7 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
     """
     if found.best is not None:
         say(f"{found.application}: {sentence(found.best, found)}")
-        if said := _said(found.best, answers):
+        if said := how_sure(found.best, answers):
             say(said)
         if isinstance(found, PredictedPlan):
             say(without_predictions(found))
@@ -230,7 +230,7 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         )
 
 
-def _said(candidate: Candidate, answers: Sequence[Answer]) -> str:
+def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
     """Return what is known of how its scheduler will treat a request, as a sentence; empty if nothing is."""
     for answer in answers:
         said: Any = getattr(answer.availability, "said", None)

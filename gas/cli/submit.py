@@ -20,7 +20,7 @@ from gas.cli.options import (
     checked_key,
     chosen_endpoints,
 )
-from gas.cli.plan import draw, sentence, show_plan
+from gas.cli.plan import draw, how_sure, sentence, show_plan
 from gas.cli.planning import (
     AlgorithmName,
     ApplicationFile,
@@ -204,6 +204,8 @@ def _tell(app: Application, made: Made, *, explain: bool) -> None:
         say()
     elif made.plan.best is not None:
         say(f"{app.name}: {sentence(made.plan.best, made.plan)}")
+        if said := how_sure(made.plan.best, made.answers):
+            say(said)
     say(f"job {made.job['id']} on {made.scheduler}, {_start(made.job, made.plan)}{_likely(made.plan)}")
 
 

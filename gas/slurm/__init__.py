@@ -27,11 +27,13 @@ One cycle of the backfill scheduler, on arrays::
     preemption    whose place a waiting job may take
     features      which nodes a constraint allows
     state         a cluster and its queue as arrays
+    node_sets     sets of nodes as words of 64 bits
     rows          the arrays of a cycle: records, reservations, parameters, plans
     fitting       whether a job fits on some nodes, and which of them it gets
     will_run      at which end of running jobs
     table         what is planned for whom in which span
     search        the start of one record
     cycle         one cycle of the backfill scheduler
+    sooner        what would make a waiting job start sooner
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
 """

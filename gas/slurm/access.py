@@ -16,7 +16,7 @@ from gas.slurm.standing import Standing
 from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding
 from speedup_models.fields import quoted
 
-__all__ = ["count_bindings", "partition_bindings", "submission_bindings"]
+__all__ = ["NO_NODES", "count_bindings", "partition_bindings", "submission_bindings"]
 
 NO_ACCOUNT = "Invalid account or account/partition combination specified"
 NO_QOS = "Invalid qos specification"
@@ -42,7 +42,21 @@ def submission_bindings(case: Standing) -> Iterator[Binding]:
             yield Binding(REJECTED, NO_QOS, words)
     if settings.with_accounting and case.qos_name and accounting.qos and case.qos_name not in accounting.qos:
         yield Binding(REJECTED, NO_QOS, f"there is no QOS {quoted(case.qos_name)}")
+    yield from _threshold(case)
     yield from _licences(case, job)
+
+
+def _threshold(case: Standing) -> Iterator[Binding]:
+    """Test the fair share that a QOS wants of its users (sacctmgr(1), UsageThreshold and EnforceUsageThreshold)."""
+    own = next((one for one in case.qos if one.name == case.qos_name and one.has("EnforceUsageThreshold")), None)
+    if own is None or own.usage_threshold is None or not case.counting:
+        return
+    share = case.association.fair_share if case.association is not None else None
+    if share is None:
+        case.unknown.append(f"whether one's fair share is high enough for QOS {quoted(own.name)}")
+    elif share < own.usage_threshold:
+        words = f"QOS {quoted(own.name)} wants a fair share of at least {own.usage_threshold:g}, and yours is {share:g}"
+        yield Binding(WAITS, "QOSUsageThreshold", words, own.usage_threshold, share)
 
 
 def _has_other(case: Standing) -> bool:
@@ -64,10 +78,14 @@ def _licences(case: Standing, job: Job) -> Iterator[Binding]:
             yield Binding(REJECTED, "Invalid license specification", words, one.total, wanted, one.used)
         elif wanted + one.used + one.reserved > one.total:
             short = wanted + one.used + one.reserved - one.total
-            release = case.counted(lambda running: bool(running.licences)).when_less(f"license/{name}", short)
+            release = _when_less(case, f"license/{name}", short)
             words = f"of {one.total:,} licences {quoted(name)} {one.used + one.reserved:,} are in use or reserved"
             words += f", and {wanted:,} are asked for"
             yield Binding(WAITS, "Licenses", words, one.total, wanted, one.used + one.reserved, release)
+
+
+def _when_less(case: Standing, resource: str, by: float) -> int | None:
+    return case.when(lambda job: bool(job.licences), lambda counted: counted.when_less(resource, by))
 
 
 def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:
@@ -180,7 +198,12 @@ def _sizes(case: Standing, strictly: bool) -> Iterator[Binding]:
     cap = partition.most_cpus
     each = extent.sizes if cap is None else tuple(min(cpus, cap) for cpus in extent.sizes)
     tests: list[tuple[int, int, str, str]] = [
-        (job.cpus, sum(each), "CPUs", "More processors requested than permitted" if strictly else NO_NODES),
+        (
+            job.cpus,
+            extent.cpus if cap is None else sum(each),
+            "CPUs",
+            "More processors requested than permitted" if strictly else NO_NODES,
+        ),
         (
             nodes_asked(job, partition),
             len(each),

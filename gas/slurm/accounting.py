@@ -104,6 +104,8 @@ class Association:
         Those of a user include what it inherits from its accounts, except the limits of groups.
     use
         None where it is not published.
+    used_minutes
+        Resources times minutes of all that ran so far, where that alone is published of its use.
     qos
         The QOS that it may use; None where that is not published.
     """
@@ -119,6 +121,7 @@ class Association:
     priority: int = 0
     bounds: Bounds = field(default_factory=Bounds)
     use: Use | None = None
+    used_minutes: Amounts | None = None
     qos: tuple[str, ...] | None = None
     default_qos: str = ""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.limits import limits
 from gas.slurm.reasons import of_limit
 from gas.slurm.verdict import FREE
 
-__all__ = ["blocked", "holding"]
+__all__ = ["blocked"]
 
 
 def blocked(cluster: Cluster) -> dict[int, str]:
@@ -36,24 +36,6 @@ def blocked(cluster: Cluster) -> dict[int, str]:
     return found
 
 
-def holding(cluster: Cluster) -> Callable[[Job, Partition], str | None]:
-    """Return what says which limit keeps a job from starting in a partition now; None if none does.
-
-    It is asked of the waiting jobs of a queue and of jobs that are not submitted yet, many of which are alike.
-    """
-    known: dict[Hashable, str] = {}
-
-    def reason(job: Job, partition: Partition) -> str | None:
-        if cluster.accounting is None or (job.id and not job.account):
-            return None
-        like = (partition.name, bool(job.id), _like(job))
-        if like not in known:
-            known[like] = _reason(cluster, job, [partition])
-        return known[like] or None
-
-    return reason
-
-
 def _like(job: Job) -> Hashable:
     return (
         job.user, job.account, job.qos, job.partitions, job.cpus, job.least_nodes, job.most_nodes, job.time_limit,
@@ -65,7 +47,7 @@ def _like(job: Job) -> Hashable:
 
 def _reason(cluster: Cluster, job: Job, partitions: list[Partition]) -> str:
     """Return the reason if all partitions hold it back, else nothing."""
-    verdicts = [limits(cluster, job, partition) for partition in partitions]
+    verdicts = [limits(cluster, job, partition, dated=False) for partition in partitions]
     if not verdicts or any(one.outcome == FREE for one in verdicts):
         return ""
     return verdicts[0].reason

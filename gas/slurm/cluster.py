@@ -122,9 +122,8 @@ class Job:
         How its script ended, where that is published; the number of the signal that ended it.
     stdout, stderr
         Files of its output, where they are published.
-    besides
-        What else than CPUs and nodes it asks for, of "features", "licences", "GRES" and "parts" (of a heterogeneous
-        job), where that is published.
+    unclear
+        What it asks for in words that are not understood.
     account, qos
         On whose account, and with which quality of service; several, separated by commas, where it may have any.
     tasks_asked, cpus_per_task, tasks_per_node
@@ -185,7 +184,7 @@ class Job:
     signal: int | None = None
     stdout: str = ""
     stderr: str = ""
-    besides: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
     account: str = ""
     qos: str = ""
     tasks_asked: int | None = None

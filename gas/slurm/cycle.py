@@ -19,6 +19,7 @@ from gas.slurm.fitting import (
     Machine,
     Use,
 )  # fmt: skip
+from gas.slurm.node_sets import Words, of_given, unpacked
 from gas.slurm.rows import (
     ACCOUNT_DEPTH,
     DEPTH,
@@ -116,12 +117,13 @@ def _note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64
 def run_cycle(
     records: Records,
     closures: Closures,
-    sets: NDArray[np.bool_],
+    sets: Words,
     options: NDArray[np.int64],
     preempts: NDArray[np.bool_],
     leaving: NDArray[np.bool_],
     machine: Machine,
     use: Use,
+    idle: Use,
     running: Running,
     table: Table,
     licences: NDArray[np.int64],
@@ -139,6 +141,8 @@ def run_cycle(
         Numbers of sets with features, to which records refer.
     preempts
         By kind of preemptor and kind of running job.
+    idle
+        What is in use on a machine without any job.
     leaving
         Nodes on which a job completes, or which boot: nothing starts on them now.
     licences
@@ -160,6 +164,8 @@ def run_cycle(
     last_array, array_count = -1, 0
     given = np.zeros(len(machine.cpus), np.int64)
     scratch = np.zeros(len(machine.cpus), np.int64)
+    where = np.zeros(len(machine.cpus), np.bool_)
+    taken = sets[0].copy()
     kinds = preempts.shape[1]
     for at in range(count):
         if not records.considered[at]:
@@ -233,7 +239,7 @@ def run_cycle(
                     break
             limit = records.limit[at]
             if records.pinned[at] >= 0:
-                where = sets[records.pinned[at]]
+                unpacked(sets[records.pinned[at]], where)
                 for node in range(len(given)):
                     given[node] = machine.cpus[node] if where[node] else 0
                 state, start, tested = PLANNED, records.pinned_start[at], True
@@ -245,13 +251,13 @@ def run_cycle(
                 preemptable[:kinds] = preempts[records.kind[at]]
                 state, start, tested = seek(
                     at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
-                    running, table, parameters, rules, given,
+                    idle, running, table, parameters, rules, given,
                 )  # fmt: skip
                 if state == STARTED and preemptable.any():
                     preemptable[:] = False
                     alone, _, _ = seek(
                         at, True, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
-                        running, table, parameters, rules, scratch,
+                        idle, running, table, parameters, rules, scratch,
                     )  # fmt: skip
                     if alone != STARTED:  # those who run there are ended first
                         state = PLANNED
@@ -268,8 +274,9 @@ def run_cycle(
                 runs = _begin(at, records, machine, use, running, now, kinds, given)
                 if runs and not records.need[at, WHOLE]:
                     given[:] = 0  # only its licences are in the table
+                of_given(given, taken)
                 if (parameters.licenses or given.any()) and not enter(
-                    table, given, records.licences[at], first, last, True
+                    table, taken, records.licences[at], first, last, True
                 ):
                     stopped = TABLE_FULL
                 for one in range(len(licences)):
@@ -294,9 +301,10 @@ def run_cycle(
                 plans.state[at] = PLANNED
                 _note(plans, at, start, limit, given)
                 break
+            of_given(given, taken)
             first, last = span_of(start, limit, table.begin[0], resolution, rules.ends_up)
             if (parameters.node_space_size > 0 and table.total[1] >= parameters.node_space_size) or not enter(
-                table, given, records.licences[at], first, last, True
+                table, taken, records.licences[at], first, last, True
             ):
                 stopped = TABLE_FULL
                 plans.state[at] = TABLE_FULL if done + begun == 0 else plans.state[at]

@@ -81,14 +81,11 @@ class Explanation:
         What Slurm says, in words.
     in_partition
         For each partition that it may run in: who is ahead, its priority there, and what its limits say.
-    sooner
-        What would make it start sooner, in sentences; found by planning it otherwise.
     """
 
     job: Job
     reason: str
     in_partition: dict[str, tuple[Ahead, Priority, Verdict]] = field(default_factory=dict)
-    sooner: tuple[str, ...] = ()
 
 
 def explanation(cluster: Cluster, job: Job) -> Explanation:

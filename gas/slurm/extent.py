@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 from gas.slurm.cluster import Cluster, Node, Partition
 
@@ -16,6 +17,8 @@ class Extent:
 
     Attributes
     ----------
+    names
+        As the partition lists them.
     nodes
         By name.
     usual
@@ -28,11 +31,17 @@ class Extent:
         MB of the first that the partition lists.
     """
 
+    names: tuple[str, ...]
     nodes: dict[str, Node]
     usual: Node | None
     sizes: tuple[int, ...]
     memory: int | None
     first_memory: int
+
+    @cached_property
+    def cpus(self) -> int:
+        """CPUs of all of them."""
+        return sum(self.sizes)
 
     @property
     def largest(self) -> int:
@@ -42,9 +51,10 @@ class Extent:
 
 def extent_of(cluster: Cluster, partition: Partition) -> Extent:
     """Return what a partition has altogether."""
-    known = cluster.worked_out.get(partition.nodes)
-    if not isinstance(known, Extent):
-        known = cluster.worked_out[partition.nodes] = _extent(cluster, partition)
+    key = ("extent", partition.name)
+    known = cluster.worked_out.get(key)
+    if not isinstance(known, Extent) or known.names is not partition.nodes:  # thousands of names, which take time
+        known = cluster.worked_out[key] = _extent(cluster, partition)
     return known
 
 
@@ -58,6 +68,7 @@ def _extent(cluster: Cluster, partition: Partition) -> Extent:
         usual = next(node for node in there if node.cpus == cpus)
     first = next((nodes[name] for name in partition.nodes if name in nodes), None)
     return Extent(
+        partition.nodes,
         nodes,
         usual,
         tuple(sorted((node.cpus for node in nodes.values()), reverse=True)),

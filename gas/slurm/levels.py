@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from gas.slurm.accounting import Bounds, Qos, Use
+from gas.slurm.accounting import Amounts, Bounds, Qos, Use
 from gas.slurm.cluster import Job
 from gas.slurm.release import Counted
 from gas.slurm.standing import Standing
-from speedup_models.fields import quoted
+from speedup_models.fields import quoted as quoted_text
 
 __all__ = ["Level", "levels", "part_of", "use_of"]
+
+quoted = lru_cache(4096)(quoted_text)  # the same few names again and again
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Level:
     prefix: str
     is_user: bool = False
     qos: Qos | None = None
+    used_minutes: Amounts | None = None
 
 
 def levels(case: Standing) -> Iterator[Level]:
@@ -35,12 +39,21 @@ def levels(case: Standing) -> Iterator[Level]:
         own = f"your association with account {quoted(association.account)}"
         name = own if association.user else f"account {quoted(association.account)}"
         counts = case.of_association(association)
-        yield Level(name, association.bounds, association.use, counts, "Assoc", bool(association.user))
+        yield Level(
+            name, association.bounds, association.use, counts, "Assoc", bool(association.user),
+            used_minutes=association.used_minutes,
+        )  # fmt: skip
 
 
 def use_of(case: Standing, level: Level) -> Use:
     """Return what is in use of a level: as it is published, else as far as jobs are shown."""
-    return level.use if level.use is not None else _counted_use(case, case.counted(level.counts), level.counts)
+    if level.use is not None:
+        return level.use
+    found = _counted_use(case, case.counted(level.counts), level.counts)
+    bounds = level.bounds
+    if bounds.group_wall is not None or (bounds.group_tres_minutes and level.used_minutes is None):
+        case.unknown.append(f"how much of its limits of minutes {level.name} has used up (not published)")
+    return found if level.used_minutes is None else replace(found, tres_minutes=level.used_minutes)
 
 
 def _counted_use(case: Standing, counted: Counted, counts: Callable[[Job], bool]) -> Use:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import ceil
 
-from gas.slurm.access import count_bindings, partition_bindings, submission_bindings
+from gas.slurm.access import NO_NODES, count_bindings, partition_bindings, submission_bindings
 from gas.slurm.accounting import Amounts, Use
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import Demand
@@ -36,6 +36,7 @@ def limits(
     given: Demand | None = None,
     groups: frozenset[str] | None = None,
     tasks: int = 1,
+    dated: bool = True,
 ) -> Verdict:
     """Return what all limits say to a job, those of its partition and licences too.
 
@@ -51,11 +52,17 @@ def limits(
         Names of the user's groups.
     tasks
         Of an array; each counts as a job.
+    dated
+        Also work out when limits let it go.
     """
-    case = Standing.of(cluster, job, partition, qos, account, given, tasks)
-    found = [*submission_bindings(case), *partition_bindings(case, groups)]
+    case = Standing.of(cluster, job, partition, qos, account, given, tasks, dated=dated)
+    before = list(_before_nodes(case)) if case.counting else []
+    of_partition = partition_bindings(case, groups)
+    if before:  # a job that these hold back is accepted before nodes are looked for
+        of_partition = [one for one in of_partition if one.reason != NO_NODES]
+    found = [*submission_bindings(case), *of_partition]
     if case.counting:
-        found += [*count_bindings(case), *_before_nodes(case), *_after_nodes(case)]
+        found += [*count_bindings(case), *before, *_after_nodes(case)]
     return Verdict(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(case.unknown)))
 
 
@@ -70,7 +77,7 @@ def _jobs_binding(
     words = f"{whose} may have {bound:,} running job{'' if bound == 1 else 's'} ({kind}) and {running:,} run"
     if bound == 0:
         return Binding(NEVER, reason, words, 0, 1, running)
-    release = case.counted(counts).when_fewer(running - bound + 1)
+    release = case.when(counts, lambda counted: counted.when_fewer(running - bound + 1))
     return Binding(WAITS, reason, words, bound, 1, running, release)
 
 
@@ -169,6 +176,14 @@ def _after_nodes(case: Standing) -> Iterator[Binding]:
             done |= {(kind, resource) for kind, resource, _ in found}
 
 
+def _when_less(case: Standing, counts: Callable[[Job], bool], name: str, by: float) -> int | None:
+    return case.when(counts, lambda counted: counted.when_less(name, by))
+
+
+def _when_remaining(case: Standing, counts: Callable[[Job], bool], name: str, most: float) -> int | None:
+    return case.when(counts, lambda counted: counted.when_remaining(name, most))
+
+
 _Found = list[tuple[str, str, Binding | None]]
 
 
@@ -218,7 +233,7 @@ def _in_use(
                 used,
             )
         elif given and (new := _new_nodes(case, counts) if name == "node" and used else given) and new + used > bound:
-            release = case.counted(counts).when_less(name, new + used - bound)
+            release = _when_less(case, counts, name, new + used - bound)
             words = f"{words}; {_amount(name, used)} are in use and {_amount(name, given)} are asked for"
             one = Binding(WAITS, reason, words, bound, given, used, release)
         found.append((kind, name, one))
@@ -337,7 +352,7 @@ def _running_minutes(
             outcome = _outcome(case, _times(case, asked), bound)
             one = Binding(outcome, reason, f"{words}, and {minutes:,g} are asked for", bound, minutes, used)
         elif minutes and minutes + used > bound:
-            release = case.counted(counts).when_remaining(name, bound - minutes)
+            release = _when_remaining(case, counts, name, bound - minutes)
             words = f"{words}; they have {used:,g} and {minutes:,g} are asked for"
             one = Binding(WAITS, reason, words, bound, minutes, used, release)
         found.append((kind, name, one))
@@ -371,7 +386,7 @@ def _history(case: Standing, level: Level, use: Use) -> _Found:
             words += f", and {minutes:,g} are asked for"
             release = None
             if minutes <= bound - used:
-                release = case.counted(level.counts).when_remaining(name, bound - used - minutes)
+                release = _when_remaining(case, level.counts, name, bound - used - minutes)
             one = Binding(WAITS, reason, words, bound, minutes, used, release)
         elif case.strict and _times(case, asked) > bound:
             one = Binding(REJECTED, reason, f"{words}, and {minutes:,g} are asked for", bound, minutes, used)

@@ -18,13 +18,13 @@ from gas.compiled import fastest
 from gas.slurm import rows as states
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import run_cycle
-from gas.slurm.fitting import capable, choose
+from gas.slurm.fitting import Use, capable, choose
+from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Limits, Record, queue
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.rows import Parameters, Plans, Records
 from gas.slurm.state import State, end_of, state_of
 from gas.slurm.table import empty_table, enter, span_of
-from gas.slurm.will_run import copy_of
 
 __all__ = ["MOST", "Forecast", "Outlook", "Planned", "Why", "forecast", "outlooks", "trust"]
 
@@ -225,6 +225,11 @@ def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) 
 # -- running the kernel
 
 
+def idle_of(use: Use) -> Use:
+    """Return what is in use on the same machine without any job."""
+    return Use(*(np.zeros_like(one) for one in use))
+
+
 def _room(rows: Records, array_depth: int) -> int:
     """Return how many plans there may be."""
     tasks: NDArray[np.int64] = np.minimum(rows.tasks, max(array_depth, 1))[rows.considered]
@@ -249,19 +254,19 @@ def _run(state: State, most: int = 10 * MOST) -> Plans:
     )  # fmt: skip
     if parameters.licenses:  # implies bf_running_job_reserve
         for number, one in enumerate(state.running_jobs):
-            taken = np.zeros(nodes, np.int64)
+            taken = np.zeros((1, nodes), np.bool_)
             first = int(state.running.first[number])
             if one.exclusive:
-                taken[state.running.node[first : first + int(state.running.shares[number])]] = 1
+                taken[0, state.running.node[first : first + int(state.running.shares[number])]] = 1
             own = np.array([one.licences.get(name, 0) for name in state.licence_names], np.int64)
             length = max(end_of(one, parameters.now) - parameters.now, 1)
             begin, end = span_of(parameters.now, length, parameters.begin, parameters.resolution, state.rules.ends_up)
-            enter(table, taken, own, begin, end, True)
+            enter(table, words_of(taken)[0], own, begin, end, True)
     steps = min(int(np.count_nonzero(rows.considered)), int(depth)) * (nodes + int(state.running.total[1])) * 30
     kernel = fastest(run_cycle, steps)
     kernel(
-        rows, state.closures, state.sets, state.options, state.preempts, state.leaving, state.machine, state.use,
-        state.running, table, state.licences, parameters, state.rules, plans,
+        rows, state.closures, words_of(state.sets), state.options, state.preempts, state.leaving, state.machine,
+        state.use, idle_of(state.use), state.running, table, state.licences, parameters, state.rules, plans,
     )  # fmt: skip
     return plans
 
@@ -500,9 +505,7 @@ def lacks(state: State, at: int) -> str:
     """Return what keeps a record from starting on the machine without any job; nothing if nothing does."""
     rows, machine = state.rows, state.machine
     need, gres = rows.need[at], rows.gres[at]
-    idle = copy_of(state.use)
-    for one in idle:
-        one[:] = 0
+    idle = idle_of(state.use)
     given, chosen = np.zeros(len(state.names), np.int64), np.zeros(len(state.names), np.int64)
     first, count = rows.features[at].tolist()
     required = state.sets[rows.required[at]]

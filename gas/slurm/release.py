@@ -26,9 +26,7 @@ class Counted:
     @classmethod
     def of(cls, cluster: Cluster, counts: Callable[[Job], bool], factors: Mapping[str, float] | None = None) -> Counted:
         """Return those of the jobs that hold something and count; `factors` are UsageFactor by QOS."""
-        found = (job for job in cluster.jobs if job.state in HOLDING and counts(job))
-        ordered = sorted(found, key=lambda job: (job.end is None, job.end or 0))
-        return cls(cluster.now, tuple((job, held(cluster, job)) for job in ordered), factors or {})
+        return cls(cluster.now, tuple(pair for pair in _running(cluster) if counts(pair[0])), factors or {})
 
     def number(self) -> int:
         """Return how many there are."""
@@ -76,6 +74,16 @@ class Counted:
             else:
                 early = middle + 1
         return late
+
+
+def _running(cluster: Cluster) -> tuple[tuple[Job, Mapping[str, float]], ...]:
+    """Return all that hold something, by their ends, with what they have; worked out once for each cluster."""
+    known = cluster.worked_out.get("running")
+    if not isinstance(known, tuple):
+        found = (job for job in cluster.jobs if job.state in HOLDING)
+        ordered = sorted(found, key=lambda job: (job.end is None, job.end or 0))
+        known = cluster.worked_out["running"] = tuple((job, held(cluster, job)) for job in ordered)
+    return known
 
 
 def subtree(parents: Mapping[str, str], account: str) -> Iterable[str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import kernel
 from gas.slurm.fitting import CPUS, HAS_REQUIRED, LEAST, Machine, Use, capable
+from gas.slurm.node_sets import Words, appears, count, has_outside, keep, meets, of_given, remove, unpacked
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
 from gas.slurm.table import Table, overlaps, span_of
 from gas.slurm.versions import Rules
@@ -29,8 +30,8 @@ def _reserved(
     start: int,
     records: Records,
     closures: Closures,
-    sets: NDArray[np.bool_],
-    nodes: NDArray[np.bool_],
+    sets: Words,
+    nodes: Words,
 ) -> tuple[int, bool]:
     """Take away nodes that are reserved for others; return from when on it can be tried, and whether any overlapped.
 
@@ -46,23 +47,23 @@ def _reserved(
         if own >= 0:
             if start < closures.start[own] or start >= closures.end[own]:
                 return -1, False
-            nodes &= sets[closures.nodes[own]]
+            keep(nodes, sets[closures.nodes[own]])
         for one in range(len(closures.start)):
             if one == own or records.allowed[at, one]:
                 continue
             if closures.start[one] < start + records.limit[at] and closures.end[one] > start:
                 closed = sets[closures.nodes[one]]
                 if own < 0 and (
-                    (closures.whole[one, records.partition[at]] and np.any(closed & nodes))
-                    or (records.need[at, HAS_REQUIRED] and np.any(closed & sets[required]))
+                    (closures.whole[one, records.partition[at]] and meets(closed, nodes))
+                    or (records.need[at, HAS_REQUIRED] and meets(closed, sets[required]))
                 ):
                     start = closures.end[one]
                     moved = True
                     overlapped = True
                     break
-                if np.any(closed & nodes):
+                if meets(closed, nodes):
                     overlapped = True
-                nodes &= ~closed
+                remove(nodes, closed)
         if not moved:
             break
     return start, overlapped
@@ -75,12 +76,13 @@ def seek(
     not_before: int,
     records: Records,
     closures: Closures,
-    sets: NDArray[np.bool_],
+    sets: Words,
     options: NDArray[np.int64],
     preemptable: NDArray[np.bool_],
     leaving: NDArray[np.bool_],
     machine: Machine,
     use: Use,
+    idle: Use,
     running: Running,
     table: Table,
     parameters: Parameters,
@@ -91,13 +93,18 @@ def seek(
     now, need, gres = parameters.now, records.need[at], records.gres[at]
     limit, resolution = records.limit[at], parameters.resolution
     size = len(machine.cpus)
-    required = sets[max(records.required[at], 0)]
+    required = np.zeros(size, np.bool_)
+    unpacked(sets[records.required[at]], required)
     # the start that is tried was rounded in no release
     start = max(now, not_before)
     tested = False
+    there = np.zeros(size, np.bool_)
+    unpacked(sets[records.nodes[at]], there)
     present = np.zeros(size, np.int64)
-    capable(sets[records.nodes[at]], need, gres, machine, use, present)
-    nodes = np.zeros(size, np.bool_)
+    capable(there, need, gres, machine, use, present)
+    most = np.zeros(size, np.int64)
+    capable(there, need, gres, machine, idle, most)
+    nodes, some, planned = sets[0].copy(), sets[0].copy(), sets[0].copy()
     trial = np.zeros(size, np.int64)
     with_licences = parameters.licenses and records.licences[at].sum() > 0
     for _ in range(MOST_TRIES):
@@ -115,12 +122,11 @@ def seek(
             if table.end[slot] <= start:
                 continue
             here = table.free[table.row[slot]]
-            if slot + 1 < total and later < 0:
-                there = table.free[table.row[slot + 1]]
-                if np.any(nodes & there & ~(offered & here)):
-                    later = table.end[slot]
+            following = table.free[table.row[min(slot + 1, total - 1)]]
+            if slot + 1 < total and later < 0 and appears(nodes, following, offered, here):
+                later = table.end[slot]
             if table.begin[slot] <= end:
-                offered &= here
+                keep(offered, here)
                 if with_licences:
                     short = False
                     for one in range(records.licences.shape[1]):
@@ -131,7 +137,7 @@ def seek(
                         later = table.end[slot]
                         if rules.first_conflict:
                             break
-                elif later >= 0 and np.count_nonzero(offered) < need[LEAST]:
+                elif later >= 0 and count(offered) < need[LEAST]:
                     break
             else:
                 if rules.next_slot and later < 0 and slot + 2 < total:
@@ -149,16 +155,24 @@ def seek(
         found = NEVER
         if not conflict:
             for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
-                some = offered & sets[options[option]]
-                if np.count_nonzero(some) < need[LEAST]:
+                some[:] = offered
+                keep(some, sets[options[option]])
+                if count(some) < need[LEAST]:
                     continue
-                if need[HAS_REQUIRED] and np.any(required & ~some):
+                if need[HAS_REQUIRED] and has_outside(sets[records.required[at]], some):
                     continue
                 tested = True
-                if np.sum(np.where(some, machine.cpus, 0)) < need[CPUS]:
+                unpacked(some, there)
+                # on an idle machine they would do, at least
+                able, cpus = 0, 0
+                for node in range(size):
+                    if there[node] and most[node] > 0:
+                        able += 1
+                        cpus += most[node]
+                if able < need[LEAST] or cpus < need[CPUS]:
                     continue
                 one_start = will_run(
-                    now, start, later, now_only, some, present, need, gres, required, preemptable, machine, use,
+                    now, start, later, now_only, there, present, need, gres, required, preemptable, machine, use,
                     running, rules.future, rules.inclusive, rules.relevant_end, rules.first_node, rules.weakest,
                     parameters.window_linear, parameters.grace, trial,
                 )  # fmt: skip
@@ -167,6 +181,7 @@ def seek(
                     given[:] = trial
         if found != NEVER:
             found = max(found, start)
+            of_given(given, planned)
             first, last = span_of(found, limit, table.begin[0], resolution, rules.ends_up)
             if not rules.least_step:
                 # before, the end was compared as it is
@@ -175,15 +190,14 @@ def seek(
             if (
                 rules.early_overlap
                 and found > now
-                and overlaps(table, given, records.licences[at], with_licences, first, last)
+                and overlaps(table, planned, records.licences[at], with_licences, first, last)
             ):
                 start = found if found > start else found + resolution
                 continue
             if parameters.beyond and found > start and len(closures.end) > 0:
                 # Slurm plans it so, and finds when the time has come that it would reach into a reservation
-                mine = np.zeros(size, np.bool_)
-                moved, _ = _reserved(at, found, records, closures, sets, mine)
-                if moved != found or np.any((given > 0) & ~mine):
+                moved, _ = _reserved(at, found, records, closures, sets, some)
+                if moved != found or has_outside(planned, some):
                     start = found
                     continue
             if found <= now:
@@ -196,7 +210,9 @@ def seek(
             if later < 0 or found <= later:
                 if found > now + parameters.window:
                     return WINDOW, found, tested
-                if not rules.early_overlap and overlaps(table, given, records.licences[at], with_licences, first, last):
+                if not rules.early_overlap and overlaps(
+                    table, planned, records.licences[at], with_licences, first, last
+                ):
                     start = found if found > start else found + resolution
                     continue
                 return PLANNED, found, tested
@@ -205,9 +221,12 @@ def seek(
         if later < 0 and parameters.beyond:
             # Slurm gives up here until something has changed
             for slot in range(table.total[0]):
-                if table.begin[slot] > start and np.count_nonzero(nodes & table.free[table.row[slot]]) >= need[LEAST]:
-                    later = table.begin[slot]
-                    break
+                if table.begin[slot] > start:
+                    some[:] = nodes
+                    keep(some, table.free[table.row[slot]])
+                    if count(some) >= need[LEAST]:
+                        later = table.begin[slot]
+                        break
             if later < 0 and records.reservation[at] < 0:
                 for one in range(len(closures.end)):
                     if closures.end[one] > start and (later < 0 or closures.end[one] < later):

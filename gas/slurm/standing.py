@@ -32,6 +32,8 @@ class Standing:
         For how long its limits are tested; None if it has no time limit.
     tasks
         How many jobs it is.
+    dated
+        Whether it is asked when limits let it go.
     counting
         Whether limits of QOS and associations count; they do where that is not published.
     strict
@@ -54,12 +56,14 @@ class Standing:
     tasks: int
     counting: bool
     strict: bool
+    dated: bool = True
     unknown: list[str] = field(default_factory=list)
 
     @classmethod
     def of(
-        cls, cluster: Cluster, job: Job, partition: Partition, qos: str, account: str, given: Demand | None, tasks: int
-    ) -> Standing:
+        cls, cluster: Cluster, job: Job, partition: Partition, qos: str, account: str, given: Demand | None, tasks: int,
+        *, dated: bool = True,
+    ) -> Standing:  # fmt: skip
         """Return the standing of a job; what is not published is in `unknown`."""
         unknown = []
         settings = cluster.settings or Settings()
@@ -93,7 +97,8 @@ class Standing:
         case = cls(
             cluster, job, partition, settings, accounting, account, name, association, chain, tuple(pair),
             requested(cluster, job, partition), given or allocated(cluster, job, partition), None, tasks,
-            settings.limits_enforced is not False, any(one.has("DenyOnLimit") for one in pair) or not pair, unknown,
+            settings.limits_enforced is not False, any(one.has("DenyOnLimit") for one in pair) or not pair, dated,
+            unknown,
         )  # fmt: skip
         case.minutes = walltime_minutes(case)
         return case
@@ -106,6 +111,10 @@ class Standing:
     def counted(self, counts: Callable[[Job], bool]) -> Counted:
         """Return the running jobs that count."""
         return Counted.of(self.cluster, counts, {one.name: one.usage_factor for one in self.accounting.qos.values()})
+
+    def when(self, counts: Callable[[Job], bool], reached: Callable[[Counted], int | None]) -> int | None:
+        """Return when the ends of running jobs that count give enough back; None where that is not asked for."""
+        return reached(self.counted(counts)) if self.dated else None
 
     def of_qos(self, qos: Qos) -> Callable[[Job], bool]:
         """Return which jobs count for a QOS: those that have it, and those in partitions that have it."""

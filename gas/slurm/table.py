@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import kernel
+from gas.slurm.node_sets import Words, count, has_outside, remove, words_of
 
 __all__ = ["Table", "check", "empty_table", "enter", "overlaps", "span_of"]
 
@@ -34,7 +35,7 @@ class Table(NamedTuple):
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
     row: NDArray[np.int64]
-    free: NDArray[np.bool_]
+    free: Words
     size: NDArray[np.int64]
     licences: NDArray[np.int64]
     total: NDArray[np.int64]
@@ -43,10 +44,12 @@ class Table(NamedTuple):
 def empty_table(begin: int, end: int, nodes: int, licences: NDArray[np.int64], room: int) -> Table:
     """Return a table of one slot with all nodes, and room for so many slots."""
     table = Table(
-        np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros((room, nodes), np.bool_),
-        np.zeros(room, np.int64), np.zeros((room, len(licences)), np.int64), np.array([1, 1, room], np.int64),
+        np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
+        np.zeros((room, max(-(-nodes // 64), 1)), np.uint64), np.zeros(room, np.int64),
+        np.zeros((room, len(licences)), np.int64), np.array([1, 1, room], np.int64),
     )  # fmt: skip
-    table.begin[0], table.end[0], table.free[0], table.licences[0] = begin, end, True, licences
+    table.begin[0], table.end[0], table.licences[0] = begin, end, licences
+    table.free[0] = words_of(np.ones((1, nodes), np.bool_))[0]
     table.size[0] = nodes
     return table
 
@@ -59,7 +62,7 @@ def check(table: Table) -> list[str]:
             wrong.append(f"slot {slot} ends before it begins")
         if slot and table.begin[slot] != table.end[slot - 1]:
             wrong.append(f"slot {slot} does not begin where the one before ends")
-        if table.size[table.row[slot]] != np.count_nonzero(table.free[table.row[slot]]):
+        if table.size[table.row[slot]] != count(table.free[table.row[slot]]):
             wrong.append(f"slot {slot} has another number of nodes than it says")
     if len({*table.row[: table.total[0]].tolist()}) != table.total[0]:
         wrong.append("two slots have one row")
@@ -78,21 +81,20 @@ def span_of(start: int, limit: int, begin: int, resolution: int, ends_up: bool) 
 @kernel
 def overlaps(
     table: Table,
-    nodes: NDArray[np.int64],
+    nodes: Words,
     licences: NDArray[np.int64],
     with_licences: bool,
     first: int,
     last: int,
 ) -> bool:
-    """Return whether some of the nodes (those above 0) or licences are planned for others in a span."""
+    """Return whether some of the nodes or licences are planned for others in a span."""
     for slot in range(table.total[0]):
         if table.begin[slot] >= last:
             break
         if table.end[slot] > first:
             row = table.row[slot]
-            for node in range(len(nodes)):
-                if nodes[node] > 0 and not table.free[row, node]:
-                    return True
+            if has_outside(nodes, table.free[row]):
+                return True
             if with_licences:
                 for one in range(len(licences)):
                     if licences[one] > table.licences[row, one]:
@@ -122,13 +124,13 @@ def _split(table: Table, slot: int, instant: int) -> bool:
 @kernel
 def enter(
     table: Table,
-    nodes: NDArray[np.int64],
+    nodes: Words,
     licences: NDArray[np.int64],
     first: int,
     last: int,
     merge: bool,
 ) -> bool:
-    """Take nodes (those above 0) and licences from a span; return whether there was room for it (_add_reservation)."""
+    """Take nodes and licences from a span; return whether there was room for it (_add_reservation)."""
     slot = 0
     while slot < table.total[0]:
         if table.end[slot] > first:
@@ -154,10 +156,8 @@ def enter(
             break
         if table.begin[at] >= first and table.end[at] <= last:
             row = table.row[at]
-            for node in range(len(nodes)):
-                if nodes[node] > 0 and table.free[row, node]:
-                    table.free[row, node] = False
-                    table.size[row] -= 1
+            remove(table.free[row], nodes)
+            table.size[row] = count(table.free[row])
             for one in range(len(licences)):
                 table.licences[row, one] -= licences[one]
     if merge:
@@ -172,8 +172,8 @@ def _join(table: Table) -> None:
         one, other = table.row[slot], table.row[slot + 1]
         equal = table.size[one] == table.size[other]
         if equal:
-            for node in range(table.free.shape[1]):
-                if table.free[one, node] != table.free[other, node]:
+            for word in range(table.free.shape[1]):
+                if table.free[one, word] != table.free[other, word]:
                     equal = False
                     break
             for column in range(table.licences.shape[1]):

@@ -235,3 +235,25 @@ def test_use_that_is_not_published_is_counted_from_the_jobs_that_are_shown():
     assert said(replace(cluster, accounting=accounting), job(4)) == ("waits", "QOSGrpCpuLimit")
     blind = verdict(replace(cluster, accounting=accounting, others_visible=False), job(4))
     assert "what others use of limits (their jobs are not shown)" in blind.unknown
+
+
+def test_a_job_that_waits_for_others_is_accepted_before_nodes_are_looked_for():
+    wide = job(5, least_nodes=1, most_nodes=1)
+    assert said(a_cluster(), wide) == ("rejected", "Requested node configuration is not available")
+    busy = a_cluster(an_accounting(lab=Bounds(group_jobs=1)), jobs=[running(1, 1, 600)])
+    assert said(busy, wide) == ("waits", "AssocGrpJobsLimit")
+
+
+def test_minutes_that_were_used_may_be_all_that_is_published():
+    cluster = a_cluster(an_accounting(lab=Bounds(group_tres_minutes={"cpu": 100.0})))
+
+    def with_lab(**changes):
+        associations = tuple(
+            replace(one, **changes) if (one.account, one.user) == ("lab", "") else one
+            for one in cluster.accounting.associations
+        )
+        return replace(cluster, accounting=replace(cluster.accounting, associations=associations))
+
+    assert said(with_lab(use=None, used_minutes={"cpu": 120.0}), job()) == ("waits", "AssocGrpCPUMinutesLimit")
+    found = verdict(with_lab(use=None), job())
+    assert found.unknown == ('how much of its limits of minutes account "lab" has used up (not published)',)

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gas.slurm.node_sets import unpacked, words_of
 from gas.slurm.table import check, empty_table, enter, overlaps, span_of
 
 NONE = np.zeros(0, np.int64)
@@ -14,16 +15,18 @@ def table(nodes=3, room=50):
 
 
 def nodes(*places, size=3):
-    found = np.zeros(size, np.int64)
-    found[list(places)] = 1
-    return found
+    found = np.zeros((1, size), np.bool_)
+    found[0, list(places)] = True
+    return words_of(found)[0]
 
 
 def slots(one):
-    return [
-        (int(one.begin[at]), int(one.end[at]), np.flatnonzero(one.free[one.row[at]]).tolist())
-        for at in range(one.total[0])
-    ]
+    found = []
+    for at in range(one.total[0]):
+        free = np.zeros(64, np.bool_)
+        unpacked(one.free[one.row[at]], free)
+        found.append((int(one.begin[at]), int(one.end[at]), np.flatnonzero(free).tolist()))
+    return found
 
 
 def test_a_plan_takes_its_nodes_from_its_span():

@@ -20,8 +20,8 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     json_associations
                     accounts, QOS and shares, as slurmrestd publishes them
     json_requests   what slurmrestd is sent: batch jobs, and other shapes for those that wait
-    rest            Slurm by slurmrestd; rest_connection is HTTP over a port or a socket, and tokens,
-                    rest_refusals is what slurmrestd says when something went wrong
+    rest            Slurm by slurmrestd; rest_client is one spoken to, rest_connection is HTTP over a port
+                    or a socket, and tokens, rest_refusals is what slurmrestd says when something went wrong
     interpretation  from what is published to an availability with node identity, and to the jobs that have no plan
     caveats         what Slurm does otherwise than it is planned with
     queue           who runs and who waits in a partition, counted in processors
@@ -34,6 +34,7 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     sizing          from a size and a walltime to tasks, nodes and GPUs
     asked           the job that Slurm would have of a size, a walltime and options
     submission      from what is to run to a batch job
+    reasons         why a job waits, as a record
     records         its jobs as the commands of Gas show them
     probing         real jobs that are cancelled as soon as Slurm has planned them
     choices         which partitions, accounts and QOS take a user's jobs at all

@@ -27,6 +27,12 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     if suspended:
         what = "1 job is" if suspended == 1 else f"{suspended:,} jobs are"
         yield f"{what} suspended: nobody knows when {'it ends' if suspended == 1 else 'they end'}"
+    here = {one.name for one in cluster.partitions if there.intersection(one.nodes)}
+    waiting = [job for job in cluster.jobs if job.pending and job.unclear and here.intersection(job.partitions)]
+    if waiting:
+        words = ", ".join(dict.fromkeys(quoted(word) for job in waiting[:3] for word in job.unclear))
+        what = "1 waiting job asks" if len(waiting) == 1 else f"{len(waiting):,} waiting jobs ask"
+        yield f"{what} for what is not understood, and planned without it: {words}"
 
 
 def _named(reservations: list[Reservation]) -> str:

@@ -13,7 +13,7 @@ from datetime import tzinfo
 from types import MappingProxyType
 
 from gas.endpoints.slurm.answer_records import Record, count
-from gas.endpoints.slurm.configuration import hidden, not_planned, release, scheduling, with_default_memory
+from gas.endpoints.slurm.configuration import hidden, release, scheduling, with_default_memory
 from gas.endpoints.slurm.details import DETAILS, detailed, unclear_shares, with_details
 from gas.endpoints.slurm.notation import duration, node_names, tasks, words
 from gas.endpoints.slurm.scontrol_records import licence, node, partition, reservation
@@ -154,7 +154,7 @@ def read_cluster(
     licences = None if counted is None else tuple(map(licence, counted))
     told = release(config["SLURM_VERSION"]) < SHARING_APART
     jobs, skipped = _read_jobs(answers["jobs"], zone, mark, told) if "jobs" in answers else ((), [])
-    cautions = (*hiding, *_skipped(skipped), *not_planned(config, partitions), *_missing(failed, private))
+    cautions = (*hiding, *_skipped(skipped), *_missing(failed, private))
     return Cluster(
         name,
         asked if now is None else now,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Partition, Scheduling
 from speedup_models.fields import quoted
 
-__all__ = ["hidden", "not_planned", "release", "scheduling", "with_default_memory"]
+__all__ = ["hidden", "release", "scheduling", "with_default_memory"]
 
 _KNOWN = {"bf_resolution": "resolution", "bf_window": "window", "bf_max_job_test": "depth"}
 _KNOWN |= {"bf_max_job_array_resv": "array_depth"}
@@ -73,10 +73,3 @@ def _memory(config: Mapping[str, str], key: str) -> int | None:
         return None if text.strip() in NOTHING else megabytes(text) or None
     except BadInput as error:
         raise Unreachable(f"scontrol show config, {key}: {error}") from None
-
-
-def not_planned(config: Mapping[str, str], partitions: Collection[Partition]) -> Iterator[str]:
-    """Return what is not planned with of how the whole cluster gives out nodes."""
-    modes = {config.get("PreemptMode", "OFF"), *(one.preempt_mode for one in partitions if one.preempt_mode)}
-    if config.get("PreemptType", "preempt/none").strip("()") not in ("preempt/none", "null", "") and modes != {"OFF"}:
-        yield "jobs of higher standing may take the place of others later on (preemption), which is not foreseen"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from gas.endpoints.slurm.answer_records import Record, count, ended
 from gas.endpoints.slurm.notation import duration, node_names, tasks
 from gas.endpoints.slurm.resources import gres, licences, megabytes, memory_per_gpu
-from gas.errors import Unreachable
+from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Cluster, Gres, Job
 from speedup_models.fields import quoted
 
@@ -46,7 +45,6 @@ _GRES = {
     "gres_per_job": "TresPerJob",
 }  # fmt: skip
 _FILES = re.compile(r" StdErr=(.*?) StdIn=.*? StdOut=(.*?)(?: (?:Power|TresPerTask|SubmitLine)=.*)?$", re.DOTALL)
-_BESIDES = {"Features": "features", "Licenses": "licences"}
 
 
 def unclear_shares(cluster: Cluster) -> tuple[int, ...]:
@@ -175,10 +173,7 @@ def _details(
         return None
     leader = _LEADER.search(parts)
     found["leader"] = None if leader is None else int(leader[1])
-    besides = [word for key, word in _BESIDES.items() if values.get(key, "(null)") not in ("(null)", "")]
-    besides += ["GRES"] if any("gres" in values.get(key, "") for key in _GRES.values()) else []
-    besides += ["parts"] if "HetJob" in parts else []
-    return found | {"besides": tuple(besides)}
+    return found
 
 
 def _shares(job: Job, rest: str) -> dict[str, Any]:
@@ -222,9 +217,10 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
     found |= _memory(record)
     written = rest.partition(" Features=")[2].partition(" DelayBoot=")[0]  # it may have blanks
     found["features"] = "" if written == "(null)" else written
-    with suppress(Unreachable):  # alternatives, which are named among what it asks for besides
-        if "Licenses" in values:
-            found["licences"] = record.read("Licenses", licences)
+    try:
+        found["licences"] = licences(values.get("Licenses", ""))
+    except BadInput:  # alternatives
+        found["unclear"] = (f"licences {values['Licenses']}",)
     if "TimeMin" in values:
         found["shortest"] = record.read("TimeMin", duration) or None
     found["contiguous"], found["reboot"] = values.get("Contiguous") == "1", values.get("Reboot") == "1"

@@ -36,6 +36,7 @@ from gas.endpoints.slurm.notation import words
 from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.probing import probe
 from gas.endpoints.slurm.reading import Reading
+from gas.endpoints.slurm.reasons import why
 from gas.endpoints.slurm.records import record_of
 from gas.endpoints.slurm.sizing import shape_of, size_of, units_on
 from gas.endpoints.slurm.submission import DECIDED, batch_of, options_from
@@ -426,6 +427,15 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         record = self._record(found)
         record["held"] = found.held or (found.pending and found.reason.startswith("Dependency"))  # whatever its shape
         return Standing(record, availability, fingerprint(cluster))
+
+    def why(self, id: int) -> dict[str, Any]:
+        """Return why a waiting job waits, and what would make it start sooner (`gas.endpoints.slurm.reasons`)."""
+        cluster = self.transport.cluster(self.name)
+        found = next((job for job in cluster.jobs if job.id == id), None)
+        if found is None or not found.pending:
+            raise Conflict(f"{self.name}: job {id} does not wait")
+        groups = own_groups() if isinstance(self.transport, CommandTransport) else None
+        return why(cluster, found, user=self.transport.user, groups=groups)
 
     def reshape(self, id: int, processors: int, walltime: int) -> dict[str, Any]:
         """Have a waiting job ask for another shape; its place in the queue stays."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from gas.endpoints.slurm.configuration import hidden, not_planned, scheduling, with_default_memory
+from gas.endpoints.slurm.configuration import hidden, scheduling, with_default_memory
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.json_jobs import job
 from gas.endpoints.slurm.json_machine import licence, node, partition, reservation
@@ -141,7 +141,6 @@ def read_cluster(
     partitions = with_default_memory(tuple(map(partition, found.get("partitions", ()))), config)
     nodes, partitions, hiding = shown_or_stand_ins(nodes, partitions)
     cautions += hiding
-    cautions += not_planned(config, partitions)
     if "reservations" not in found:
         cautions.append("reservations are not known; v0.0.37 and later publish them")
     elif "reservations" in private:

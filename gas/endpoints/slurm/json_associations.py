@@ -244,8 +244,19 @@ def _share(entry: Entry) -> Association:
         usage=_ratio(entry, "usage"),
         level=level,
         fair_share=_ratio(entry, "fairshare/factor") if user else None,
-        use=None,
+        used_minutes=_used_minutes(entry),
     )
+
+
+def _used_minutes(entry: Entry) -> dict[str, float]:
+    """Return resources times minutes that were used, which are published in seconds."""
+    found: dict[str, float] = {}
+    for value in entry.find("tres/usage", default=None) or ():
+        one = Entry(value, f"{entry.where}, tres/usage")
+        seconds = _ratio(one, "value")
+        if seconds:
+            found[one.text("name").lower()] = seconds / 60
+    return found
 
 
 def _merged(defined: list[Association], shared: list[Association]) -> tuple[Association, ...]:
@@ -256,6 +267,7 @@ def _merged(defined: list[Association], shared: list[Association]) -> tuple[Asso
     for one in shared:
         there = found.get(key(one))
         found[key(one)] = one if there is None else replace(
-            there, shares=one.shares, usage=one.usage, level=one.level, fair_share=one.fair_share
+            there, shares=one.shares, usage=one.usage, level=one.level, fair_share=one.fair_share,
+            used_minutes=one.used_minutes,
         )  # fmt: skip
     return tuple(found.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from gas.endpoints.slurm.json_entries import Entry
@@ -66,7 +65,6 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
         signal=signal,
         stdout=stdout,
         stderr=stderr,
-        besides=_besides(entry),
         shared_with=shared_with,
         **_request(entry),
     )
@@ -116,8 +114,10 @@ def _request(entry: Entry) -> dict[str, Any]:
         found["memory_per_node"] = entry.number("memory_per_node", default=None)
         if "memory_per_node" in entry.value and found["memory_per_cpu"] is found["memory_per_node"] is None:
             found["memory_per_node"] = 0  # which v0.0.38 publishes as null; Slurm has filled in what was not asked for
-    with suppress(Unreachable):  # alternatives, which are named among what it asks for besides
-        found["licences"] = entry.understood(licences, "licenses")
+    try:
+        found["licences"] = licences(entry.text("licenses", default=""))
+    except BadInput:  # alternatives
+        found["unclear"] = (f"licences {entry.text('licenses')}",)
     return found
 
 
@@ -138,20 +138,6 @@ def _priorities(entry: Entry) -> dict[str, int]:
         one = Entry(value, f"{entry.where}, priority_by_partition[{number}]")
         found[one.text("partition")] = one.number("priority") or 0
     return found
-
-
-def _besides(entry: Entry) -> tuple[str, ...]:
-    """Return what else than CPUs and nodes a job asks for."""
-    wanted = [
-        entry.find(key, default=None) for key in ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
-    ]
-    asked = {
-        "features": bool(entry.find("features", default=None)),
-        "licences": bool(entry.find("licenses", default=None)),
-        "GRES": any("gres" in str(one) for one in wanted),
-        "parts": bool(entry.number("het_job_id", default=None)),
-    }
-    return tuple(word for word, there in asked.items() if there)
 
 
 def _ending(entry: Entry) -> tuple[int | None, int | None]:

@@ -1,9 +1,4 @@
-"""Slurm by slurmrestd: where one has a token, or a socket, and no login node.
-
-What comes back is an answer, a refusal in Slurm's words, or nothing definite. slurmrestd before v0.0.39 says the same
-("Unspecified error") of a token that slurmctld does not accept and of a slurmctld that it does not reach; a request to
-send a harmless signal to the job 0, which there never is, tells them apart, as the words of that refusal differ.
-"""
+"""Slurm by slurmrestd: where one has a token, or a socket, and no login node."""
 
 from __future__ import annotations
 
@@ -11,28 +6,25 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlencode
 
-from gas.endpoints.access import Access, Table, is_loopback, split_address
-from gas.endpoints.connection import NoAnswer
-from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
+from gas.endpoints.access import Access, Table
+from gas.endpoints.exchange import MOST_ANSWER_BYTES
 from gas.endpoints.programs import whole_path
-from gas.endpoints.sending import NotSent, RefusedAs, Unclear
+from gas.endpoints.sending import Unclear
 from gas.endpoints.slurm.accounting_answers import with_accounting
 from gas.endpoints.slurm.json_accounting import accounting_lines
-from gas.endpoints.slurm.json_answers import ANSWERS, LAST_SHARED, OPTIONAL, VERSIONS, read_cluster, read_jobs
+from gas.endpoints.slurm.json_answers import ANSWERS, LAST_SHARED, OPTIONAL, read_cluster, read_jobs
 from gas.endpoints.slurm.json_associations import QUESTIONS, read_accounting
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
-from gas.endpoints.slurm.kept_answers import KeptAnswers
-from gas.endpoints.slurm.refusals import KINDS, kind_of
-from gas.endpoints.slurm.rest_connection import LOCAL, SlurmConnection, Tokens, vetted_address
-from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, HOMELESS, NOTHING, UNACCEPTED, job_number, problems_in
+from gas.endpoints.slurm.rest_client import TIMEOUT_SECONDS, RestClient, beginning
+from gas.endpoints.slurm.rest_connection import LOCAL, Tokens, vetted_address
+from gas.endpoints.slurm.rest_refusals import NOTHING, UNACCEPTED, job_number, problems_in
 from gas.endpoints.slurm.transport import Batch, Shape
-from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unauthorized, Unreachable
-from gas.json_text import parsed
+from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.slurm.cluster import Cluster, Job
 from speedup_models.fields import Fields, quoted
 
@@ -43,69 +35,21 @@ T = TypeVar("T")
 ACCOUNTING_SECONDS = 10.0
 """For how long slurmdbd is waited for: there is a plan without it."""
 
-DESCRIPTION = "openapi/v3"
-"""Where slurmrestd describes itself."""
-
 UNSHOWN = (
     "Unable to query partitions", "answered GET partitions with HTTP 500", "answered GET partitions with HTTP 422",
     "Unspecified error",
 )  # fmt: skip
-"""What slurmrestd says of nodes and partitions that are hidden: that of 24.11, 26.05 and, when it answers other
-requests, 22.05 (seen)."""
+"""What slurmrestd says of nodes and partitions that are hidden: that of 24.11, of 26.05, and that of 22.05 once it has
+answered other requests (seen)."""
 
 MOST_BYTES = 3 * MOST_ANSWER_BYTES
 """What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""
 
 CERTIFICATES = ("GAS_CA_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
-TIMEOUT_SECONDS = 30.0
-"""slurmrestd itself tries for 10 s to reach slurmctld before it says that it cannot."""
 
-
-class RestTransport:
-    """A slurmrestd.
-
-    Parameters
-    ----------
-    name
-        What the user calls it.
-    url
-        ``http://host:port``, ``https://...`` or ``unix:/path``.
-    user
-        As whom it acts; by default whom the token is for.
-    tokens
-        Where the token is from; by default ``$SLURM_JWT``, for sockets none.
-    version
-        Such as ``v0.0.38``; by default the newest that it offers and that is understood here.
-    timeout
-        Seconds to wait for an answer, or for all that say together how things stand.
-    certificates
-        A file or directory of certificates to trust in place of the public ones.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        url: str,
-        *,
-        user: str | None = None,
-        tokens: Tokens | None = None,
-        version: str | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-        certificates: str | None = None,
-    ) -> None:
-        self.name = name
-        self.address = vetted_address(url)
-        tokens = tokens or Tokens(self.address)
-        self.place = f"{self.address} {user or ''} {tokens.source or ''} {version or ''}"
-        self._connection = SlurmConnection(name, self.address, timeout, tokens, user, certificates)
-        self._tokens = tokens
-        self.is_local = self.address.startswith("unix:") or is_loopback(split_address(self.address))
-        self.timeout = timeout
-        self._version = None if version is None else number_of(version)
-        self._endpoints: set[tuple[int, str]] | None = None
-        self._kept: KeptAnswers[bytes] = KeptAnswers()
-        self._accounting: KeptAnswers[tuple[bytes, str]] = KeptAnswers()
+class RestTransport(RestClient):
+    """A slurmrestd that is asked, and told what to do."""
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> RestTransport:
@@ -147,11 +91,6 @@ class RestTransport:
             )
         except BadInput as error:
             raise fields.fail("version", str(error)) from None
-
-    @property
-    def user(self) -> str:
-        """As whom it acts."""
-        return self._connection.user
 
     # ------------------------------------------------------------------------------------------------ reading
 
@@ -253,48 +192,11 @@ class RestTransport:
         except BadInput as error:
             raise BadInput(f"{cannot}: {error})") from None
 
-    def version(self) -> int:
-        """Return the last number of the version that is spoken, 38 for v0.0.38; asks for it once."""
-        if self._version is None:
-            offered = self._offered()
-            known = [number for number in offered if number in VERSIONS]
-            if not known:
-                raise Unreachable(
-                    f"{self._connection.called} offers {_versions(offered)}, none from v0.0.{VERSIONS[0]} to "
-                    f"v0.0.{VERSIONS[-1]}, which Gas understands"
-                )
-            self._version = max(known)
-        return self._version
-
-    def _offered(self) -> list[int]:
-        """Return the versions that its description of itself names."""
-        answer = self._exchange("GET", f"/{DESCRIPTION}")
-        if answer.status_code != 200:
-            raise self._problem("GET", DESCRIPTION, answer)
-        paths = self._document(DESCRIPTION, answer).get("paths")
-        if not isinstance(paths, Mapping):
-            raise Unreachable(f"{self._connection.called}/{DESCRIPTION} has no key paths; is it slurmrestd?")
-        self._endpoints = {
-            (int(match[1]), match[2])
-            for path in paths
-            if (match := re.match(r"/slurm/v0\.0\.(\d{1,4})/(\w*)", str(path)))
-        }
-        return sorted({version for version, _ in self._endpoints})
-
     def _told(self, endpoint: str) -> int:
         """Return the version in which an endpoint is asked."""
         version = self.version()
         late = endpoint == "jobs" and version > LAST_SHARED
         return LAST_SHARED if late and self._is_offered(endpoint, LAST_SHARED) else version
-
-    def _is_offered(self, endpoint: str, version: int | None = None) -> bool:
-        """Return whether a version has an endpoint, by its description; by default the one that is spoken."""
-        if self._endpoints is None:
-            try:
-                self._offered()
-            except GasError:
-                return False
-        return (self.version() if version is None else version, endpoint) in (self._endpoints or ())
 
     def _read(
         self,
@@ -325,7 +227,7 @@ class RestTransport:
         document = self._act("POST", "job/submit", submission(batch, self.version()), sends=True)
         id = job_number(document)
         if not id:
-            said = _beginning(json.dumps(document))
+            said = beginning(json.dumps(document))
             raise Unclear(f"{self._connection.called} answered {said}, without a job's number")
         return id
 
@@ -366,135 +268,3 @@ class RestTransport:
             )
         if 1 < numbers["cpus_per_task"] < 0xFFFE:
             raise BadInput(f"{self.name}: job {id} has several CPUs for each task, and cannot be given another shape")
-
-    def _act(self, method: str, endpoint: str, body: object = None, *, sends: bool = False) -> Mapping[str, Any]:
-        """Make a request that changes something and return the answer; `sends` says that it makes something."""
-        answer = self._exchange(method, self._path(endpoint), body, sends=sends)
-        if answer.status_code != 200:
-            raise self._problem(method, endpoint, answer, sends=sends, acts=True)
-        document = self._document(endpoint, answer, sends=sends)
-        problems = [words for words in problems_in(document) if HELD not in words]
-        if problems:
-            raise self._refusal(problems, sends=sends, acts=True, id=job_number(document) if sends else 0)
-        return document
-
-    # ------------------------------------------------------------------------------------------------ exchanging
-
-    def _path(self, endpoint: str, version: int | None = None) -> str:
-        return f"/slurm/v0.0.{self.version() if version is None else version}/{endpoint}"
-
-    def _exchange(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        *,
-        sends: bool = False,
-        deadline: float | None = None,
-        most: int = MOST_ANSWER_BYTES,
-    ) -> Answer:
-        try:
-            return self._connection.exchange(method, path, body, deadline=deadline, most=most)
-        except NoAnswer as error:
-            if not error.sent:
-                raise NotSent(str(error)) from None
-            raise (Unclear if sends else Unreachable)(str(error)) from None
-
-    def _document(self, endpoint: str, answer: Answer, *, sends: bool = False) -> Mapping[str, Any]:
-        """Return an answer's JSON object."""
-        try:
-            # names are as users wrote them: bytes that are no UTF-8, and in some versions control characters
-            found = parsed(answer.text, strict=False)
-        except ValueError:
-            found = None
-        if isinstance(found, dict):
-            return found
-        raise (Unclear if sends else Unreachable)(
-            f"{self._connection.called} answered {endpoint} with {_beginning(answer.text)}, which is no JSON object or "
-            "cut off; is it slurmrestd?"
-        )
-
-    def _problem(
-        self, method: str, endpoint: str, answer: Answer, *, sends: bool = False, acts: bool = False
-    ) -> GasError:
-        """Return what an answer says that is not HTTP 200."""
-        called, status = self._connection.called, answer.status_code
-        if status == 401:
-            return Unauthorized(f"{called} does not know who asks (HTTP 401); {self._tokens.hint}")
-        try:
-            document = self._document(endpoint, answer)
-        except Unreachable:
-            document = {}
-        problems = list(problems_in(document))
-        if problems:
-            return self._refusal(problems, sends=sends, acts=acts, id=job_number(document) if sends else 0)
-        if status == 404 and endpoint != DESCRIPTION:
-            return self._not_offered(endpoint)
-        came = f" and {_beginning(answer.text)}" if answer.content else ""
-        told = f"{called} answered {method} {endpoint} with HTTP {status}{came}"
-        if sends and status >= 500:
-            return Unclear(told)
-        return Unreachable(f"{told}; is it slurmrestd?")
-
-    def _not_offered(self, endpoint: str) -> GasError:
-        told = f"{self._connection.called} knows no {self._path(endpoint)} (HTTP 404)"
-        try:
-            offered = self._offered()
-        except GasError:
-            return Unreachable(f"{told}; is it slurmrestd?")
-        if self._version in offered:
-            return Unreachable(told)
-        return BadInput(f"{told}: it offers {_versions(offered)}; name one of them as version in the endpoint's table")
-
-    def _refusal(self, problems: Sequence[str], *, sends: bool, acts: bool, id: int = 0) -> GasError:
-        """Return the error that Slurm's words are."""
-        called, words = self._connection.called, "; ".join(dict.fromkeys(problems))
-        if id:
-            return RefusedAs(f"{called}: Slurm answers: {words}", id)
-        kind = kind_of(words, sends=sends, acts=acts)
-        if kind is NotSent:
-            return NotSent(f"{called} does not reach slurmctld ({words}); is it up?")
-        if kind not in KINDS.values():
-            if UNACCEPTED in words:
-                return Unauthorized(f"{called}: Slurm answers: {words}; {self._tokens.hint}")
-            if any(mark in words for mark in DOUBTFUL):
-                return self._doubt(words, sends=sends)
-        hint = "; name a directory that its nodes have (--directory)" if HOMELESS in words else ""
-        return kind(f"{called}: Slurm {'refuses' if kind is BadInput else 'answers'}: {words}{hint}")
-
-    def _doubt(self, words: str, *, sends: bool) -> GasError:
-        """Return what words are that may mean the token or slurmctld (see the module)."""
-        called = self._connection.called
-        unaccepted = Unauthorized(f"{called}: slurmctld does not accept the token ({words}); {self._tokens.hint}")
-        lost = (Unclear if sends else Unreachable)(f"{called}: Slurm answers: {words}; is slurmctld up?")
-        if self._tokens.source is None:
-            return lost
-        if self._tokens.expired is not None:
-            return unaccepted
-        try:
-            answer = self._exchange("DELETE", self._path("job/0?signal=CONT"))
-            told = "; ".join(problems_in(self._document("job/0", answer)))
-        except GasError:
-            return lost
-        if "Zero Bytes were transmitted" in told or answer.status_code == 401:
-            return unaccepted
-        return lost
-
-
-def number_of(version: str) -> int:
-    """Return the last number of ``v0.0.38``, or raise `BadInput`."""
-    found = re.fullmatch(r"v?0\.0\.(\d{1,4})", version)
-    if found is None or int(found[1]) not in VERSIONS:
-        raise BadInput(
-            f"{quoted(version)} is no version that Gas understands: those from v0.0.{VERSIONS[0]} to "
-            f"v0.0.{VERSIONS[-1]} are; leave it out, and the newest of them that slurmrestd offers is taken"
-        )
-    return int(found[1])
-
-
-def _versions(numbers: Sequence[int]) -> str:
-    return ", ".join(f"v0.0.{number}" for number in numbers) or "no version"
-
-
-def _beginning(text: str) -> str:
-    return quoted(" ".join(text[:400].split()))

@@ -24,6 +24,7 @@ from gas.endpoints.slurm.command_line import (
 )
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
+from gas.slurm.cluster import Gres
 
 
 def test_the_cluster_is_what_it_says(cluster):
@@ -343,27 +344,6 @@ def test_times_and_numbers_without_measure():
 # ------------------------------------------------------------------------------------------------ not planned with
 
 
-@pytest.mark.parametrize(
-    ("answer", "old", "new", "told"),
-    [
-        ("config", "= CR_CPU", "= CR_CPU_MEMORY", None),
-        (
-            "config",
-            "PrivateData ",
-            "PreemptMode = REQUEUE\nPreemptType = preempt/qos\nPrivateData ",
-            "(preemption), which is not foreseen",
-        ),
-        ("config", "PrivateData ", "PreemptMode = OFF\nPreemptType = preempt/none\nPrivateData ", None),
-        ("config", "PrivateData ", "PreemptMode = GANG\nPreemptType = preempt/none\nPrivateData ", None),
-    ],
-)
-def test_what_is_not_planned_with_anywhere_is_said_once(said, answer, old, new, told):
-    assert old in said[answer]
-    cautions = read_cluster(said | {answer: said[answer].replace(old, new)}, name="x").cautions
-    assert len(cautions) == (told is not None)
-    assert told is None or told in cautions[0]
-
-
 def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
     altered = said["partitions"].replace("MaxCPUsPerNode=UNLIMITED", "MaxCPUsPerNode=4", 1)
     altered = altered.replace("OverSubscribe=NO", "OverSubscribe=FORCE:2", 1)
@@ -374,20 +354,21 @@ def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "besides"),
+    ("old", "new", "attribute", "value"),
     [
-        ("Features=(null)", "Features=gpu", ("features",)),
-        ("Licenses=(null)", "Licenses=matlab:1", ("licences",)),
-        (" CoreSpec=*", " CoreSpec=* TresPerNode=gres:gpu:2", ("GRES",)),
-        ("JobId=5 ", "JobId=5 HetJobId=5 HetJobOffset=0 ", ("parts",)),
-        (" UserId=", " HetJobIdSet=5-6 UserId=", ("parts",)),
-        ("WorkDir=/tmp", "WorkDir=/tmp Features=gpu", ()),
+        ("Features=(null)", "Features=a&(b|c)", "features", "a&(b|c)"),
+        ("Licenses=(null)", "Licenses=matlab:1", "licences", {"matlab": 1}),
+        ("Licenses=(null)", "Licenses=matlab:1|octave:1", "unclear", ("licences matlab:1|octave:1",)),
+        (" CoreSpec=*", " CoreSpec=* TresPerNode=gres:gpu:2", "gres_per_node", (Gres("gpu", "", 2),)),
+        (" StdOut=/dev/null ", " StdOut=/dev/null TresPerTask=gres/gpu=2 ", "gres_per_task", (Gres("gpu", "", 2),)),
+        ("JobId=5 ", "JobId=5 HetJobId=5 HetJobOffset=0 ", "leader", 5),
+        ("WorkDir=/tmp", "WorkDir=/tmp Features=gpu Licenses=x", "features", ""),
     ],
 )
-def test_what_a_job_asks_for_besides_is_read(old, new, besides):
+def test_what_a_job_asks_for_is_read(old, new, attribute, value):
     found = understood(written(SAID, 5, details=[(old, new)]))
     assert found.cautions == ()
-    assert [job.besides for job in found.jobs if job.id == 5] == [besides]
+    assert [getattr(job, attribute) for job in found.jobs if job.id == 5] == [value]
 
 
 def test_slurm_26_05_says_how_jobs_ended_and_where_their_output_is():
@@ -399,4 +380,4 @@ def test_slurm_26_05_says_how_jobs_ended_and_where_their_output_is():
     assert (jobs[2].name, jobs[2].exit_status) == ("JobName=x SLUID=y UserId=z(1)", 4)
     assert (jobs[3].exit_status, jobs[3].stdout, jobs[3].stderr) == (0, "/tmp/own.out", "/tmp/own.err")
     assert jobs[4].cpus_on == {"n02": 4, "n03": 4}
-    assert jobs[7].besides == jobs[8].besides == ("parts",)
+    assert jobs[7].leader == jobs[8].leader == 7

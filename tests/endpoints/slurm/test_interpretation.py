@@ -369,6 +369,8 @@ def test_remarks_say_what_one_must_know():
         ({"jobs": (running(1, "n0", end=NOW + 60),)}, None),
         ({"jobs": (replace(running(1, "n0", end=NOW + 60), state="SUSPENDED"),)}, "1 job is suspended"),
         ({"jobs": (running(1, "n0", end=NOW + 60), job(2, features="[a*2]"))}, "the constraint .* is not understood"),
+        ({"jobs": (job(2, unclear=("licences a|b",)),)}, '1 waiting job asks .* not understood, .*"licences a.b"'),
+        ({"jobs": (running(1, "n0", end=NOW + 60, unclear=("licences a|b",)),)}, None),
         # what there is elsewhere, or is over, is not remarked upon
         ({"reservations": (kept("r", end=NOW, partial=True), kept("s", nodes=("m",), flags=("FLEX",)))}, None),
         ({"partitions": (Partition("p", ("n0",), default=True), Partition("q", ("n1",), sharing=4))}, None),

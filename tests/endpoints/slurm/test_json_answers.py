@@ -12,7 +12,7 @@ from slurm_answers import number, recorded, renewed
 from gas.endpoints.slurm.json_answers import ANSWERS, OPTIONAL, read_cluster, read_jobs
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
-from gas.slurm.cluster import Scheduling
+from gas.slurm.cluster import Gres, Scheduling
 
 
 def changed(answers, endpoint, change):
@@ -270,7 +270,7 @@ def test_times_beyond_the_year_9000_and_limits_beyond_a_hundred_years(published)
     assert read_cluster(far, name="x").reservations[0].end == LATEST
 
 
-def test_what_is_not_planned_with_is_read(renewed_answers):
+def test_what_jobs_ask_for_and_partitions_limit_is_read(renewed_answers):
     def limited(document):
         document["partitions"][0]["maximums"] |= {
             "cpus_per_node": number(4), "oversubscribe": {"jobs": 0x8002, "flags": ["force"]},
@@ -286,7 +286,11 @@ def test_what_is_not_planned_with_is_read(renewed_answers):
         document["jobs"][1] |= {"licenses": "matlab", "tres_per_job": "license:matlab", "het_job_id": number(0)}
 
     first, second, third, *_ = read_jobs(changed(renewed_answers, "jobs", asking))
-    assert (first.besides, second.besides, third.besides) == (("features", "GRES", "parts"), ("licences",), ())
+    assert (first.features, first.gres_per_node, first.leader) == ("fast", (Gres("gpu"),), 7)
+    assert (second.licences, second.unclear, second.leader) == ({"matlab": 1}, (), None)
+    assert (third.features, third.gres_per_node, third.licences, third.leader) == ("", (), {}, None)
+    other = changed(renewed_answers, "jobs", lambda document: document["jobs"][0].update(licenses="a:1|b:1"))
+    assert read_jobs(other)[0].unclear == ("licences a:1|b:1",)
 
 
 def test_errors_of_slurm_are_passed_on(published):

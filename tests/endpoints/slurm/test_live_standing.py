@@ -14,7 +14,7 @@ situations = import_module("situations")
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root submits jobs of several users")
 
 SHORT = {"priorities": range(1), "limits": range(2)}
-LONG = {"priorities": range(100, 120), "limits": range(100, 140)}
+LONG = {"priorities": range(100, 120), "limits": range(100, 120)}
 
 
 def figures(release, seeds):
@@ -36,6 +36,7 @@ def test_what_happens_to_a_job_is_foreseen(release):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("release", RELEASES)
 def test_what_happens_to_many_jobs_is_foreseen(release):
     limited, wrong, weighed, off = figures(release, LONG)

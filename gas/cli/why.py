@@ -1,0 +1,95 @@
+"""``gas why``: why a job waits, and what would make it start sooner."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gas.cli.options import ConfigFile, Json, OneEndpoint, job_of
+from gas.cli.states import describe
+from gas.cli.tables import many, note, print_json, say
+from gas.errors import BadInput
+from gas.times import duration_text, iso_time, relative_text
+
+__all__ = ["why_command"]
+
+
+def why_command(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")],
+    endpoint: OneEndpoint = None,
+    config: ConfigFile = None,
+    json: Json = False,
+) -> None:
+    """Explain why a job of a Slurm waits, and what would make it start sooner.
+
+    Says who is ahead, the parts of its priority, the limits that it meets, and when it is expected. Less time, fewer
+    processors, other partitions and QOS are tried by planning them; nothing is changed.
+    """
+    where, number = job_of(job, endpoint, config)
+    if not hasattr(where, "why"):
+        raise BadInput(f"{where.name}: is no Slurm; gas status {job} says when the job starts")
+    record = where.job(number)
+    if record["state"] != "queued":
+        if json:
+            print_json({"job": record, "why": None})
+        else:
+            say(describe(record))
+        return
+    found = where.why(number)
+    if json:
+        print_json({"job": record, "why": found})
+        return
+    say(describe(record))
+    for line in _lines(found):
+        say(line)
+    for remark in found["remarks"]:
+        note(f"gas: {where.name}: {remark}")
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    now = found["now"]
+    lines = [f"why: {found['reason']}"]
+    for one in found["partitions"]:
+        lines.append(f"ahead in partition {one['name']}: {_ahead(one['ahead'])}")
+        lines.append(f"priority: {_priority(one['priority'])}")
+        lines += [f"limit: {_limit(each, now)}" for each in one["limits"]["met"]]
+        lines += [f"not known: {each}" for each in (*one["limits"]["unknown"], *one["priority"]["unknown"])]
+    expected = found["expected"]
+    lines.append(
+        f"expected: {'not known' if expected is None else f'{relative_text(expected, now)} ({iso_time(expected)})'}"
+    )
+    if found["no_plan_because"]:
+        lines.append(f"Slurm has no plan for it yet: {found['no_plan_because']}")
+    for one in found["sooner"]:
+        gain = "" if one["seconds_sooner"] is None else f", {duration_text(one['seconds_sooner'])} sooner"
+        lines.append(f"with {one['words']} it would start {relative_text(one['start'], now)}{gain}")
+    if not found["sooner"]:
+        lines.append("nothing that was tried (less time, fewer processors, other partitions and QOS) starts it sooner")
+    return lines
+
+
+def _ahead(ahead: dict[str, int]) -> str:
+    if not ahead["jobs"]:
+        return "none"
+    parts = [
+        (ahead["of_higher_tiers"], "of partitions of a higher tier"),
+        (ahead["of_higher_priority"], "of higher priority"),
+        (ahead["submitted_earlier"], "submitted earlier"),
+    ]
+    said = ", ".join(f"{count:,} {words}" for count, words in parts if count)
+    own = f"; {ahead['own']:,} of them yours" if ahead["own"] else ""
+    return f"{many(ahead['jobs'], 'job')} ({said}{own})"
+
+
+def _priority(priority: dict[str, Any]) -> str:
+    if priority["by_submission"]:
+        return "by the order of submission"
+    parts = ", ".join(f"{one['name']} {one['points']:,}" for one in priority["parts"])
+    return f"{priority['value']:,}{f' ({parts})' if parts else ''}"
+
+
+def _limit(one: dict[str, Any], now: int) -> str:
+    later = "" if one["release"] is None else f"; free again {relative_text(one['release'], now)} at the earliest"
+    lasting = " for ever" if one["outcome"] in ("never", "rejected") else ""
+    return f"{one['words']} ({one['reason']}){lasting}{later}"

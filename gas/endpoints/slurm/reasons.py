@@ -1,0 +1,116 @@
+"""Why a job waits, as a record: Slurm's reason in words, who is ahead, priority, limits, what would start sooner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from gas.endpoints.slurm.choices import MOST, choices, usable
+from gas.endpoints.slurm.options import Options
+from gas.slurm.cluster import Cluster, Job
+from gas.slurm.explanation import Ahead, explanation
+from gas.slurm.held_back import limits_in
+from gas.slurm.outlook import Outlook
+from gas.slurm.priority import Priority
+from gas.slurm.sooner import Change, Sooner, sooner
+from gas.slurm.verdict import Verdict
+from gas.times import duration_text
+
+__all__ = ["why"]
+
+
+def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None = None) -> dict[str, Any]:
+    """Return why a waiting job waits.
+
+    Parameters
+    ----------
+    user, groups
+        Who asks; changes to other partitions and QOS are tried for jobs of their own.
+    """
+    found = explanation(cluster, job)
+    longest = max((one.longest or 0 for one in cluster.partitions), default=0) or cluster.scheduling.window
+    unseen_until = None if cluster.others_visible else cluster.now + longest
+    others = list(_others(cluster, job, groups)) if job.user == user else []
+    limits = limits_in(cluster, groups=groups)
+    outlook, changes = sooner(cluster, job, limits=limits, others=others, unseen_until=unseen_until)
+    return {
+        "id": job.id,
+        "name": job.name,
+        "now": cluster.now,
+        "slurm_says": job.reason.strip("()"),
+        "reason": found.reason,
+        "partitions": [
+            {"name": name, "ahead": _ahead(ahead), "priority": _priority(job, name, own), "limits": _limits(verdict)}
+            for name, (ahead, own, verdict) in found.in_partition.items()
+        ],
+        "planned": outlook.planned if job.start is None else job.start,
+        "expected": outlook.expected,
+        "no_plan_because": _no_plan(outlook) if job.start is None else None,
+        "sooner": [_sooner(one, job, outlook.expected) for one in changes],
+        "remarks": list(cluster.cautions),
+    }
+
+
+def _ahead(ahead: Ahead) -> dict[str, int]:
+    return {
+        "jobs": ahead.all, "of_higher_tiers": ahead.higher_tier, "of_higher_priority": ahead.higher_priority,
+        "submitted_earlier": ahead.earlier, "own": ahead.own,
+    }  # fmt: skip
+
+
+def _priority(job: Job, partition: str, own: Priority) -> dict[str, Any]:
+    """Return what Slurm says the priority is, and its parts as they are calculated here."""
+    return {
+        "value": job.priority_in.get(partition, job.priority),
+        "by_submission": own.comes_last,
+        "parts": [{"name": one.name, "factor": one.factor, "points": round(one.points)} for one in own.parts],
+        "unknown": list(own.unknown),
+    }
+
+
+def _limits(verdict: Verdict) -> dict[str, Any]:
+    met = [
+        {"reason": one.reason, "words": one.words, "outcome": one.outcome, "release": one.release}
+        for one in verdict.bindings
+    ]
+    return {"met": met, "unknown": list(verdict.unknown)}
+
+
+def _no_plan(outlook: Outlook) -> str | None:
+    if outlook.planned is not None:
+        return None
+    return outlook.words or (None if outlook.why is None else outlook.why.value)
+
+
+def _sooner(found: Sooner, job: Job, expected: int | None) -> dict[str, Any]:
+    other = found.change.job
+    words = {
+        "time": f"a time limit of {duration_text(other.time_limit or 0)}",
+        "size": _size(other, job),
+        "partition": f"partition {','.join(other.partitions)}",
+        "qos": " ".join(part for part in (f"QOS {other.qos}", f"account {other.account}") if part.split()[1:]),
+    }[found.change.kind]
+    earlier = None if expected is None else expected - found.start
+    return {"change": found.change.kind, "words": words, "start": found.start, "seconds_sooner": earlier}
+
+
+def _size(other: Job, job: Job) -> str:
+    if other.gres_per_job:
+        return " ".join(f"{one.count} × {':'.join(part for part in (one.name, one.type) if part)}" for one in
+                        other.gres_per_job)  # fmt: skip
+    if other.least_nodes != job.least_nodes:
+        return f"{other.least_nodes} node{'' if other.least_nodes == 1 else 's'}"
+    return f"{other.cpus} CPU{'' if other.cpus == 1 else 's'}"
+
+
+def _others(cluster: Cluster, job: Job, groups: frozenset[str] | None) -> Iterator[Change]:
+    """Return the job in other partitions, and with other accounts and QOS, that its user may use."""
+    there = usable(cluster, job.user, groups=groups)
+    for partition in there[:MOST]:
+        if partition.name not in job.partitions:
+            yield Change("partition", replace(job, partitions=(partition.name,), priority_in={}))
+    own = tuple(one for one in there if one.name in job.partitions)
+    for choice in choices(cluster, own, Options(account=job.account), job.user, groups=groups)[:MOST] if own else ():
+        if choice.qos and choice.qos != job.qos:
+            yield Change("qos", replace(job, qos=choice.qos, priority_in={}))

@@ -1,0 +1,130 @@
+"""Who may use a partition, and what it allows: for ever, or rejected at submission, by EnforcePartLimits."""
+
+from dataclasses import replace
+
+import pytest
+from slurm_standing import MAIN, a_cluster, an_accounting, job, licence, running
+
+from gas.slurm.limits import limits
+
+
+def said(cluster, asked, **how):
+    found = limits(cluster, asked, cluster.partitions[0], **how)
+    return found.outcome, found.reason
+
+
+NO_NODES = "Requested node configuration is not available"
+
+
+@pytest.mark.parametrize(
+    ("partition", "asked", "waits", "refusal"),
+    [
+        ({"longest": 1800}, {}, "PartitionTimeLimit", "Requested time limit is invalid"),
+        ({"most_nodes": 2}, {"least_nodes": 3, "cpus": 3}, "PartitionNodeLimit", "Node count specification invalid"),
+        ({"allowed_accounts": ("chem",)}, {}, "PartitionConfig", "Invalid account"),
+        ({"denied_accounts": ("lab",)}, {}, "PartitionConfig", "Invalid account"),
+        ({"allowed_qos": ("high",)}, {}, "Job's QOS not permitted to use this partition", "Invalid qos specification"),
+        ({"denied_qos": ("normal",)}, {}, "Job's QOS not permitted to use this partition", "Invalid qos specification"),
+        ({"most_memory_per_node": 500}, {"memory_per_node": 600}, "MaxMemPerLimit", "Memory required by task"),
+    ],
+)
+def test_what_a_partition_does_not_allow_waits_for_ever_or_is_rejected(partition, asked, waits, refusal):
+    partitions = [replace(MAIN, **partition)]
+    wanted = job(**{"cpus": 1, **asked})
+    assert said(a_cluster(partitions=partitions), wanted) == ("never", waits)
+    for enforced in ("ANY", "ALL"):
+        outcome, reason = said(a_cluster(partitions=partitions, partition_limits=enforced), wanted)
+        assert outcome == "rejected"
+        assert reason.startswith(refusal)
+
+
+@pytest.mark.parametrize(
+    ("partition", "asked"),
+    [
+        ({}, {"cpus": 41}),
+        ({}, {"cpus": 11, "least_nodes": 11}),
+        ({}, {"cpus": 5, "cpus_per_task": 5}),
+        ({}, {"cpus": 1, "memory_per_node": 2000}),
+        ({}, {"cpus": 5, "most_nodes": 1}),
+        ({"most_cpus": 2}, {"cpus": 21}),
+        ({"most_cpus": 2}, {"cpus": 1, "exclusive": True}),
+        ({"most_cpus": 3, "most_nodes": 2}, {"cpus": 7}),
+    ],
+)
+def test_what_no_nodes_have_is_rejected(partition, asked):
+    assert said(a_cluster(partitions=[replace(MAIN, **partition)]), job(**asked)) == ("rejected", NO_NODES)
+
+
+@pytest.mark.parametrize(
+    ("flag", "partition", "asked"),
+    [
+        ("PartitionTimeLimit", {"longest": 1800}, {"cpus": 1}),
+        ("PartitionMaxNodes", {"most_nodes": 2}, {"cpus": 3, "least_nodes": 3}),
+    ],
+)
+def test_flags_of_a_qos_lift_limits_of_partitions(flag, partition, asked):
+    accounting = an_accounting()
+    normal = replace(accounting.qos["normal"], flags=frozenset({flag.lower()}))
+    lifted = replace(accounting, qos={**accounting.qos, "normal": normal})
+    partitions = [replace(MAIN, **partition)]
+    assert said(a_cluster(accounting, partitions=partitions), job(**asked))[0] == "never"
+    assert said(a_cluster(lifted, partitions=partitions), job(**asked)) == ("free", "")
+
+
+def test_a_partition_for_groups():
+    partitions = [replace(MAIN, allowed_groups=("staff",))]
+    assert said(a_cluster(partitions=partitions), job(), groups=frozenset({"staff"})) == ("free", "")
+    assert said(a_cluster(partitions=partitions), job(), groups=frozenset({"me"}))[0] == "never"
+    early = a_cluster(partitions=partitions, version="22.05.8")
+    assert said(early, job(), groups=frozenset({"me"}))[0] == "rejected"
+    unknown = limits(a_cluster(partitions=partitions), job(), partitions[0])
+    assert unknown.unknown == ('whether one is in a group to which partition "main" is open (staff)',)
+
+
+def test_states_of_a_partition():
+    assert said(a_cluster(partitions=[replace(MAIN, state="DOWN")]), job()) == ("waits", "PartitionDown")
+    assert said(a_cluster(partitions=[replace(MAIN, state="DRAIN")]), job())[0] == "rejected"
+
+
+def test_an_account_or_a_qos_that_one_may_not_use_is_rejected():
+    outcome, reason = said(a_cluster(), job(), account="chem")
+    assert (outcome, reason.split(" or ")[0]) == ("rejected", "Invalid account")
+    assert said(a_cluster(), job(), qos="none") == ("rejected", "Invalid qos specification")
+    free = frozenset({"limits"})  # without qos any that there is may be named
+    accounting = an_accounting()
+    other = replace(accounting.qos["high"], name="other")
+    accounting = replace(accounting, qos={**accounting.qos, "other": other})
+    assert said(a_cluster(accounting), job(), qos="other") == ("rejected", "Invalid qos specification")
+    assert said(a_cluster(accounting, enforced=free), job(), qos="other") == ("free", "")
+
+
+def test_licences_wait_for_those_who_have_them_and_never_for_more_than_there_are():
+    jobs = [running(1, 1, 600, licences={"lic": 2}), running(2, 1, 1200, licences={"lic": 2})]
+    cluster = a_cluster(jobs=jobs, licences=[licence(5, 4)])
+    assert said(cluster, job(licences={"lic": 1})) == ("free", "")
+    found = limits(cluster, job(licences={"lic": 4}), MAIN)
+    assert (found.outcome, found.reason, found.release) == ("waits", "Licenses", cluster.now + 1200)
+    assert said(cluster, job(licences={"lic": 6})) == ("rejected", "Invalid license specification")
+    assert said(cluster, job(licences={"other": 1})) == ("rejected", "Invalid license specification")
+    hidden = limits(replace(cluster, licences=None), job(licences={"lic": 1}), MAIN)
+    assert hidden.unknown == ("how many licences there are (not published)",)
+
+
+def test_fewer_tasks_than_a_partition_wants_nodes_are_rejected_since_26_05():
+    partitions = [replace(MAIN, least_nodes=2)]
+    assert said(a_cluster(partitions=partitions), job(1)) == ("free", "")
+    assert said(a_cluster(partitions=partitions, version="26.05.5"), job(1))[0] == "rejected"
+
+
+def test_a_qos_may_want_a_fair_share():
+    accounting = an_accounting()
+    normal = replace(accounting.qos["normal"], flags=frozenset({"enforceusagethreshold"}), usage_threshold=0.3)
+    accounting = replace(accounting, qos={**accounting.qos, "normal": normal})
+
+    def with_share(share):
+        associations = [replace(one, fair_share=share) if one.user == "me" else one for one in accounting.associations]
+        return a_cluster(replace(accounting, associations=tuple(associations)))
+
+    assert said(with_share(0.5), job()) == ("free", "")
+    assert said(with_share(0.2), job()) == ("waits", "QOSUsageThreshold")
+    assert limits(with_share(None), job(), MAIN).unknown

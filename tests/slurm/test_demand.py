@@ -1,0 +1,103 @@
+"""How much of each resource a job counts for: as it asks, and as it will be given."""
+
+from dataclasses import replace
+
+import pytest
+from slurm_standing import MAIN, NODES, a_cluster, job, running
+
+from gas.slurm.cluster import Gres, Node
+from gas.slurm.demand import allocated, billing, held, minutes, requested
+
+GPUS = tuple(replace(node, gres=(Gres("gpu", "a100", 4),)) for node in NODES)
+
+
+def asked(wanted, partition=MAIN, **changes):
+    return requested(a_cluster(partitions=[partition], **changes), wanted, partition).amounts
+
+
+def given(wanted, partition=MAIN, chosen=None, nodes=NODES, **changes):
+    cluster = replace(a_cluster(partitions=[partition], **changes), nodes=nodes)
+    return allocated(cluster, wanted, partition, chosen)
+
+
+def test_cpus_nodes_and_the_default_memory():
+    assert asked(job(6, least_nodes=2)) == {"cpu": 6, "node": 2, "mem": 300, "billing": 6}
+
+
+@pytest.mark.parametrize(
+    ("ways", "memory"),
+    [
+        ({"memory_per_cpu": 10}, 60), ({"memory_per_node": 70}, 140), ({"memory_per_node": 0}, 2000), ({}, 300),
+        ({"memory_per_gpu": 9, "gres_per_job": (Gres("gpu", "", 3),)}, 27),
+    ],
+)  # fmt: skip
+def test_memory_is_asked_for_in_several_ways(ways, memory):
+    assert asked(job(6, least_nodes=2, **ways))["mem"] == memory
+
+
+def test_the_partitions_default_comes_before_the_clusters():
+    assert asked(job(4), replace(MAIN, memory_per_node=70))["mem"] == 70
+    assert asked(job(4), replace(MAIN, memory_per_cpu=7))["mem"] == 28
+    assert asked(job(4), memory_per_cpu=None)["mem"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("ways", "gpus"),
+    [
+        ({"gres_per_job": (Gres("gpu", "a100", 3),)}, 3), ({"gres_per_node": (Gres("gpu", "a100", 2),)}, 4),
+        ({"gres_per_task": (Gres("gpu", "a100", 1),), "tasks_asked": 5}, 5),
+        ({"gres_per_job": (Gres("gpu", "a100", 3),), "gres_per_node": (Gres("gpu", "a100", 2),)}, 3),
+    ],
+)  # fmt: skip
+def test_typed_gpus_count_with_and_without_their_type(ways, gpus):
+    found = asked(job(6, least_nodes=2, **ways))
+    assert (found["gres/gpu"], found["gres/gpu:a100"]) == (gpus, gpus)
+
+
+def test_whole_nodes_have_all_of_their_cpus_and_gpus():
+    found = given(job(6, exclusive=True), nodes=GPUS)
+    assert (found.amounts["cpu"], found.amounts["node"], found.amounts["gres/gpu:a100"], found.whole) == (8, 2, 8, True)
+    assert given(job(6), replace(MAIN, whole_nodes=True)).amounts["cpu"] == 8
+
+
+def test_cores_are_given_whole_on_each_node():
+    nodes = tuple(replace(node, cpus=8, cores=4, threads=2) for node in NODES)
+    flags = frozenset({"CR_CORE_MEMORY"})
+    assert given(job(3), nodes=nodes, selection_parameters=flags).amounts["cpu"] == 4
+    assert given(job(3), nodes=nodes, selection_parameters=frozenset({"CR_CPU"})).amounts["cpu"] == 3
+    assert given(job(6, least_nodes=2), nodes=nodes, selection_parameters=flags).amounts["cpu"] == 8
+
+
+def test_chosen_nodes_say_what_they_give():
+    found = given(job(3), chosen={"n1": 2, "n2": 2})
+    assert (found.amounts["cpu"], found.amounts["node"], found.nodes) == (4, 2, {"n1", "n2"})
+
+
+def test_a_running_job_has_what_is_shown_of_it():
+    found = held(a_cluster(), running(1, 3, 60, memory_on={"n1": 77}, gres_on={"n1": (Gres("gpu", "", 2),)}))
+    assert (found["cpu"], found["mem"], found["gres/gpu"], found["node"]) == (3, 77, 2, 1)
+    assert held(a_cluster(), running(1, 3, 60))["mem"] == 150
+
+
+def test_billing():
+    weighted = replace(MAIN, billing_weights={"cpu": 1.0, "mem": 0.25, "gres/gpu": 10.0, "license/a": 3.0})
+    amounts = {"cpu": 4, "mem": 40, "gres/gpu": 2, "license/a": 1}
+    settings = a_cluster().settings
+    assert billing(amounts, MAIN, settings) == 4
+    assert billing(amounts, weighted, settings) == 4 + 10 + 20 + 3
+    largest = replace(settings, priority_flags=frozenset({"MAX_TRES"}))
+    assert billing(amounts, weighted, largest) == 20 + 3
+    besides = replace(settings, priority_flags=frozenset({"MAX_TRES_GRES"}))
+    assert billing(amounts, weighted, besides) == 10 + 20 + 3
+
+
+def test_minutes_are_rounded_up_and_default_to_the_partitions():
+    none = replace(job(), time_limit=None)
+    assert minutes(replace(job(), time_limit=61), MAIN) == 2
+    assert minutes(none, MAIN) == 60
+    assert minutes(none, replace(MAIN, default_time=None)) == 1440
+    assert minutes(none, replace(MAIN, default_time=None, longest=None)) is None
+
+
+def test_a_cluster_without_nodes_gives_what_is_asked_for():
+    assert given(job(3), nodes=(Node("else", 4),)).amounts["cpu"] == 3

@@ -1,0 +1,61 @@
+"""When the ends of running jobs give back what a limit wants, and when use has decayed."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from slurm_standing import NOW, SETTINGS, a_cluster, running
+
+from gas.slurm.release import Counted, decayed_to, subtree
+
+JOBS = [running(1, 4, 1200), running(2, 2, 600), running(3, 1, 1800, user="other")]
+
+
+def counted(jobs=JOBS, counts=lambda job: True):
+    return Counted.of(a_cluster(jobs=jobs), counts)
+
+
+def test_jobs_end_one_after_the_other():
+    found = counted()
+    assert (found.number(), found.amount("cpu")) == (3, 7)
+    assert [found.when_fewer(by) for by in (1, 2, 3, 4)] == [NOW + 600, NOW + 1200, NOW + 1800, None]
+    assert [found.when_less("cpu", by) for by in (1, 2, 3, 6, 7)] == [
+        NOW + 600, NOW + 600, NOW + 1200, NOW + 1200, NOW + 1800,
+    ]  # fmt: skip
+
+
+def test_only_those_that_count():
+    assert counted(counts=lambda job: job.user == "other").when_fewer(1) == NOW + 1800
+
+
+def test_a_job_without_an_end_gives_nothing_back_that_one_can_count_on():
+    jobs = [*JOBS, replace(running(4, 1, 60), end=None)]
+    assert counted(jobs).when_less("cpu", 7) == NOW + 1800
+    assert counted(jobs).when_less("cpu", 8) is None
+    assert counted(jobs).when_remaining("cpu", 10) is None
+
+
+def test_a_job_over_its_time_may_end_now():
+    assert counted([running(1, 1, -30)]).when_fewer(1) == NOW
+
+
+@given(most=some.floats(0, 150))
+def test_minutes_that_remain_are_few_enough_then_and_not_before(most):
+    found = counted()
+    at = found.when_remaining("cpu", most)
+    assert found.remaining("cpu", at) <= most
+    if at > NOW:
+        assert found.remaining("cpu", at - 1) > most
+
+
+def test_use_decays_by_half_lives():
+    at = decayed_to(400, 100, SETTINGS, NOW)
+    assert at == pytest.approx(NOW + 2 * 86400, abs=300 + 60)
+    assert (at - NOW) % 300 == 0
+    assert decayed_to(400, 100, replace(SETTINGS, half_life=0), NOW) is None
+    assert decayed_to(400, 0, SETTINGS, NOW) is None
+
+
+def test_accounts_below():
+    assert set(subtree({"a": "root", "b": "a", "c": "b", "d": "root"}, "a")) == {"a", "b", "c"}
