@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cmp_to_key
+from typing import Any
 
 from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.verdict import FREE, WAITS, Verdict
 
 __all__ = ["HOLDING", "NO_LIMIT", "Blocked", "Record", "blocked_by", "limit_of", "queue", "running_tasks", "sort_key"]
@@ -133,8 +136,26 @@ def queue(
             if blocked is None and not planned and limits is not None:
                 blocked, why, release = _limited(cluster, limits(job, partition))
             records.append(Record(job, partition, blocked, why, probe, release))
-    records.sort(key=sort_key)
+    preempts = preempting(cluster)
+    by_qos = preempts is not None and cluster.settings is not None and cluster.settings.preempt_type == "qos"
+    records.sort(key=sort_key if preempts is None or not by_qos else _after_who_may_preempt(preempts))
     return records
+
+
+def _after_who_may_preempt(preempts: Preempts) -> Callable[[Record], Any]:
+    """Return by what records are sorted where a QOS may preempt others: one that may take another's place is before it.
+
+    By tiers, that is the order of tiers (job_scheduler.c, sort_job_queue2, preemption_enabled).
+    """
+
+    def order(one: Record, other: Record) -> int:
+        if preempts(one.job, one.partition, other.job):
+            return -1
+        if preempts(other.job, other.partition, one.job):
+            return 1
+        return -1 if sort_key(one) < sort_key(other) else 1
+
+    return cmp_to_key(order)
 
 
 def _limited(cluster: Cluster, verdict: Verdict | None) -> tuple[Blocked | None, str, int | None]:

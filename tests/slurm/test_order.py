@@ -1,10 +1,14 @@
 """The queue as the backfill scheduler has it."""
 
+from dataclasses import replace
+
 import pytest
 from made_clusters import NOW, cluster, job, running
 
+from gas.slurm.accounting import Accounting, Qos
 from gas.slurm.cluster import Partition, Reservation, Tasks
 from gas.slurm.order import Blocked, limit_of, queue
+from gas.slurm.settings import Settings
 from gas.slurm.verdict import NEVER, WAITS, Binding, Verdict
 
 P, Q = Partition("p", ("n0",)), Partition("q", ("n0",), tier=2)
@@ -33,6 +37,19 @@ def test_a_probe_stands_at_its_priority_and_comes_last_without_one():
     assert ids(job(1), job(2), probes=[job(priority=998)])[1:] == [(2, "p"), (0, "p")]
     assert ids(job(1), job(2), probes=[job(priority=999)])[1] == (0, "p")
     assert ids(job(1), job(2), probes=[job()])[-1] == (0, "p")
+
+
+def test_a_job_whose_qos_may_preempt_others_comes_before_those():
+    """Seen on 26.05.5: an urgent job with the lowest priority is planned before all others but urgent ones."""
+    known = Accounting("me", qos={"normal": Qos("normal"), "urgent": Qos("urgent", preempts=("normal",))})
+    settings = Settings(preempt_type="qos", preempt_mode=frozenset({"REQUEUE"}))
+    jobs = [job(1, qos="normal"), job(2, qos="urgent"), job(3, qos="normal"), job(4, qos="other", priority=9999)]
+    made = cluster(*jobs, nodes=1, partitions=(P, Q), accounting=known, settings=settings)
+    found = [one.job.id for one in queue(made, [job(qos="urgent"), job(qos="normal")])]
+    assert found[-1] == 0
+    assert found.index(2) < found.index(0) < found.index(1) < found.index(3)
+    off = replace(made, settings=Settings(preempt_type="qos", preempt_mode=frozenset({"OFF"})))
+    assert [one.job.id for one in queue(off)] == [4, 1, 2, 3]
 
 
 @pytest.mark.parametrize(

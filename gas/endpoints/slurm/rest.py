@@ -35,8 +35,12 @@ T = TypeVar("T")
 ACCOUNTING_SECONDS = 10.0
 """For how long slurmdbd is waited for: there is a plan without it."""
 
-UNSHOWN = ("Unable to query partitions", "answered GET partitions with HTTP")
-"""What slurmrestd says of hidden partitions (seen): an unspecified error or none, HTTP 500 (24.11) or 422 (26.05)."""
+UNSHOWN = (
+    "Unable to query partitions", "answered GET partitions with HTTP 500", "answered GET partitions with HTTP 422",
+    "Unspecified error",
+)  # fmt: skip
+"""What slurmrestd says of nodes and partitions that are hidden: that of 24.11, of 26.05, and that of 22.05 once it has
+answered other requests (seen)."""
 
 MOST_BYTES = 3 * MOST_ANSWER_BYTES
 """What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""
@@ -105,7 +109,7 @@ class RestTransport(RestClient):
             try:
                 answers[endpoint] = self._kept.get(endpoint, read)
             except (Forbidden, Unreachable) as error:
-                refused = isinstance(error, Forbidden) or any(words in str(error) for words in UNSHOWN)
+                refused = isinstance(error, Forbidden) or any(words in str(error) for words in UNSHOWN if answers)
                 if not refused or endpoint not in ("nodes", "partitions"):
                     raise
                 failed[endpoint] = str(error)
