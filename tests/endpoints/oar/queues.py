@@ -344,7 +344,7 @@ INTRODUCTION = """# Predicted starts against a real OAR
 
 {probes} probes on {queues} random queues of an OAR 2.5.9 with 128 resources (`python tests/endpoints/oar/queues.py`,
 seeds {seeds}): for each random shape the queue is read by the commands and by the REST API, Gas says when OAR will plan
-such a job, and a real job of this shape is submitted, whose planned start is the truth; it stays in the queue.
+such a job, and a real job of this shape is submitted, whose planned start is the truth.
 
 - `fifo` and `properties` are queues of `oar_sched_gantt_with_timesharing`, all others of Debian's default, which orders
   users by karma and keeps quotas; in `newcomers` all users have the same karma. One user of four has none at first.
@@ -376,7 +376,7 @@ def table(found: Sequence[Measured]) -> str:
     lines = [
         f"- {one.kind}, seed {one.seed}, {one.transport}: {one.user} {one.shape}: "
         f"predicted {_after(one, one.predicted)}, planned {_after(one, one.planned)}"
-        f"{'; the queue moved meanwhile' if one.moved else ''}; {one.message}"
+        f"{'; the queue moved meanwhile' if one.moved else ''}. Gas said: {'; '.join(one.remarks) or 'nothing'}"
         for one in misses
     ]
     probes: dict[tuple[object, ...], list[Measured]] = {}
