@@ -108,6 +108,7 @@ def submit_command(
     one that finds the job submitted says so, and submits nothing.
     """
     command = tuple(context.args)
+    refuse_both_from_standard_input(application, predict)
     work = work_of(application, script, sizes, times, unit)
     if work.script is not None:
         _refuse_besides_script({"a command": command, "--simulate": simulate, "--env": env})
@@ -119,7 +120,6 @@ def submit_command(
         )
     if key is not None:
         checked_key(key)
-    refuse_both_from_standard_input(application, predict)
     app = work.app
     predictor = predicting(predict, risk, samples, seed)
     wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor, stale_ok)

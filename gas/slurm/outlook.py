@@ -24,7 +24,7 @@ from gas.slurm.order import Blocked, Limits, Record, queue
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.rows import Parameters, Plans, Records
 from gas.slurm.state import State, end_of, state_of
-from gas.slurm.table import empty_table, enter, span_of
+from gas.slurm.table import Table, empty_table, enter, span_of
 
 __all__ = ["MOST", "Forecast", "Outlook", "Planned", "Why", "forecast", "outlooks", "trust"]
 
@@ -239,6 +239,22 @@ def _room(rows: Records, array_depth: int) -> int:
     return int(tasks.sum())
 
 
+def _enter_running(state: State, table: Table) -> None:
+    """Enter the running jobs that have their nodes whole, or licences; others are in no slot."""
+    parameters, nodes = state.parameters, len(state.names)
+    kept = [(at, one) for at, one in enumerate(state.running_jobs) if one.exclusive or one.licences]
+    put = fastest(enter, len(kept) ** 2 * (nodes // 64 + 1))
+    for number, one in kept:
+        taken = np.zeros((1, nodes), np.bool_)
+        first = int(state.running.first[number])
+        if one.exclusive:
+            taken[0, state.running.node[first : first + int(state.running.shares[number])]] = 1
+        own = np.array([one.licences.get(name, 0) for name in state.licence_names], np.int64)
+        length = max(end_of(one, parameters.now) - parameters.now, 1)
+        begin, end = span_of(parameters.now, length, parameters.begin, parameters.resolution, state.rules.ends_up)
+        put(table, words_of(taken)[0], own, begin, end, True)
+
+
 def _run(state: State, most: int = 10 * MOST) -> Plans:
     """Run the kernel on a state, which it changes."""
     rows, parameters = state.rows, state.parameters
@@ -256,15 +272,7 @@ def _run(state: State, most: int = 10 * MOST) -> Plans:
         np.zeros((room, nodes), np.int32), np.zeros(1, np.int64),
     )  # fmt: skip
     if parameters.licenses:  # implies bf_running_job_reserve
-        for number, one in enumerate(state.running_jobs):
-            taken = np.zeros((1, nodes), np.bool_)
-            first = int(state.running.first[number])
-            if one.exclusive:
-                taken[0, state.running.node[first : first + int(state.running.shares[number])]] = 1
-            own = np.array([one.licences.get(name, 0) for name in state.licence_names], np.int64)
-            length = max(end_of(one, parameters.now) - parameters.now, 1)
-            begin, end = span_of(parameters.now, length, parameters.begin, parameters.resolution, state.rules.ends_up)
-            enter(table, words_of(taken)[0], own, begin, end, True)
+        _enter_running(state, table)
     steps = min(int(np.count_nonzero(rows.considered)), int(depth)) * (nodes + int(state.running.total[1])) * 30
     kernel = fastest(run_cycle, steps)
     kernel(

@@ -95,47 +95,48 @@ def test_all_that_is_imported_when_a_study_is_computed_is_reached(run):
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """Return a package whose only module reads a table and imports others when it is called."""
-    folder = tmp_path / "made_up"
+    folder = tmp_path / "pretended"
     (folder / "tables").mkdir(parents=True)
     (folder / "part").mkdir()
     (folder / "__init__.py").write_text("")
     (folder / "part" / "__init__.py").write_text("")
     (folder / "part" / "late.py").write_text("from . import beside\n")
-    (folder / "part" / "beside.py").write_text("import made_up.run\n")
+    (folder / "part" / "beside.py").write_text("import pretended.run\n")
     (folder / "typed.py").write_text("")
     (folder / "tables" / "one.csv").write_text("1\n")
     (folder / "page.md").write_text("")
     (folder / "run.py").write_text(
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from made_up import typed\n"
-        "def run():\n    from made_up.part.late import nothing\n"
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pretended import typed\n"
+        "def run():\n    from pretended.part.late import nothing\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))  # after it was made: finders remember what a folder holds
     yield folder
-    for name in [name for name in sys.modules if name.partition(".")[0] == "made_up"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pretended"]:
         del sys.modules[name]
 
 
-def names(package, module="made_up.run"):
-    return sorted(reached([module], packages=["made_up"]))
+def names(package, module="pretended.run"):
+    return sorted(reached([module], packages=["pretended"]))
 
 
 def test_imports_within_functions_count_those_for_type_checkers_do_not(package):
     assert names(package) == [
-        "made_up", "made_up.part", "made_up.part.beside", "made_up.part.late", "made_up.run", "made_up/tables/one.csv",
+        "pretended", "pretended.part", "pretended.part.beside", "pretended.part.late", "pretended.run",
+        "pretended/tables/one.csv",
     ]  # fmt: skip
 
 
 def test_a_package_that_imports_on_demand_says_for_type_checkers_what(package):
     (package / "part" / "__init__.py").write_text(
-        "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from made_up import typed\ndef __getattr__(name): ...\n"
+        "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from pretended import typed\ndef __getattr__(name): ...\n"
     )
     dependencies._imported.cache_clear()
-    assert "made_up.typed" in names(package)
+    assert "pretended.typed" in names(package)
 
 
 def test_a_module_that_is_not_there_is_an_error(package):
-    with pytest.raises(ModuleNotFoundError, match="made_up.none"):
-        names(package, "made_up.none")
+    with pytest.raises(ModuleNotFoundError, match="pretended.none"):
+        names(package, "pretended.none")
 
 
 def test_the_version_is_that_of_the_function_whatever_it_was_given_already():
