@@ -1,4 +1,4 @@
-"""Whether the request that Gas takes starts, and finishes first: real Slurms are asked for all that it could have taken.
+"""Whether the request that Gas takes starts, and finishes first, of all that it could have taken: asked of real Slurms.
 
 `python tests/endpoints/slurm/plans.py limits found.jsonl --situations 300` changes limits of accounts, QOS, partitions
 and licences, has Gas plan an application over partitions, accounts, QOS and sizes, and submits what it takes and one
@@ -14,11 +14,12 @@ import json
 import math
 import os
 import random
+import re
 import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -48,6 +49,9 @@ SOON = 60
 NEAR = 0.02
 """So much later than the first may be what is taken."""
 
+HELD = re.compile("Assoc|QOS|Max|uid |Partition|Invalid|AccountNotAllowed|BadConstraints|JobHeld")
+"""Reasons for which a job does not start although its nodes may be free."""
+
 PER_CLUSTER = {"limits": 25, "choice": 4}
 """How many situations are made of one cluster."""
 
@@ -72,6 +76,8 @@ class Tried:
         Seconds until Slurm starts it or plans it for; None if it does not.
     state, reason, limit, refused
         What Slurm says of it, the limit of an account or a QOS that it names, and why sbatch takes no such job.
+    by
+        Which scheduler of Slurm's started it.
     lasting
         That it does not start although no other job is left; None if that was not tried.
     """
@@ -88,12 +94,32 @@ class Tried:
     reason: str = ""
     limit: str = ""
     refused: str = ""
+    by: str = ""
     lasting: bool | None = None
+
+    @property
+    def held(self) -> str:
+        """What keeps Slurm from starting it; empty if nothing does but other jobs."""
+        reason = self.reason if HELD.match(self.reason) else ""
+        return self.refused or self.limit or (reason if self.state == "PENDING" else "")
 
     @property
     def finish(self) -> int | None:
         """Seconds until it finishes by Slurm's plan; None if it has none, or a limit keeps Slurm from it."""
-        return None if self.start is None or self.limit or self.refused else self.start + self.execution
+        return None if self.start is None or self.held else self.start + self.execution
+
+    @property
+    def missed(self) -> str:
+        """What of it was not foreseen; empty if all was."""
+        if self.wrong_now:
+            return f"said to start now, held by {self.held or self.reason}"
+        if self.wrong_never:
+            return f"said to be impossible: {self.words[:70]}"
+        if self.finish is None or self.said is None or self.start is None or abs(self.said - self.start) <= SOON:
+            return ""
+        if self.start <= SOON and self.by == "Main":
+            return "the main scheduler starts it out of turn"
+        return "starts sooner than said" if self.start < self.said else "starts later than said"
 
     @property
     def wrong_now(self) -> bool:
@@ -155,6 +181,17 @@ class Situation:
         return self.taken.finish <= (1 + NEAR) * (self.first.finish or 0)
 
     @property
+    def cause(self) -> str:
+        """Why what is taken is not what finishes first."""
+        if self.right or self.first is None:
+            return ""
+        if self.taken is None:
+            return f"nothing is taken, {self.first.missed}"
+        return (
+            self.taken.missed or self.first.missed or (f"held by {self.taken.held}" if self.taken.held else "unknown")
+        )
+
+    @property
     def held_for_ever(self) -> bool:
         """Whether what is taken never starts, or is not even accepted, while another one would be."""
         if self.taken is None:
@@ -211,7 +248,7 @@ def made(asking: Asking, transport: Transport) -> Made:
     """Plan as `gas plan` does."""
     endpoints = asking.endpoints(transport)
     requests = asking.requests(endpoints)
-    with mock.patch("gas.endpoints.slurm.endpoint.own_groups", lambda: frozenset({transport.user})):
+    with mock.patch("gas.endpoints.slurm.endpoint.own_groups", return_value=frozenset({transport.user})):
         try:
             answers, found = make_plan(asking.application, endpoints, Wishes())
         except GasError as error:
@@ -248,7 +285,9 @@ def answered(slurm: PrivateSlurm, one: Tried, user: str | None, now: int) -> tup
         limit = _said_limit(slurm, id, plan)
     start = None if plan.start is None else plan.start - (submitted_at if plan.state != "PENDING" else now)
     start = None if start is None else max(start, 0)
-    return replace(one, start=start, state=plan.state, reason=plan.reason, limit=limit), id
+    by = re.search(r" Scheduler=(\w+)", slurm.tried("scontrol", "-o", "show", "job", str(id)))
+    one = replace(one, start=start, state=plan.state, reason=plan.reason[:100], limit=limit, by=by[1] if by else "")
+    return one, id
 
 
 def _said_limit(slurm: PrivateSlurm, id: int, plan: Plan) -> str:
@@ -449,7 +488,7 @@ def told(one: Situation) -> str:
     verdict = "right" if one.right else "NOT FIRST"
     return (
         f"{one.table} {one.release} {one.seed} {one.number} {one.transport}: {verdict} {' '.join([*wrong, *ever])} "
-        f"({len(one.tried)} of {one.count} tried, {one.seconds} s) {one.about} {one.error}"
+        f"({len(one.tried)} of {one.count} tried, {one.seconds} s) {one.about} {one.error} {one.cause}"
     )
 
 

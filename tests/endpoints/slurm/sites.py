@@ -525,7 +525,9 @@ class Choices(Aspect):
         site.qos |= {"high": f"Priority=100 {chance.choice(self.LIMITS)}", "low": chance.choice(self.LIMITS)}
         site.own.append(f"add user {ASKER} account=dept fairshare=3 qos=normal,high,low defaultqos=normal")
         site.own += [f"modify account dept set GrpTRES=cpu={chance.randint(16, 60)}"] if chance.random() < 0.4 else []
-        own = [f"modify user {ASKER} set {limit}" for limit in ("MaxWall=150", "MaxTRES=cpu=24") if chance.random() < 0.3]
+        own = [
+            f"modify user {ASKER} set {limit}" for limit in ("MaxWall=150", "MaxTRES=cpu=24") if chance.random() < 0.3
+        ]
         site.own += own
         self.partitions = ("main", *names)
         self.choices = tuple(Choice(account, qos) for account in ("", "dept") for qos in ("", "high", "low"))
