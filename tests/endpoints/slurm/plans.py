@@ -466,7 +466,7 @@ def read_plans(paths: Sequence[Path]) -> list[Situation]:
 def measure(table: str, found: Path, situations: int, name: str, releases: Sequence[str]) -> None:
     """Make one cluster after the other, those that are not there yet, and write every situation when it is there."""
     done = {(one.release, one.seed) for one in read_plans([found])} if found.exists() else set()
-    for place, (number, release) in enumerate(itertools.product(itertools.count(), releases)):
+    for place, (number, release) in enumerate(itertools.product(range(situations), releases)):
         if place * PER_CLUSTER[table] >= situations:
             return
         seed = f"{name}-{number}"

@@ -372,7 +372,8 @@ def main() -> None:
                      help="0/2 and 1/2 measure halves side by side, into files of their own")  # fmt: skip
     one.set_defaults(run=measure)
     two = actions.add_parser("page", help="write the page")
-    two.add_argument("found", type=Path, nargs="+")
+    two.add_argument("found", type=Path, nargs="*")
+    two.add_argument("--plans", type=Path, nargs="+", default=[], help="what `plans.py` has measured")
     two.add_argument("-o", "--output", type=Path)
     two.set_defaults(run=page)
     asked = parser.parse_args()
@@ -382,8 +383,9 @@ def main() -> None:
 def page(asked: argparse.Namespace) -> None:
     """Write the page."""
     from measured_page import page_of
+    from plans import read_plans
 
-    text = page_of(read_lines(asked.found))
+    text = page_of(read_lines(asked.found), read_plans(asked.plans))
     if asked.output is None:
         print(text)
     else:
