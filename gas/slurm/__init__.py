@@ -37,4 +37,12 @@ One cycle of the backfill scheduler, on arrays::
     cycle         one cycle of the backfill scheduler
     sooner        what would make a waiting job start sooner
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
+
+Run forward, where it is known how long jobs really take::
+
+    main_pass     one pass of the main scheduler
+    dependencies  which other jobs a job waits for
+    waiting       the queue while time goes on
+    holders       who holds which part of the machine
+    forward       both schedulers from instant to instant, until the queue is empty
 """
