@@ -12,7 +12,8 @@ Where a job stands, before it is submitted::
     demand        how much of each trackable resource it counts for
     extent        what a partition has altogether
     fair_share    who has used less than their part comes first
-    priority      the priority that it would get, with its parts
+    factors       what its priority depends on
+    priority      the priority that it would get, with its parts; observed is what waiting jobs tell of it
     standing      a job with all that its limits depend on
     levels        the QOS, association and accounts whose limits hold for it, and what they use
     access        who may use a partition, and what it allows
@@ -36,4 +37,12 @@ One cycle of the backfill scheduler, on arrays::
     cycle         one cycle of the backfill scheduler
     sooner        what would make a waiting job start sooner
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
+
+Run forward, where it is known how long jobs really take::
+
+    main_pass     one pass of the main scheduler
+    dependencies  which other jobs a job waits for
+    waiting       the queue while time goes on
+    holders       who holds which part of the machine
+    forward       both schedulers from instant to instant, until the queue is empty
 """

@@ -26,7 +26,7 @@ from gas.slurm.rows import Parameters, Plans, Records
 from gas.slurm.state import State, end_of, state_of
 from gas.slurm.table import Table, empty_table, enter, span_of
 
-__all__ = ["MOST", "Forecast", "Outlook", "Planned", "Why", "forecast", "outlooks", "trust"]
+__all__ = ["MOST", "Forecast", "Outlook", "Planned", "Why", "forecast", "outlooks", "run_state", "trust"]
 
 MOST = 2_000
 """How many jobs, and tasks of arrays, are planned at the most beyond those that Slurm plans."""
@@ -193,7 +193,7 @@ def forecast(
     state = state_of(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until
     )
-    first = _run(state)
+    first = run_state(state)
     plans = _with_published(state, _plans_of(state, first))
     second: _Second | None = None
     if beyond:
@@ -255,7 +255,7 @@ def _enter_running(state: State, table: Table) -> None:
         put(table, words_of(taken)[0], own, begin, end, True)
 
 
-def _run(state: State, most: int = 10 * MOST) -> Plans:
+def run_state(state: State, most: int = 10 * MOST) -> Plans:
     """Run the kernel on a state, which it changes."""
     rows, parameters = state.rows, state.parameters
     count, nodes = len(rows.job), len(state.names)
@@ -395,7 +395,7 @@ def _second(state: State, first: Plans) -> _Second:
         state.licence_names, state.all_licences, parameters_of_beyond(state), state.rules, state.usable, state.unseen,
         state.unclear,
     )  # fmt: skip
-    plans = _run(follow, most=MOST + int(np.count_nonzero(pins >= 0)))
+    plans = run_state(follow, most=MOST + int(np.count_nonzero(pins >= 0)))
     since = 1 << 60
     rows_of: dict[int, list[int]] = {}
     for row in range(int(plans.total[0])):
