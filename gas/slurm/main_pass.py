@@ -97,7 +97,7 @@ def run_pass(
         while begun < records.tasks[at]:
             if records.array[at] >= 0 and begun >= records.room[at]:
                 break
-            outcome = BUSY
+            outcome, overlapped = BUSY, False
             for one in range(len(licences)):
                 if records.licences[at, one] > licences[one]:
                     outcome = NO_LICENCES
@@ -108,7 +108,7 @@ def run_pass(
                     return len(records.job)
                 break
             if not limited[at] and records.leader[at] < 0 and records.not_before[at] <= now:
-                start, _ = reserved(at, now, records, closures, sets, nodes)
+                start, overlapped = reserved(at, now, records, closures, sets, nodes)
                 if start != now:
                     outcome = RESERVED
                     if begun == 0:
@@ -139,9 +139,11 @@ def run_pass(
                 if singly or records.array[at] < 0:
                     break
                 continue
+            if outcome == BUSY and own < 0 and overlapped:
+                outcome = RESERVED
             if begun == 0:
-                plans.state[at] = BUSY
-            if records.now_only[at]:
+                plans.state[at] = outcome
+            if records.now_only[at] or outcome == RESERVED:
                 break
             if own >= 0:
                 closed[partitions + own] = True
