@@ -9,8 +9,8 @@ Some of the jobs wait in the snapshot, the others are submitted while it runs. T
 the engine is given how long each of them ran, when each was submitted, and nothing else of what Slurm did.
 
 A job *agrees* if it starts within one cycle of the backfill scheduler (bf_interval) of when Slurm starts it, in the
-same partition, or in neither run. Its *predecessors* are all jobs that start before it in either run; they agree if they
-do so and have the same nodes. Jobs are judged in the order of their starts (the earlier one of both). At the first one
+same partition, or in neither run. Its *predecessors* are all jobs that start before it in either run; they agree if
+they do so and have the same nodes. Jobs are judged in the order of their starts (the earlier one of both). At the first one
 that starts otherwise, or elsewhere, the engine begins anew, with all jobs that were judged started when and where Slurm
 started them, and the rest is judged by that run. So every job is judged once, behind predecessors that agree; how many
 have the same nodes is counted beside it.
@@ -67,10 +67,12 @@ from gas.slurm.forward import Known, Run, Start, run_forward
 
 CYCLE = 8
 """Seconds from one cycle of the backfill scheduler to the next."""
-SECONDS = (5, 45)
+SHORTEST, LONGEST = 5, 45
 """Jobs run for something between."""
 SPREAD = 100
 """Within so many seconds the later ones are submitted."""
+EPILOG = 1
+"""Seconds until the end of a job is noticed by the scheduler, on a machine of a few cores that plays dozens of nodes."""
 PATIENCE = 900
 Key = tuple[int, int | None]
 
@@ -106,13 +108,13 @@ def drawn(release: str, seed: str) -> tuple[Site, list[Aspect], random.Random]:
 
 
 def queue(
-    site: Site, aspects: Sequence[Aspect], chance: random.Random, past: list[int]
+    site: Site, aspects: Sequence[Aspect], chance: random.Random, past: list[int], longest: int, spread: int
 ) -> Iterator[tuple[Asked, int, int]]:
     """Yield jobs, how long they run, and after how many seconds they are submitted: 0, those of the snapshot.
 
     The numbers of those that were submitted are added to `past` meanwhile.
     """
-    arrivals = sorted(chance.randint(1, SPREAD) for _ in range(site.jobs * 2 // 5))
+    arrivals = sorted(chance.randint(1, spread) for _ in range(site.jobs * 2 // 5))
     arrivals = [0] * (site.jobs - len(arrivals)) + arrivals
     for at in arrivals:
         largest = chance.choice((site.cpus // 8, site.cpus // 4, site.cpus // 2))
@@ -123,7 +125,7 @@ def queue(
         for aspect in aspects:
             aspect.job(job, chance, past)
         job.options["time"] = job.options["time"] or "1"
-        yield job, chance.randint(*SECONDS), at
+        yield job, chance.randint(SHORTEST, longest), at
 
 
 # -- recording
@@ -169,7 +171,9 @@ class Recorded:
     priorities: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
 
-def record(release: str, seed: str, *, jobs: int | None = None) -> Recorded:
+def record(
+    release: str, seed: str, *, jobs: int | None = None, longest: int = LONGEST, spread: int = SPREAD
+) -> Recorded:
     """Let a real Slurm run a queue to its end."""
     site, aspects, chance = drawn(release, seed)
     site.jobs = jobs or site.jobs
@@ -180,7 +184,7 @@ def record(release: str, seed: str, *, jobs: int | None = None) -> Recorded:
             slurm.run("scontrol", "update", f"PartitionName={name}", "State=DOWN")
         past: list[int] = []
         submitted: list[tuple[int, Asked, int, int]] = []
-        for job, seconds, at in queue(site, aspects, chance, past):
+        for job, seconds, at in queue(site, aspects, chance, past, longest, spread):
             id = _submit(slurm, job, seconds)
             if id is not None:
                 past.append(id)
@@ -344,8 +348,9 @@ def seconds_of(found: Recorded) -> dict[int, int | list[int]]:
 
 
 def engine(found: Recorded, known: dict[Key, Known]) -> Run:
-    """Run the engine from the snapshot."""
-    return run_forward(found.cluster, seconds_of(found), found.arrivals, known=known)
+    """Run the engine from the snapshot, with the backfill scheduler in step with Slurm's at first."""
+    first = next((int(one) for one in found.cycles if one >= found.cluster.now), None)
+    return run_forward(found.cluster, seconds_of(found), found.arrivals, known=known, first_cycle=first, epilog=EPILOG)
 
 
 def judge(found: Recorded) -> list[Judged]:
