@@ -10,10 +10,13 @@ the engine is given how long each of them ran, when each was submitted, and noth
 
 A job *agrees* if it starts within one cycle of the backfill scheduler (bf_interval) of when Slurm starts it, in the
 same partition, or in neither run. Its *predecessors* are all jobs that start before it in either run; they agree if
-they do so and have the same nodes. Jobs are judged in the order of their starts (the earlier one of both). At the first one
-that starts otherwise, or elsewhere, the engine begins anew, with all jobs that were judged started when and where Slurm
-started them, and the rest is judged by that run. So every job is judged once, behind predecessors that agree; how many
-have the same nodes is counted beside it.
+they do so and have the same nodes. Jobs are judged in the order of their starts (the earlier one of both). At the
+first one that starts otherwise, or elsewhere, the engine begins anew, with all jobs that were judged started when and
+where Slurm started them, and the rest is judged by that run. So every job is judged once, behind predecessors that
+agree; how many have the same nodes is counted beside it.
+
+Where the engine starts a job otherwise, it is run again with ends that are noticed sooner or later and with cycles that
+begin at other seconds: if the job agrees then, these seconds are the cause.
 """
 
 from __future__ import annotations
@@ -72,7 +75,7 @@ SHORTEST, LONGEST = 5, 45
 SPREAD = 100
 """Within so many seconds the later ones are submitted."""
 EPILOG = 1
-"""Seconds until the end of a job is noticed by the scheduler, on a machine of a few cores that plays dozens of nodes."""
+"""Seconds until something starts where a job has ended, on a machine of a few cores that plays dozens of nodes."""
 PATIENCE = 900
 Key = tuple[int, int | None]
 
@@ -347,10 +350,30 @@ def seconds_of(found: Recorded) -> dict[int, int | list[int]]:
     return took
 
 
-def engine(found: Recorded, known: dict[Key, Known]) -> Run:
-    """Run the engine from the snapshot, with the backfill scheduler in step with Slurm's at first."""
-    first = next((int(one) for one in found.cycles if one >= found.cluster.now), None)
-    return run_forward(found.cluster, seconds_of(found), found.arrivals, known=known, first_cycle=first, epilog=EPILOG)
+def engine(found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0) -> Run:
+    """Run the engine from the snapshot, with the backfill scheduler in step with Slurm's at first, or so much later."""
+    first = next((int(one) for one in found.cycles if one >= found.cluster.now), found.cluster.now) + later
+    return run_forward(found.cluster, seconds_of(found), found.arrivals, known=known, first_cycle=first, epilog=epilog)
+
+
+def agree(found: Recorded, key: Key, own: Start | None) -> bool:
+    """Whether the engine starts a job as Slurm did."""
+    theirs = found.starts.get(key)
+    if theirs is None or own is None:
+        return theirs is None and own is None
+    return abs(theirs - own.start) <= CYCLE and found.partitions[key] == own.partition
+
+
+def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
+    """Return why a job starts otherwise, as far as other runs tell."""
+    for epilog in (0, 1, 2, 3):
+        for later in (0, 2, 4, 6):
+            run = engine(found, dict(known), epilog, later)
+            if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
+                return "the second at which an end is noticed, or a cycle begins"
+    if key not in found.starts:
+        return "Slurm does not start it"
+    return "not known"
 
 
 def judge(found: Recorded) -> list[Judged]:
@@ -373,15 +396,13 @@ def judge(found: Recorded) -> list[Judged]:
             if until is not None and first_of(key) > until:
                 break
             theirs, own = found.starts.get(key), mine.get(key)
-            agrees = theirs is None and own is None
-            if theirs is not None and own is not None:
-                agrees = abs(theirs - own.start) <= CYCLE and found.partitions[key] == own.partition
+            agrees = agree(found, key, own)
             judged[key] = Judged(
                 found.release, found.cluster.version, found.seed, key[0], key[1],
                 None if theirs is None else theirs - base, None if own is None else own.start - base,
                 found.by.get(key, "submission"), "" if own is None else own.by,
                 None if own is None or theirs is None else {*own.nodes} == {*found.nodes[key]}, agrees,
-                words=found.words.get(key[0], ""),
+                "" if agrees else cause_of(found, key, known), found.words.get(key[0], ""),
             )  # fmt: skip
             if not agrees or judged[key].same_nodes is False:
                 until = first_of(key)
@@ -437,7 +458,7 @@ def compare(asked: argparse.Namespace) -> None:
             if asked.show:
                 for one in (one for one in judged if not one.agrees or one.same_nodes is False):
                     print(f"    {one.job} {one.task} Slurm {one.slurm} ({one.by}), engine {one.engine} "
-                          f"({one.engine_by}) {'' if one.agrees else 'NOT '}{one.same_nodes} {one.words}")  # fmt: skip
+                          f"({one.engine_by}) {one.cause or 'other nodes'}: {one.words}")  # fmt: skip
     print(table(found))
 
 

@@ -1,4 +1,4 @@
-"""The engine against a real Slurm as a whole: a small queue runs to its end, and starts are where the engine has them."""
+"""The engine against a real Slurm as a whole: a small queue runs to its end, and starts are where it has them."""
 
 import pytest
 from private_slurm import RELEASES
