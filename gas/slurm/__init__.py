@@ -35,6 +35,9 @@ One cycle of the backfill scheduler, on arrays::
     table         what is planned for whom in which span
     search        the start of one record
     cycle         one cycle of the backfill scheduler
+    observed_depth
+                  how many jobs a cycle plans, where that is not published
+    unpublished   that, and what else shows of a configuration that is not published
     sooner        what would make a waiting job start sooner
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
 """

@@ -520,6 +520,8 @@ def _records(
             if there.any() and not np.any(there & ~build.of_names(partition.nodes)):
                 plan[at], start[at] = build.sets.add(there), job.start
                 shown.add(job.id)
+            elif not job.planned_nodes and len(job.partitions) == 1:
+                start[at] = job.start  # v0.0.38 says no nodes
     considered = [record.blocked is None or (beyond and _comes(record)) for record in records]
     names = [(record.job.array, record.partition.name, record.job.reservation) for record in records]
     arrays = _numbers(record.job.array for record in records)

@@ -201,6 +201,9 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
     for attribute, key in (("account", "Account"), ("qos", "QOS")):
         if key in values:
             found[attribute] = record.text(key)
+    for attribute, key in (("nice", "Nice"), ("restarts", "Restarts")):
+        if re.fullmatch(r"-?[0-9]{1,10}", values.get(key, "")):
+            found[attribute] = int(values[key])
     for attribute, key in _NUMBERS.items():
         if values.get(key, "").isdecimal():
             found[attribute] = record.number(key)

@@ -66,6 +66,9 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
         stdout=stdout,
         stderr=stderr,
         shared_with=shared_with,
+        nice=entry.number("nice", default=None) or 0,
+        restarts=entry.number("restart_cnt", default=None) or 0,
+        preemptable=entry.instant("preemptable_time", default=None) or None,
         **_request(entry),
     )
 
