@@ -331,7 +331,7 @@ class _Builder:
             least = max(least, -(-tasks // per_node))
         least = max(least, partition.least_nodes, 1)
         if job.gres_per_job and tasks and not self.rules.more_nodes:
-            most = min(most, max(tasks, least))
+            most = min(most, max(tasks, least)) if tasks > 1 or not job.id else most
         if partition.most_nodes is not None:
             most, wanted = min(most, partition.most_nodes), min(wanted, partition.most_nodes)
         return least, max(least, wanted), most
