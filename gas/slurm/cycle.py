@@ -319,7 +319,8 @@ def run_cycle(
                 table, taken, records.licences[at], first, last, True
             ):
                 stopped = TABLE_FULL
-                plans.state[at] = TABLE_FULL if done + begun == 0 else plans.state[at]
+                if done + begun == 0:  # its start is published, but it holds nothing
+                    plans.state[at], plans.start[at] = TABLE_FULL, start
                 break
             plans.state[at] = PLANNED
             note(plans, at, start, limit, given)

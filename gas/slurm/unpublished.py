@@ -36,7 +36,7 @@ def _with_depth(cluster: Cluster, tested: int | None) -> Cluster:
     if found is None:
         return cluster
     key, count = found
-    scheduling = replace(cluster.scheduling, parameters={key: str(count)})
+    scheduling = replace(cluster.scheduling, parameters={key: str(count), "bf_node_space_size": "0"})
     if key == "bf_max_job_test":
         scheduling = replace(scheduling, depth=count)
     said = f"{_DEPTHS[key].format(count=count)}, as the other waiting jobs have no plan"

@@ -74,7 +74,10 @@ def test_plans_without_any_order_show_nothing():
 
 def test_it_is_planned_with_and_said():
     found = with_what_shows(unpublished(*queue([1, 1, 1, 0, 0])))
-    assert (found.scheduling.depth, found.scheduling.parameters) == (3, {"bf_max_job_test": "3"})
+    assert (found.scheduling.depth, found.scheduling.parameters) == (
+        3,
+        {"bf_max_job_test": "3", "bf_node_space_size": "0"},
+    )
     assert found.cautions == ("Slurm seems to plan only 3 jobs in a cycle, as the other waiting jobs have no plan",)
     known = replace(found, scheduling=replace(found.scheduling, parameters={"bf_max_job_test": "7"}))
     assert with_what_shows(known).scheduling == known.scheduling
