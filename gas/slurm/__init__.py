@@ -41,6 +41,7 @@ Run forward, where it is known how long jobs really take::
 
     main_pass     one pass of the main scheduler
     dependencies  which other jobs a job waits for
+    ageing        priorities while time goes on
     waiting       the queue while time goes on
     holders       who holds which part of the machine
     forward       both schedulers from instant to instant, until the queue is empty
