@@ -18,6 +18,7 @@ from gas.slurm.fair_share import classic, factor, fair_tree, is_classic
 from gas.slurm.order import HOLDING, Record
 from gas.slurm.priority import own_priority
 from gas.slurm.settings import Settings
+from gas.slurm.versions import Rules
 
 __all__ = ["Ageing"]
 
@@ -84,6 +85,7 @@ class Ageing:
 
     def _begin_fair_share(self) -> None:
         accounting = self.cluster.accounting
+        self._loses = Rules.of(self.cluster.version).lost_use
         self._fair = self.settings.weights.get("fair share", 0) if self.multifactor else 0
         self._of: list[tuple[str, str, str] | None] = [None] * len(self.records)
         self._factors: Mapping[tuple[str, str, str], float] = {}
@@ -129,7 +131,8 @@ class Ageing:
         """Note that a job has ended."""
         if key in self._runs:
             own, rate, since = self._runs.pop(key)
-            self._use(own, rate * max(now - since, 0))
+            if not self._loses:
+                self._use(own, rate * max(now - since, 0))
 
     def _use(self, own: tuple[str, str, str], amount: float) -> None:
         """Add to the use of a user and the accounts above."""
