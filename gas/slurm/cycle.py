@@ -45,11 +45,11 @@ from gas.slurm.table import Table, enter, span_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
 
-__all__ = ["run_cycle"]
+__all__ = ["begin", "note", "run_cycle"]
 
 
 @kernel
-def _begin(
+def begin(
     at: int,
     records: Records,
     machine: Machine,
@@ -100,7 +100,7 @@ def _begin(
 
 
 @kernel
-def _note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]) -> None:
+def note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]) -> None:
     """Write down a plan, as the record's own if it is the earliest."""
     row = plans.total[0]
     if row < len(plans.from_):
@@ -267,11 +267,11 @@ def run_cycle(
                 state = PLANNED  # parts start together at the end of the cycle
             if state == STARTED:
                 plans.state[at] = STARTED
-                _note(plans, at, now, limit, given)
+                note(plans, at, now, limit, given)
                 if probe:
                     break
                 first, last = span_of(now, limit, table.begin[0], resolution, rules.ends_up)
-                runs = _begin(at, records, machine, use, running, now, kinds, given)
+                runs = begin(at, records, machine, use, running, now, kinds, given)
                 if runs and not records.need[at, WHOLE]:
                     given[:] = 0  # only its licences are in the table
                 of_given(given, taken)
@@ -299,7 +299,7 @@ def run_cycle(
                 break
             if probe:
                 plans.state[at] = PLANNED
-                _note(plans, at, start, limit, given)
+                note(plans, at, start, limit, given)
                 break
             of_given(given, taken)
             first, last = span_of(start, limit, table.begin[0], resolution, rules.ends_up)
@@ -310,7 +310,7 @@ def run_cycle(
                 plans.state[at] = TABLE_FULL if done + begun == 0 else plans.state[at]
                 break
             plans.state[at] = PLANNED
-            _note(plans, at, start, limit, given)
+            note(plans, at, start, limit, given)
             planned[job] = True
             held_by_partition[partition] += 1
             done += 1

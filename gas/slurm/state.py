@@ -163,7 +163,12 @@ class _Builder:
         self.resources = _Resources(cluster)
         self.settings = settings = cluster.settings or Settings()
         selection = " ".join((*settings.selection_parameters, *(one.selection.upper() for one in cluster.partitions)))
-        self.with_memory = "MEMORY" in selection if memory_counts is None else memory_counts
+        if memory_counts is None:
+            # where the configuration is not published, nodes tell: memory is allocated only where it is given out
+            # (cons_tres, job_res_add_job)
+            seen = cluster.settings is None and any(node.memory_allocated for node in cluster.nodes)
+            memory_counts = seen or "MEMORY" in selection
+        self.with_memory = memory_counts
         self.limited = {
             one.name: at for at, one in enumerate(one for one in cluster.partitions if one.most_cpus is not None)
         }
