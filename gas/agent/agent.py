@@ -191,7 +191,8 @@ class Agent:
 
     def gather(self, options: PlanOptions | None = None) -> list[Answer]:
         """Ask the schedulers; who does not answer has an error in place of a list."""
-        return gather(self.schedulers, stale_ok=(options or PlanOptions()).stale_ok)
+        options = options or PlanOptions()
+        return gather(self.schedulers, choices=options.choices, stale_ok=options.stale_ok)
 
     def choose(self, answers: Sequence[Answer], options: PlanOptions | None = None) -> Planned:
         """Find the request that finishes first with the schedulers that have answered (errors as of `plan`)."""
@@ -200,7 +201,7 @@ class Agent:
         return Task.of(self.application, answers, options, predictor, self._remark, self._progress).plan(answers)
 
     def _plan_with(self, schedulers: Sequence[Scheduler], options: PlanOptions) -> Planned:
-        answers = gather(schedulers, stale_ok=options.stale_ok)
+        answers = gather(schedulers, choices=options.choices, stale_ok=options.stale_ok)
         errors = [a.error for a in answers if a.error is not None]
         if len(errors) == len(answers) == 1 and outcome_of(errors[0]) is not None:
             raise errors[0]

@@ -42,17 +42,19 @@ class Asking(Protocol):
         """Return it as one of jobs that ask for more."""
 
 
-def gather(schedulers: Sequence[Scheduler], *, stale_ok: bool = False) -> list[Answer]:
+def gather(schedulers: Sequence[Scheduler], *, choices: bool = True, stale_ok: bool = False) -> list[Answer]:
     """Return what each scheduler answers, in the given order, then the answers for its other accounts and QOS.
 
     Parameters
     ----------
+    choices
+        Whether those other accounts and QOS are asked for.
     stale_ok
         Whether lists of any time are meant.
     """
     usable = iter(ask([e for e in schedulers if not isinstance(e, tuple)]))
     answers = [Answer(_Broken(e[0]), None, e[1], 0.0) if isinstance(e, tuple) else next(usable) for e in schedulers]
-    answers += _with_choices(answers)
+    answers += _with_choices(answers) if choices else []
     if seconds_since(answers) > MOST_APART_LIVE:  # another one was waited for
         answers = ask_again(answers)
     return without_stale(answers, time.time(), time.monotonic(), stale_ok=stale_ok)

@@ -124,6 +124,8 @@ class PlanOptions:
         Choose by what is likely; None chooses by the schedulers' own plans.
     stale_ok
         Whether lists of any time are meant (`gas.endpoints.freshness`).
+    choices
+        Whether also other accounts and QOS are planned with than those that jobs get anyway.
     deadline_may_have_passed
         Whether a deadline that no start precedes has an answer (no request is possible); else it is refused as a slip.
     """
@@ -136,6 +138,7 @@ class PlanOptions:
     probes: int = 0
     forecasting: Forecasting | None = None
     stale_ok: bool = False
+    choices: bool = True
     deadline_may_have_passed: bool = False
 
 
