@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # as type checkers know it: the command line begins in he
 if TYPE_CHECKING:
     import re
 
-__all__ = ["as_line", "escaped_json", "first_steering", "printable"]
+__all__ = ["as_line", "escaped_json", "first_steering", "many", "printable"]
 
 _STEERING = (
     "[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
@@ -33,6 +33,11 @@ def printable(text: str) -> str:
 def as_line(text: str) -> str:
     """Return `printable` text in one line, so that nothing in it looks like a line of its own."""
     return printable(text).replace("\n", " ")
+
+
+def many(count: int, thing: str) -> str:
+    """Return a number and what is counted: 1 job, 1,200 jobs."""
+    return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
 def first_steering(text: str) -> str | None:

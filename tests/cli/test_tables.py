@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gas.cli.states import describe
+from gas.agent.states import describe
 from gas.cli.tables import draw_text, many, note, print_json, print_json_line, print_table, say, write_output
 from gas.printable import printable
 
