@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, capable, choose
+from gas.slurm.fitting import CPUS, capable, choose, work_of
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
@@ -177,6 +177,7 @@ class _Forward:
         self.places, self.whole = places, whole & self.state.usable
         self.sets = words_of(self.state.sets)
         self.leaving = self.state.leaving
+        self.work = work_of(self.state.machine, 0)
         self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
         self.starts: list[Start] = []
         self.cycles = self.passes = 0
@@ -316,7 +317,7 @@ class _Forward:
             at = self.pass_kernel(
                 at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
                 state.machine, state.use, state.running, state.licences, parameters, state.rules, depth,
-                self.partition_depth, waiting.limits_count, left, closed, tried, plans,
+                self.partition_depth, waiting.limits_count, left, closed, tried, self.work, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
@@ -425,7 +426,8 @@ class _Forward:
                 share = -(-int(rows.need[record][CPUS]) // max(int(there.sum()), 1))
                 chosen = np.where(there, share, 0)
             at = int(state.running.total[0])
-            if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen):
+            if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen,
+                     self.work.missing):  # fmt: skip
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
                 begun = True
