@@ -382,6 +382,7 @@ def _second(state: State, first: Plans) -> _Second:
     sets = np.concatenate([state.sets, first.nodes[: int(first.total[0])] > 0])
     again.considered[:] = True
     again.now_only[:] = False
+    again.unheld[:] = False
     again.room[:] = 1 << 40
     again.tasks[:] = [one[2] for one in order]
     again.not_before[:] = [one[3] for one in order]

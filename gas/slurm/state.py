@@ -15,6 +15,7 @@ from gas.slurm.features import allowed
 from gas.slurm.fitting import BOUNDLESS, Machine, Use
 from gas.slurm.order import HOLDING, NO_LIMIT, Blocked, Record, limit_of, running_tasks
 from gas.slurm.preemption import Preempts
+from gas.slurm.reasons import with_nodes
 from gas.slurm.rows import Closures, Parameters, Records
 from gas.slurm.settings import Settings
 from gas.slurm.versions import Rules
@@ -528,13 +529,14 @@ def _records(
                 shown.add(job.id)
             elif not job.planned_nodes and len(job.partitions) == 1:
                 start[at] = job.start  # v0.0.38 says no nodes
+    tested = np.array([not beyond and _is_tested(record) for record in records], np.bool_)
     considered = [record.blocked is None or (beyond and _comes(record)) for record in records]
     names = [(record.job.array, record.partition.name, record.job.reservation) for record in records]
     arrays = _numbers(record.job.array for record in records)
     leaders = _numbers(record.job.leader for record in records)
     return Records(
-        np.array(considered, np.bool_), np.array([record.probe is not None for record in records], np.bool_),
-        only.astype(np.bool_) & (not beyond), np.zeros(count, np.bool_),
+        np.array(considered, np.bool_) | tested, np.array([record.probe is not None for record in records], np.bool_),
+        only.astype(np.bool_) & (not beyond), tested,
         _numbers((record.probe, record.job.id) for record in records),
         _numbers(record.job.user for record in records),
         _numbers(record.partition.name for record in records),
@@ -550,3 +552,11 @@ def _records(
 def _comes(record: Record) -> bool:
     """Return whether it will start without anybody doing anything."""
     return record.blocked in (Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION) or record.probe is not None
+
+
+def _is_tested(record: Record) -> bool:
+    """Return whether a record that a limit blocks counts for the depth: its nodes are looked for, and not held.
+
+    Seen on 24.11: jobs that wait for QOSGrpCpuLimit count for bf_max_job_part.
+    """
+    return record.blocked is Blocked.LIMIT and record.probe is None and with_nodes(record.why)
