@@ -49,6 +49,9 @@ class Machine(NamedTuple):
         CPUs of a core, where jobs get whole cores; else 1.
     gpu
         Which of the columns of generic resources are GPUs.
+    near
+        By how much the weights of nodes were lowered for the last job with GPUs that was tested on them, where that
+        stays for the jobs behind it; it is changed. Empty where weights are set for each test.
     """
 
     cpus: NDArray[np.int64]
@@ -57,6 +60,7 @@ class Machine(NamedTuple):
     weight: NDArray[np.int64]
     core: NDArray[np.int64]
     gpu: NDArray[np.bool_]
+    near: NDArray[np.int64]
 
 
 class Use(NamedTuple):
@@ -225,6 +229,10 @@ def _weights(
                         left = min(left, asked)
                         near = left if near < 0 else min(near, left)
                 weight[node] -= min(max(near, 0), 255)
+                if len(machine.near) > 0:
+                    machine.near[node] = min(max(near, 0), 255)
+    if not has_gres and len(machine.near) > 0:
+        weight -= machine.near
     return weight
 
 

@@ -194,6 +194,13 @@ def forecast(
     state = state_of(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until
     )
+    if len(state.machine.near) and state.rows.gres.any():  # as the last cycle left it
+        last = state_of(
+            cluster, queue(cluster, (), limits, believe_plans=False), pinned=False, preempts=preempts,
+            memory_counts=memory_counts, unseen_until=unseen_until,
+        )  # fmt: skip
+        run_state(last)
+        state.machine.near[:] = last.machine.near
     turn = out_of_turn(cluster, state) if probes else {}
     first = run_state(state)
     plans = _with_published(state, _plans_of(state, first))

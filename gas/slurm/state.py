@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gas.slurm import fitting
 from gas.slurm.cluster import Cluster, Gres, Job, Partition
+from gas.slurm.extent import extent_of
 from gas.slurm.features import allowed
 from gas.slurm.fitting import BOUNDLESS, Machine, Use
 from gas.slurm.order import HOLDING, NO_LIMIT, Blocked, Record, limit_of, running_tasks
@@ -209,6 +210,7 @@ class _Builder:
             np.array([node.weight for node in nodes], np.int64),
             np.array([max(node.threads, 1) for node in nodes], np.int64),
             np.array([name == "gpu" for name, _ in self.resources.columns] or [False], np.bool_),
+            np.zeros(0 if self.rules.fresh_weights else self.count, np.int64),
         )
 
     # -- what runs
@@ -305,6 +307,9 @@ class _Builder:
         tasks = job.tasks_asked or 0
         whole = job.exclusive or partition.whole_nodes
         least, wanted, most = self.numbers_of_nodes(job, partition)
+        per_gpu = partition.cpus_per_gpu or self.settings.cpus_per_gpu
+        if per_gpu and per_task == 1 and job.cpus_per_gpu is None:
+            per_task = max(per_gpu * sum(one.count for one in job.gres_per_task if one.name == "gpu"), 1)
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
         row[fitting.TASK_CPUS] = per_task
         row[fitting.PER_NODE] = per_node
@@ -343,16 +348,35 @@ class _Builder:
             most, wanted = min(most, partition.most_nodes), min(wanted, partition.most_nodes)
         return least, max(least, wanted), most
 
+    def _is_default(self, job: Job, partition: Partition, node: int, gpu: int) -> bool:
+        """Return whether the memory of a job is the default for its GPUs: it counts as that, or as all of a node.
+
+        Seen: on 26.05 what is asked for counts as so much for each GPU, on 24.11 as all of the first node.
+        """
+        nodes = max(job.least_nodes, 1)
+        gpus = sum(one.count for one in job.gres_per_job if one.name == "gpu")
+        gpus = gpus or nodes * sum(one.count for one in job.gres_per_node if one.name == "gpu")
+        gpus = gpus or (job.tasks_asked or 1) * sum(one.count for one in job.gres_per_task if one.name == "gpu")
+        return node in (gpu * gpus // nodes, 0) or node == extent_of(self.cluster, partition).first_memory
+
     def _need_memory(self, job: Job, partition: Partition, row: NDArray[np.int64], per_task: int) -> None:
         node, cpu, gpu = job.memory_per_node, job.memory_per_cpu, job.memory_per_gpu
+        has_gpus = any(one.name == "gpu" for one in (*job.gres_per_node, *job.gres_per_task, *job.gres_per_job))
+        if gpu is not None and node is not None:
+            node, gpu = (None, gpu) if self._is_default(job, partition, node, gpu) else (node, None)
         if node is None and cpu is None and gpu is None and self.with_memory:
-            node = partition.memory_per_node or self.settings.memory_per_node
-            cpu = None if node else partition.memory_per_cpu or self.settings.memory_per_cpu
-            if not node and not cpu:
-                node = 0  # DefMemPerNode=UNLIMITED: all of it
+            gpu = (partition.memory_per_gpu or self.settings.memory_per_gpu) if has_gpus else None
+            if gpu is None:
+                node = partition.memory_per_node or self.settings.memory_per_node
+                cpu = None if node else partition.memory_per_cpu or self.settings.memory_per_cpu
+                if not node and not cpu:
+                    node = 0  # DefMemPerNode=UNLIMITED: all of it
         if gpu is not None:
             per_node = sum(one.count for one in job.gres_per_node if one.name == "gpu")
             of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
+            of_job = sum(one.count for one in job.gres_per_job if one.name == "gpu")
+            if of_job and not per_node and not of_task:  # as many for each task as they are on average
+                of_task = max(of_job // tasks, 1) if (tasks := job.tasks_asked or 1) > 1 else 1
             row[fitting.MEMORY], row[fitting.TASK_MEMORY] = gpu * per_node, gpu * of_task
         elif node is not None:
             row[fitting.MEMORY] = node
