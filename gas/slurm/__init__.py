@@ -46,6 +46,7 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
 Run forward, where it is known how long jobs really take::
 
     dependencies  which other jobs a job waits for
+    ageing        priorities while time goes on
     waiting       the queue while time goes on
     holders       who holds which part of the machine
     forward       both schedulers from instant to instant, until the queue is empty
