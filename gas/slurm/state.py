@@ -111,8 +111,8 @@ def parameters_of(cluster: Cluster, *, grace: int = KILL_WAIT, beyond: bool = Fa
         _number(given, "bf_max_job_user", 0), _number(given, "bf_max_job_part", 0),
         _number(given, "bf_max_job_user_part", 0), _number(given, "bf_max_job_assoc", 0), scheduling.array_depth,
         _number(given, "bf_job_part_count_reserve", 0), "bf_one_resv_per_job" in given, licenses,
-        _number(given, "bf_node_space_size", max(scheduling.depth, 2)), _number(given, "bf_window_linear", 0), grace,
-        False,
+        _number(given, "bf_node_space_size", max(scheduling.depth, 2) if scheduling.depth else 0),
+        _number(given, "bf_window_linear", 0), grace, False,
     )  # fmt: skip
 
 
