@@ -20,11 +20,11 @@ from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import bench_of, run_cycle
 from gas.slurm.fitting import Use, capable, choose
 from gas.slurm.node_sets import words_of
-from gas.slurm.order import Blocked, Limits, Record, queue
+from gas.slurm.order import Blocked, Limits, Record, end_of, queue
 from gas.slurm.out_of_turn import out_of_turn
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.rows import Found, Parameters, Plans, Records
-from gas.slurm.state import State, end_of, state_of
+from gas.slurm.state import State, state_of
 from gas.slurm.table import Table, empty_table, enter, span_of
 from gas.slurm.will_run import Running
 
