@@ -61,6 +61,9 @@ class Machine(NamedTuple):
         CPUs of a core, where jobs get whole cores; else 1.
     gpu
         Which of the columns of generic resources are GPUs.
+    near
+        By how much the weights of nodes were lowered for the last job with GPUs that was tested on them, where that
+        stays for the jobs behind it; it is changed. Empty where weights are set for each test.
     """
 
     cpus: NDArray[np.int64]
@@ -69,6 +72,7 @@ class Machine(NamedTuple):
     weight: NDArray[np.int64]
     core: NDArray[np.int64]
     gpu: NDArray[np.bool_]
+    near: NDArray[np.int64]
 
 
 class Use(NamedTuple):
@@ -320,6 +324,10 @@ def _weight(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, task
                 left = min(left, asked)
                 near = left if near < 0 else min(near, left)
         weight -= min(max(near, 0), 255)
+        if len(machine.near) > 0:
+            machine.near[node] = min(max(near, 0), 255)
+    elif len(machine.near) > 0:
+        weight -= machine.near[node]
     return int(weight)
 
 

@@ -23,10 +23,10 @@ from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose, work_of
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
-from gas.slurm.order import HOLDING
+from gas.slurm.order import HOLDING, end_of
 from gas.slurm.outlook import idle_of, run_state
 from gas.slurm.rows import Plans, Records
-from gas.slurm.state import State, end_of, state_of
+from gas.slurm.state import State, state_of
 from gas.slurm.waiting import Waiting
 
 __all__ = ["Known", "Run", "Start", "run_forward"]
