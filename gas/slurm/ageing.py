@@ -39,7 +39,7 @@ class Ageing:
     """
 
     def __init__(self, cluster: Cluster, records: Sequence[Record], later: NDArray[np.bool_]) -> None:
-        """Begin; `later` says which records are of jobs that are submitted later."""
+        """Begin; `later` says which records are of jobs that are submitted later: with no priority, or that of now."""
         self.cluster, self.records = cluster, records
         settings = cluster.settings or Settings()
         self.settings, self.multifactor = settings, settings.priority_type == "multifactor"

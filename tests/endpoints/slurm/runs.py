@@ -217,6 +217,7 @@ def record(
         )
         found = Recorded(release, seed, tuple(type(one).__name__ for one in aspects), cluster, [])
         found.words = {id: " ".join(job.words) + f" sleep {seconds} {job.user}" for id, job, seconds, _ in submitted}
+        multifactor = cluster.settings is not None and cluster.settings.priority_type == "multifactor"
         renamed: dict[int, int] = {}
         for id, job, seconds, at in submitted:
             if not at:
@@ -232,8 +233,9 @@ def record(
                 begin = job.options.get("begin")
                 found.words[new] = found.words[id]
                 found.arrivals.append((now, replace(
-                    asked[id], id=new, array=None if asked[id].array is None else new, submitted=now, priority=0,
-                    priority_in={}, dependency=job.options.get("dependency") or "",
+                    asked[id], id=new, array=None if asked[id].array is None else new, submitted=now,
+                    **({} if multifactor else {"priority": 0, "priority_in": {}}),
+                    dependency=job.options.get("dependency") or "",
                     eligible=None if begin is None else now + int(begin.removeprefix("now+")),
                 )))  # fmt: skip
         _finish(slurm, found, opened)
