@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from hypothesis import settings
 
 settings.register_profile("no deadline", settings(), deadline=None)  # times say nothing on a busy machine
 settings.load_profile("no deadline")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background without it
 
 LU = """
 name = "lu.C"

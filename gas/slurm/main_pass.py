@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import kernel
 from gas.slurm.cycle import begin, note
-from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, capable, choose
+from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, Work, capable, choose_with
 from gas.slurm.node_sets import Words, count, has_outside, keep, remove, unpacked
 from gas.slurm.rows import Closures, Parameters, Plans, Records
 from gas.slurm.search import reserved
@@ -21,12 +21,14 @@ from gas.slurm.will_run import Running
 
 __all__ = ["OUTCOMES", "run_pass"]
 
-OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE) = range(8)
+OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE) = range(9)
 """What becomes of a record.
 
 BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is closed by one before it (Priority);
 NO_LICENCES: there are not enough now; RESERVED: a reservation is in its way; TOO_DEEP: the pass ended before it;
-ELSEWHERE: its job started in another partition.
+ELSEWHERE: its job started in another partition; NOT_THERE: the nodes that are left would not do if they were idle
+(ReqNodeNotAvail): it closes nothing, so that others start in its partition before it (node_scheduler.c,
+_pick_best_nodes; seen on 24.11).
 """
 
 
@@ -42,6 +44,7 @@ def run_pass(
     leaving: NDArray[np.bool_],
     machine: Machine,
     use: Use,
+    idle: Use,
     running: Running,
     licences: NDArray[np.int64],
     parameters: Parameters,
@@ -52,11 +55,13 @@ def run_pass(
     available: Words,
     closed: NDArray[np.bool_],
     tried: NDArray[np.int64],
+    work: Work,
     plans: Plans,
 ) -> int:
     """Start what starts, from record `first` on; return the place of the record to go on with, their number at the end.
 
-    What runs, licences and the plans are changed; outcomes stand in the plans' state.
+    What probes would do is only written down. What runs, licences and the plans are changed; outcomes stand in the
+    plans' state.
 
     Parameters
     ----------
@@ -64,6 +69,8 @@ def run_pass(
         By record: a limit keeps it from starting, and closes its partition (assoc_limit_stop).
     whole
         By partition: its nodes.
+    idle
+        What is in use without any job.
     leaving
         Nodes on which nothing starts now.
     depth, partition_depth
@@ -130,10 +137,31 @@ def run_pass(
                         if leaving[node]:
                             there[node] = False
                     capable(there, need, gres, machine, use, capacity)
-                    if choose(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, given):
+                    if choose_with(
+                        capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given
+                    ):  # fmt: skip
                         outcome = STARTED
                         break
-            if outcome == STARTED and begin(at, records, machine, use, running, now, 0, given):
+                some[:] = whole[partition]
+                keep(some, available)
+                if outcome == BUSY and count(some) >= need[LEAST]:
+                    outcome = NOT_THERE
+                    for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
+                        some[:] = nodes
+                        keep(some, sets[options[option]])
+                        unpacked(some, there)
+                        capable(there, need, gres, machine, idle, capacity)
+                        if choose_with(
+                            capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, work, given
+                        ):
+                            outcome = BUSY
+                            break
+            if records.probe[at]:
+                plans.state[at] = outcome
+                if outcome == STARTED:
+                    note(plans, at, now, records.limit[at], given)
+                break
+            if outcome == STARTED and begin(at, records, machine, use, running, now, 0, given, work.missing):
                 plans.state[at] = STARTED
                 note(plans, at, now, records.limit[at], given)
                 for one in range(len(licences)):
@@ -152,7 +180,7 @@ def run_pass(
                 closed[partitions + own] = True
             elif need[HAS_REQUIRED] and not few and count(sets[records.required[at]]) >= need[LEAST]:
                 remove(available, sets[records.required[at]])
-            else:
+            elif outcome != NOT_THERE:
                 closed[partition] = True
                 remove(available, whole[partition])
             break

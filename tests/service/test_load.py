@@ -72,7 +72,7 @@ class Client(threading.Thread):
         elif self.random.random() < 0.9:
             body = simulated(size, walltime, self.random.randint(0, 3), key=key)
         else:
-            start = int(time.time()) + self.random.randint(5, 60)
+            start = int(time.time()) + self.random.randint(30, 90)  # so many clients wait seconds for an answer
             span = {"processors": 1, "start": start, "walltime": walltime, "start_by": start + 36_000, "key": key}
             self.mine.append(self.ask("reserve", "POST", "/v1/reservations", span)["id"])
             return

@@ -24,10 +24,10 @@ def test_jobs_start_in_their_order_until_one_does_not_fit(version):
 
 
 def test_a_closed_partition_keeps_its_nodes_from_others_of_lower_rank():
-    """The second partition has a node of its own, on which its job starts."""
+    """The second partition has a node of its own: its jobs start there, also behind one for which it is too small."""
     both = (Partition("p", ("n0", "n1")), Partition("q", ("n1", "n2")))
     jobs = (running(9, "n0", end=600), job(1, 8), job(2, 8, partitions=("q",)), job(3, 4, partitions=("q",)))
-    assert started(cluster(*jobs, partitions=both, nodes=3)) == []
+    assert started(cluster(*jobs, partitions=both, nodes=3)) == [(3, [2])]
     jobs = (running(9, "n0", end=600), job(1, 8), job(3, 4, partitions=("q",)))
     assert started(cluster(*jobs, partitions=both, nodes=3)) == [(3, [2])]
 
