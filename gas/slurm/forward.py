@@ -346,13 +346,8 @@ class _Forward:
             before, row = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
                 at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
-<<<<<<< HEAD
-                state.machine, state.use, state.running, state.licences, parameters, state.rules, depth,
-                self.partition_depth, waiting.one_by_one, left, closed, tried, plans,
-=======
                 state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
-                depth, self.partition_depth, waiting.limits_count, left, closed, tried, self.work, plans,
->>>>>>> main
+                depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.work, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])

@@ -122,9 +122,6 @@ ROWS = (
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
-<<<<<<< HEAD
-=======
->>>>>>> main
 )
 
 
