@@ -321,7 +321,23 @@ def drawn_asking(chance: random.Random, *, groups_known: bool) -> Asking:
     application = application_of(sizes, chance.randint(1200, 12_000), chance)
     choices = [Choice(account, qos) for account in ("", "chem") for qos in ("", "high", "low")]
     names = ("main", "pq", "tight", "closed", *(["grp"] if groups_known else []))
-    return Asking(application, tuple(native), tuple(sorted(chance.sample(names, 3))), tuple(choices))
+    if chance.random() < 0.3:
+        return Asking(application, tuple(native), tuple(sorted(chance.sample(names, 3))), tuple(choices))
+    # the account and the QOS are fixed, so that one cannot get out of the way of a limit
+    account, qos = chance.choice(("lab", "lab", "chem")), chance.choice(("normal", "high", "low"))
+    native += [f"--account={account}", f"--qos={qos}"]
+    partitions = tuple(sorted({chance.choice(("main", "pq")), chance.choice(names)}))
+    return Asking(application, tuple(native), partitions, (Choice(),))
+
+
+def limits_on(asking: Asking) -> tuple[str, ...]:
+    """Return where limits hold jobs of an application: QOS, associations, accounts, partitions."""
+    fixed = dict(word[2:].split("=") for word in asking.native if word.startswith(("--account=", "--qos=")))
+    if not fixed:
+        return ()
+    chain = ("chem",) if fixed["account"] == "chem" else ("user", "user", "lab", "phys")
+    through = ("part", "pq") if "pq" in asking.partitions else ()
+    return (fixed["qos"], fixed["qos"], *chain, *through, *({"main"} & set(asking.partitions)))
 
 
 def application_of(sizes: Sequence[int], seconds: int, chance: random.Random) -> Application:
@@ -339,13 +355,13 @@ def at_limits(release: str, seed: str, situations: int) -> Iterator[Situation]:
             began = time.monotonic()
             ways = transports(slurm, ME)  # which have nothing kept of limits before
             chance = random.Random(f"limits {release} {seed} {number}")
-            undo, about = there.limit(chance)
             name = TRANSPORTS[number % 5 == 4]
+            asking = drawn_asking(chance, groups_known=name == "commands")
+            undo, about = there.limit(chance, limits_on(asking))
             try:
-                asking = drawn_asking(chance, groups_known=name == "commands")
                 found = made(asking, ways[name])
                 keys = [key for key in found.requests if key != found.best]
-                other = found.requests[chance.choice(keys)]
+                other = found.requests[chance.choice(keys)] if keys else None
                 now = int(time.time())
                 taken = None
                 if found.best is not None:
@@ -354,18 +370,22 @@ def at_limits(release: str, seed: str, situations: int) -> Iterator[Situation]:
                         there.empty()
                         taken = replace(taken, lasting=not started(slurm, id))
                         slurm.cancel(id)
-                        there.fill()
                     elif id is not None:
                         slurm.cancel(id)
-                other, id = answered(slurm, other, ME, now)
-                if id is not None:
-                    slurm.cancel(id)
+                others = []
+                if other is not None:
+                    answer, id = answered(slurm, other, ME, now)
+                    others.append(answer)
+                    if id is not None:
+                        slurm.cancel(id)
             finally:
                 for command in undo:
                     slurm.run(*command)
+            if not there.running:
+                there.fill()
             yield Situation(
                 "limits", release, slurm.version, seed, number, name, f"{about} | {' '.join(asking.native)}", taken,
-                (other,), len(found.requests), found.error, round(time.monotonic() - began, 1),
+                tuple(others), len(found.requests), found.error, round(time.monotonic() - began, 1),
             )  # fmt: skip
 
 
@@ -398,7 +418,7 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
             if number:
                 changed(slurm, site, aspects, chance)
             name = TRANSPORTS[number % 4 == 3]
-            sizes = sorted(chance.sample(range(2, site.cpus // 2, 2), 3))
+            sizes = sorted(chance.sample(range(2, site.cpus // 2, 2), chance.choice((2, 2, 3))))
             application = application_of(sizes, round(math.exp(chance.uniform(9, 11.5))), chance)
             asking = Asking(application, (), own.partitions, own.choices)
             found = made(asking, ways[name])
