@@ -184,7 +184,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         """Return what a cluster's answers say; sets `limits` and `remarks`."""
         asked = self.asked()
         self._cluster = cluster
-        found = interpret(cluster, self.partition, user=self.transport.user, options=asked)
+        groups = own_groups() if isinstance(self.transport, CommandTransport) else None
+        found = interpret(cluster, self.partition, user=self.transport.user, options=asked, groups=groups)
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
         self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), asked, cluster)
         self.remarks = (*cluster.cautions, *found.remarks, *self._aside, *asked.remarks)

@@ -1,4 +1,4 @@
-"""What Gas takes at limits starts, and finishes first of all that there is: a short form of what `plans.py` measures."""
+"""What Gas takes at limits starts, and finishes first of all that there is: a short form of what `plans` measures."""
 
 import os
 import sys
