@@ -88,24 +88,27 @@ def run_pass(
         if not records.considered[at] or plans.state[at] == ELSEWHERE:
             continue
         partition, own, need, gres = records.partition[at], records.reservation[at], records.need[at], records.gres[at]
-        if (own < 0 and closed[partition]) or (own >= 0 and closed[partitions + own]):
-            if plans.state[at] != STARTED:  # an array goes on behind its first tasks
-                plans.state[at] = BEHIND
-            continue
         if (depth > 0 and tried[partitions] > depth) or (partition_depth > 0 and tried[partition] >= partition_depth):
-            if plans.state[at] != STARTED:
+            if plans.state[at] != STARTED:  # an array goes on behind its first tasks
                 plans.state[at] = TOO_DEEP
             continue
         tried[partition] += 1
         tried[partitions] += 1
+        if (own < 0 and closed[partition]) or (own >= 0 and closed[partitions + own]):
+            if plans.state[at] != STARTED:
+                plans.state[at] = BEHIND
+            continue
         unpacked(sets[records.required[at]], required)
         begun = 0
         while begun < records.tasks[at]:
             if records.array[at] >= 0 and begun >= records.room[at]:
                 break
-            outcome = BUSY
+            outcome, overlapped = BUSY, False
+            some[:] = whole[partition]
+            keep(some, available)
+            few = count(some) < need[LEAST]  # looked at before licences and required nodes are
             for one in range(len(licences)):
-                if records.licences[at, one] > licences[one]:
+                if records.licences[at, one] > licences[one] and not few:
                     outcome = NO_LICENCES
             if outcome == NO_LICENCES:
                 if begun == 0:
@@ -113,8 +116,8 @@ def run_pass(
                 if parameters.licenses:
                     return len(records.job)
                 break
-            if not limited[at] and records.leader[at] < 0 and records.not_before[at] <= now:
-                start, _ = reserved(at, now, records, closures, sets, nodes)
+            if not few and not limited[at] and records.leader[at] < 0 and records.not_before[at] <= now:
+                start, overlapped = reserved(at, now, records, closures, sets, nodes)
                 if start != now:
                     outcome = RESERVED
                     if begun == 0:
@@ -164,13 +167,15 @@ def run_pass(
                 if singly or records.array[at] < 0:
                     break
                 continue
+            if outcome == BUSY and own < 0 and overlapped:
+                outcome = RESERVED
             if begun == 0:
                 plans.state[at] = outcome
-            if records.now_only[at]:
+            if records.now_only[at] or outcome == RESERVED:
                 break
             if own >= 0:
                 closed[partitions + own] = True
-            elif need[HAS_REQUIRED] and count(sets[records.required[at]]) >= need[LEAST]:
+            elif need[HAS_REQUIRED] and not few and count(sets[records.required[at]]) >= need[LEAST]:
                 remove(available, sets[records.required[at]])
             elif outcome != NOT_THERE:
                 closed[partition] = True
