@@ -500,6 +500,8 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
             expected = None
     never = why in FINAL
     words = record.why
+    if why is Why.LICENCES and record.release is None:
+        expected, words = None, "there are not enough licences now, and it is not known when there will be"
     own = int(state.rows.reservation[at])
     if own >= 0 and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
         expected, words = None, "its reservation ends before it would"  # it would be killed (slurm.conf, ResvOverRun)

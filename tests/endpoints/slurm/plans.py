@@ -54,7 +54,7 @@ HELD = re.compile(
 )
 """Reasons for which a job does not start although its nodes may be free."""
 
-PER_CLUSTER = {"limits": 25, "choice": 4}
+PER_CLUSTER = {"limits": 25, "choice": 5}
 """How many situations are made of one cluster."""
 
 
@@ -363,19 +363,17 @@ def at_limits(release: str, seed: str, situations: int) -> Iterator[Situation]:
                 keys = [key for key in found.requests if key != found.best]
                 other = found.requests[chance.choice(keys)] if keys else None
                 now = int(time.time())
-                taken = None
+                taken, others = None, []
+                if other is not None:
+                    answer, id = answered(slurm, other, ME, now)
+                    others.append(answer)
+                    if id is not None:
+                        slurm.cancel(id)
                 if found.best is not None:
                     taken, id = answered(slurm, found.requests[found.best], ME, now)
                     if id is not None and taken.finish is None:
                         there.empty()
                         taken = replace(taken, lasting=not started(slurm, id))
-                        slurm.cancel(id)
-                    elif id is not None:
-                        slurm.cancel(id)
-                others = []
-                if other is not None:
-                    answer, id = answered(slurm, other, ME, now)
-                    others.append(answer)
                     if id is not None:
                         slurm.cancel(id)
             finally:
@@ -436,7 +434,7 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
                     behind = [job.id for job in overtaken(ways["commands"].cluster("private"), id) if job.pending]
                     slurm.cancel(id)
                     if behind:  # their plans have made room for it
-                        slurm.settle(behind[0])
+                        slurm.settle(behind[0], cycles=1)
                 least = least if one.finish is None else min(least, one.finish)
                 if key == found.best:
                     taken = one
