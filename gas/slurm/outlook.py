@@ -120,6 +120,8 @@ class Outlook:
         Why it has no plan at first, and in whose words.
     never
         It can't start, whatever ends.
+    cpus
+        How many CPUs of each of the nodes.
     """
 
     expected: int | None
@@ -129,6 +131,7 @@ class Outlook:
     why: Why | None = None
     words: str = ""
     never: bool = False
+    cpus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -458,7 +461,7 @@ def _not_before(state: State, record: Record) -> int:
 
 
 def _outlook(
-    state: State, first: Plans, second: _Second | None, turn: Mapping[int, tuple[str, ...]], number: int
+    state: State, first: Plans, second: _Second | None, turn: Mapping[int, NDArray[np.int32]], number: int
 ) -> Outlook:
     """Return what becomes of a probe, in the best of its partitions."""
     best: Outlook | None = None
@@ -467,7 +470,8 @@ def _outlook(
             continue
         found = _of_record(state, first, second, at, record)
         if at in turn and (found.planned is None or found.planned > state.parameters.now):
-            found = Outlook(state.parameters.now, state.parameters.now, turn[at], record.partition.name)
+            (names, cpus), now = places_of(state, turn[at]), state.parameters.now
+            found = Outlook(now, now, names, record.partition.name, cpus=cpus)
         if best is None or _key(found) < _key(best):
             best = found
     if best is None:
@@ -482,11 +486,11 @@ def _key(one: Outlook) -> tuple[int, int]:
 
 def _of_record(state: State, first: Plans, second: _Second | None, at: int, record: Record) -> Outlook:
     planned: int | None = None
-    names: tuple[str, ...] = ()
+    row = np.zeros(0, np.int32)
     why = _why(record, int(first.state[at]))
     if why is None and first.start[at] >= 0:
         planned = int(first.start[at])
-        names = tuple(state.names[place] for place in np.flatnonzero(first.nodes[first.best[at]]).tolist())
+        row = first.nodes[first.best[at]]
     expected = planned
     if second is not None and (_moves(record) or record.release is not None):
         late = planned is None or planned >= second.since.get(at, 1 << 60)
@@ -495,7 +499,6 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
             expected = second.start[at]
             if planned is None:
                 row = second.row[at]
-                names = tuple(state.names[place] for place in np.flatnonzero(row).tolist())
         elif late and planned is None:
             expected = None
     never = why in FINAL
@@ -508,7 +511,16 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
     if planned is None and expected is None and not never:
         lacking = lacks(state, at)
         never, words = bool(lacking), lacking or words
-    return Outlook(expected, planned, names, record.partition.name, why, words, never)
+    names, cpus = places_of(state, row)
+    return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus)
+
+
+def places_of(state: State, row: NDArray[np.int32]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the names of the nodes of a row, and how many CPUs of each a job has, in whole cores if it gets these."""
+    there = np.flatnonzero(row)
+    cores = state.machine.core[there]
+    cpus = -(-row[there] // cores) * cores
+    return tuple(state.names[place] for place in there.tolist()), tuple(cpus.tolist())
 
 
 def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool:

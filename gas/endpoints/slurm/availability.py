@@ -12,9 +12,10 @@ from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible
 from gas.node_availability import NodeAvailability
 from gas.profile import NEVER
+from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Outlook, forecast
+from gas.slurm.outlook import Outlook
 from gas.slurm.priority import own_priority
 from gas.times import iso_time, relative_text
 
@@ -41,6 +42,8 @@ class SlurmAvailability(NodeAvailability):
         Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
     limits
         What the limits of accounts and QOS say to jobs; None where nothing is known of them.
+    groups
+        Names of the groups of who submits, where they are known.
     """
 
     cluster: Cluster | None = None
@@ -49,6 +52,7 @@ class SlurmAvailability(NodeAvailability):
     user: str = ""
     unseen_until: int | None = None
     limits: Limits | None = None
+    groups: frozenset[str] | None = None
     _found: dict[tuple[int, int], Outlook] = field(default_factory=dict, repr=False)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
@@ -71,7 +75,9 @@ class SlurmAvailability(NodeAvailability):
             return [NOWHERE] * len(requests)
         jobs = [self._job(size, walltime, first) for size, walltime in requests]
         there = [job for job in jobs if job is not None]
-        found = iter(forecast(self.cluster, there, unseen_until=self.unseen_until, limits=self.limits).outlooks)
+        found = iter(
+            outlooks_at_start(self.cluster, there, said=self.limits, groups=self.groups, unseen_until=self.unseen_until)
+        )
         return [NOWHERE if job is None else next(found) for job in jobs]
 
     def outlook(self, size: int, walltime: int, first: int = 0) -> Outlook:
