@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -251,12 +250,10 @@ def made(asking: Asking, transport: Transport) -> Made:
     """Plan as `gas plan` does."""
     endpoints = asking.endpoints(transport)
     requests = asking.requests(endpoints)
-    with mock.patch("gas.endpoints.slurm.endpoint.own_groups", return_value=frozenset({transport.user})):
-        try:
-            planned = Agent(asking.application, endpoints).plan()
-        except GasError as error:
-            return Made(requests, None, f"{type(error).__name__}: {error}")
-    answers, found = planned.answers, planned.plan
+    try:
+        answers, found = make_plan(asking.application, endpoints, Wishes())
+    except GasError as error:
+        return Made(requests, None, f"{type(error).__name__}: {error}")
     there: dict[str, Any] = {one.name: one.availability for one in answers if one.availability is not None}
     errors = {one.name: str(one.error) for one in answers if one.error is not None}
     for key, one in requests.items():
