@@ -251,9 +251,10 @@ def made(asking: Asking, transport: Transport) -> Made:
     endpoints = asking.endpoints(transport)
     requests = asking.requests(endpoints)
     try:
-        answers, found = make_plan(asking.application, endpoints, Wishes())
+        planned = Agent(asking.application, endpoints).plan()
     except GasError as error:
         return Made(requests, None, f"{type(error).__name__}: {error}")
+    answers, found = planned.answers, planned.plan
     there: dict[str, Any] = {one.name: one.availability for one in answers if one.availability is not None}
     errors = {one.name: str(one.error) for one in answers if one.error is not None}
     for key, one in requests.items():
