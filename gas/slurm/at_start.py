@@ -20,8 +20,8 @@ from gas.slurm.verdict import FREE, WAITS, Verdict
 
 __all__ = ["outlooks_at_start"]
 
-BY_NODES = re.compile(r"QOS(Grp|Max)Node|Assoc(Grp|Max)Node|MaxNodePer")
-"""Reasons that say how many nodes, which is not known before they are chosen."""
+BY_NODES = re.compile(r"(QOS|Assoc)(Grp|Max)Node|MaxNodePer|.*PerNode")
+"""Reasons that depend on how many nodes there are, which is not known before they are chosen."""
 
 
 def outlooks_at_start(

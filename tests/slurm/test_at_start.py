@@ -43,6 +43,12 @@ def test_as_many_nodes_count_as_its_tasks_fill():
     assert outlook(job(16), BUSY, normal=Bounds(group_tres={"node": 1.0})).planned is None
 
 
+def test_what_a_job_has_of_each_node_depends_on_how_many_there_are():
+    """12 tasks would have 4 CPUs of each of three nodes as most are; of the two that are free they get 6 each."""
+    assert outlook(job(10), BUSY, normal=Bounds(node_tres={"cpu": 5.0})).planned == NOW
+    assert outlook(job(12), BUSY, normal=Bounds(node_tres={"cpu": 5.0})).planned is None
+
+
 @pytest.mark.parametrize("bound", [15.0, 16.0])
 def test_other_limits_hold_as_before(bound):
     found = outlook(job(16), BUSY, normal=Bounds(group_tres={"cpu": bound}))
