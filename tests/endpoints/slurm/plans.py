@@ -2,7 +2,7 @@
 
 `python tests/endpoints/slurm/plans.py limits found.jsonl --situations 300` changes limits of accounts, QOS, partitions
 and licences, has Gas plan an application over partitions, accounts, QOS and sizes, and submits what it takes and one
-request more; `... choice found.jsonl --situations 60` submits every request, at sites with a queue. Both go on where
+request more; `... choice found.jsonl --situations 60` submits a dozen of them, at sites with a queue. Both go on where
 they stopped. `python tests/endpoints/slurm/queues.py page ... --plans found.jsonl` makes the page of what was measured.
 """
 
@@ -52,6 +52,9 @@ HELD = re.compile(
     "(Assoc|QOS|Max|Partition|Invalid|AccountNotAllowed|BadConstraints|JobHeld)|.*(not in group|not permitted)"
 )
 """Reasons for which a job does not start although its nodes may be free."""
+
+NEXT, AT_RANDOM = 6, 7
+"""How many requests are tried at a site with a queue: the first ones by Gas's plan, and others."""
 
 PER_CLUSTER = {"limits": 25, "choice": 5}
 """How many situations are made of one cluster."""
@@ -424,8 +427,7 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
             taken = None
             tried: list[Tried] = []
             least = math.inf
-            order = sorted(found.requests, key=lambda key: (key != found.best, found.requests[key].execution))
-            for key in order:
+            for key in probed(found, chance):
                 one = found.requests[key]
                 if one.execution >= least:
                     continue
@@ -444,6 +446,18 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
                 "choice", release, slurm.version, seed, number, name, " ".join(type(one).__name__ for one in aspects),
                 taken, tuple(tried), len(found.requests), found.error, round(time.monotonic() - began, 1),
             )  # fmt: skip
+
+
+def probed(found: Made, chance: random.Random) -> list[tuple[str, int]]:
+    """Return which requests are tried: what is taken, those that Gas has finish next, and others at random."""
+    first = 1 << 60
+
+    def said(key: tuple[str, int]) -> tuple[bool, int]:
+        one = found.requests[key]
+        return key != found.best, first if one.said is None else one.said + one.execution
+
+    order = sorted(found.requests, key=said)
+    return order[:NEXT] + chance.sample(order[NEXT:], min(AT_RANDOM, len(order) - min(NEXT, len(order))))
 
 
 def changed(slurm: PrivateSlurm, site: Any, aspects: Any, chance: random.Random) -> None:
