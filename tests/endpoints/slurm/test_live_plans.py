@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(os.getuid() != 0, reason="only root submits jobs of several users"),
 ]
 
-SITUATIONS = 4
+SITUATIONS = 2
 
 
 @pytest.mark.parametrize("release", RELEASES)
