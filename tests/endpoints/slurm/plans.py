@@ -413,11 +413,11 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
     with site.slurm(release) as slurm:
         user = ASKER if os.getuid() == 0 else None
         fill(slurm, site, aspects, chance)
-        ways = transports(slurm, user)
         for number in range(situations):
             began = time.monotonic()
             if number:
                 changed(slurm, site, aspects, chance)
+            ways = transports(slurm, user)  # which have nothing kept of what was in use before
             name = TRANSPORTS[number % 4 == 3]
             sizes = sorted(chance.sample(range(2, site.cpus // 2, 2), chance.choice((2, 2, 3))))
             application = application_of(sizes, round(math.exp(chance.uniform(9, 11.5))), chance)
