@@ -15,7 +15,7 @@ from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import allocated
 from gas.slurm.limits import limits
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Outlook, Why, forecast
+from gas.slurm.outlook import Forecast, Outlook, Why, forecast
 from gas.slurm.verdict import FREE, WAITS, Verdict
 
 __all__ = ["outlooks_at_start"]
@@ -31,6 +31,7 @@ def outlooks_at_start(
     said: Limits | None,
     groups: frozenset[str] | None = None,
     unseen_until: int | None = None,
+    known: Forecast | None = None,
 ) -> list[Outlook]:
     """Return what becomes of jobs that are not submitted yet, with limits as they hold for the nodes that they get.
 
@@ -42,8 +43,11 @@ def outlooks_at_start(
         Names of the groups of who asks.
     unseen_until
         Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
+    known
+        The forecast of the queue without such jobs, if it has been made.
     """
-    found = list(forecast(cluster, jobs, unseen_until=unseen_until, limits=said).outlooks)
+    made = forecast(cluster, jobs, unseen_until=unseen_until, limits=said, rest=False, known=known)
+    found = list(made.outlooks)
     if said is None or cluster.accounting is None:
         return found
     partitions = {one.name: one for one in cluster.partitions}
@@ -62,7 +66,12 @@ def outlooks_at_start(
             return said(job, partition) if job.id else None
 
         again = forecast(
-            cluster, [jobs[number] for number in free], unseen_until=unseen_until, limits=of_others, beyond=False
+            cluster,
+            [jobs[number] for number in free],
+            unseen_until=unseen_until,
+            limits=of_others,
+            beyond=False,
+            rest=False,
         ).outlooks
         for number, one in zip(free, again, strict=True):
             partition = partitions.get(one.partition)

@@ -16,7 +16,7 @@ from gas.profile import NEVER
 from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Outlook
+from gas.slurm.outlook import Forecast, Outlook
 from gas.slurm.priority import Priority, own_priority
 from gas.times import iso_time, relative_text
 
@@ -67,6 +67,8 @@ class SlurmAvailability(NodeAvailability):
         What the limits of accounts and QOS say to jobs; None where nothing is known of them.
     groups
         Names of the groups of who submits, where they are known.
+    seen
+        The forecast of the queue without such jobs, if it has been made.
     """
 
     cluster: Cluster | None = None
@@ -76,6 +78,7 @@ class SlurmAvailability(NodeAvailability):
     unseen_until: int | None = None
     limits: Limits | None = None
     groups: frozenset[str] | None = None
+    seen: Forecast | None = field(default=None, repr=False)
     _found: dict[tuple[int, int], Outlook] = field(default_factory=dict, repr=False)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
@@ -99,8 +102,11 @@ class SlurmAvailability(NodeAvailability):
         jobs = [self._job(size, walltime, first) for size, walltime in requests]
         there = [job for job in jobs if job is not None]
         found = iter(
-            outlooks_at_start(self.cluster, there, said=self.limits, groups=self.groups, unseen_until=self.unseen_until)
-        )
+            outlooks_at_start(
+                self.cluster, there, said=self.limits, groups=self.groups, unseen_until=self.unseen_until,
+                known=self.seen,
+            )
+        )  # fmt: skip
         return [NOWHERE if job is None else next(found) for job in jobs]
 
     def outlook(self, size: int, walltime: int, first: int = 0) -> Outlook:
