@@ -16,7 +16,7 @@ from gas.profile import NEVER
 from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Forecast, Outlook
+from gas.slurm.outlook import Forecast, Outlook, Why
 from gas.slurm.priority import Priority, own_priority
 from gas.times import iso_time, relative_text
 
@@ -44,6 +44,7 @@ def _of_priority(own: Priority) -> str:
     return ""
 
 
+WAITING = (Why.LIMIT, Why.LICENCES)
 NOWHERE = Outlook(None, words="the options leave no such size", never=True)
 
 
@@ -88,8 +89,9 @@ class SlurmAvailability(NodeAvailability):
         requests = list(zip(processors.tolist(), walltimes.tolist(), strict=True))
         found = self.outlooks(requests, first)
         self._found.update(zip(requests, found, strict=True))
-        starts = [one.expected for one in found]
-        return np.array([NEVER if start is None else start for start in starts], np.int64)
+        # who waits for a limit starts after it is released: of two that start at the same time the one without is taken
+        starts = [NEVER if one.expected is None else one.expected + (one.why in WAITING) for one in found]
+        return np.array(starts, np.int64)
 
     def outlooks(self, requests: list[tuple[int, int]], first: int = 0) -> list[Outlook]:
         """Return what becomes of jobs of so many units for so many seconds each, which do not start before an instant.
