@@ -10,7 +10,7 @@ from gas.agent.choice import Planned, Task
 from gas.agent.gathering import Scheduler, called, gather
 from gas.agent.options import Forecasting, PlanOptions, ReshapeOptions, Run, checked_key
 from gas.application import Application
-from gas.endpoints import Answer
+from gas.endpoints import Answer, JobDescription
 from gas.errors import BadInput, outcome_of
 
 if TYPE_CHECKING:  # imported where they are used: planning by promises needs none of them
@@ -69,20 +69,28 @@ class Agent:
         """
         return self._plan_with(self.schedulers, options or PlanOptions())
 
-    def prepare(self, run: Run, options: PlanOptions | None = None) -> Prepared:
-        """Plan, and return what would be submitted (errors as of `plan`, and `Infeasible`)."""
+    def prepare(self, run: Run | JobDescription | Sequence[str], options: PlanOptions | None = None) -> Prepared:
+        """Plan, and return what `submit` would send (errors as of `plan`, and `Infeasible`)."""
         from gas.agent.submission import prepared
 
         options = options or PlanOptions()
-        return prepared(self.plan(options), run, options)
+        return prepared(self.plan(options), Run.of(run, self.application.name), options)
 
-    def submit(self, run: Run, options: PlanOptions | None = None, *, key: str | None = None) -> Submitted:
+    def submit(
+        self,
+        run: Run | JobDescription | Sequence[str],
+        options: PlanOptions | None = None,
+        *,
+        key: str | None = None,
+    ) -> Submitted:
         """Plan, and submit the request that finishes first: at most one job, whatever happens on the network.
 
         A plan that goes stale meanwhile is made again, and a scheduler that takes nothing now is planned without.
 
         Parameters
         ----------
+        run
+            What is to run; ``["./ocean", "-n", "{processors}"]`` is a command, filled in with what is chosen.
         key
             A name of the user's own for this request: however often it is submitted, there is one job of it. Without
             one, each call makes a job.
@@ -104,7 +112,7 @@ class Agent:
             self.application.name,
             self._plan_with,
             self.schedulers,
-            run,
+            Run.of(run, self.application.name),
             options or PlanOptions(),
             uuid4().hex if key is None else checked_key(key),
             self._remark,

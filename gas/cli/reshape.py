@@ -56,7 +56,7 @@ def reshape_command(
     if json:
         print_json(done.to_wire())
     else:
-        say(done.sentence)
+        say(str(done))
 
 
 def watch_command(
@@ -96,7 +96,7 @@ def _options(threshold: str, least: str, max_processor_hours: float | None, stal
 
 
 def _print_line(event: Event) -> None:
-    say(f"{iso_time(event.time)}  {event.sentence}")
+    say(f"{iso_time(event.time)}  {event}")
 
 
 def _print_object(event: Event) -> None:
