@@ -19,9 +19,6 @@ _STEERING = (
 )
 """Control and format characters (Cc, Cf), line and paragraph separators (Zl, Zp), surrogates (Cs)."""
 
-_RAW = _STEERING.replace("\x00-\x1f", "", 1)
-"""Those that JSON allows in a string; line breaks between its values are its layout."""
-
 
 def printable(text: str) -> str:
     """Return text in which nothing moves the cursor, changes colours or the order of letters; line breaks stay."""
@@ -52,13 +49,15 @@ def first_steering(text: str) -> str | None:
 
 
 def escaped_json(text: str) -> str:
-    """Return JSON that says the same with all such characters written as escapes."""
+    """Return JSON that says the same with all that is not printable written as escapes; line breaks are its layout."""
     import re
 
-    return re.sub(_RAW, _escape, text)
+    return re.sub("[^\n -~]", _escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:
+    if found[0].isprintable():
+        return found[0]
     code = ord(found[0])
     if code < 0x10000:
         return f"\\u{code:04x}"

@@ -35,6 +35,9 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     table         what is planned for whom in which span
     search        the start of one record
     cycle         one cycle of the backfill scheduler
+    observed_depth
+                  how many jobs a cycle plans, where that is not published
+    unpublished   that, and what else shows of a configuration that is not published
     main_pass     one pass of the main scheduler
     out_of_turn   jobs that the main scheduler starts at once, whatever is planned
     sooner        what would make a waiting job start sooner
@@ -43,6 +46,7 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
 Run forward, where it is known how long jobs really take::
 
     dependencies  which other jobs a job waits for
+    ageing        priorities while time goes on
     waiting       the queue while time goes on
     holders       who holds which part of the machine
     forward       both schedulers from instant to instant, until the queue is empty
