@@ -188,6 +188,8 @@ class Run:
         """Return what is to run where it is given as a job, or as the words of a command that gets this name."""
         if isinstance(what, Run):
             return what
+        if isinstance(what, str):
+            raise BadInput(f"command {what!r}: write its words one by one, for example {what.split()!r}")
         return cls(what if isinstance(what, JobDescription) else JobDescription(name, tuple(what)))
 
 

@@ -13,7 +13,9 @@ from fake_slurm import FakeSlurm
 from gas import Agent, Application, PlanOptions, ReshapeOptions
 from gas.agent.options import Run
 from gas.endpoints import JobDescription, S3Endpoint, load_configuration
+from gas.endpoints.slurm.directives import Script
 from gas.errors import BadInput, Conflict, Infeasible, Unreachable
+from speedup_models import Table
 
 APP = 'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 240, 4 = 125, 8 = 68, 16 = 40 }\n'
 NOBODY = S3Endpoint("away", "http://127.0.0.1:9", patience=0, retries=0)
@@ -180,6 +182,37 @@ def test_a_script_submits_to_a_slurm_and_reshapes_as_the_commands_do(gas, agent,
     assert (done.why, done.to_wire()["chosen"]) == (printed["why"], printed["chosen"])
     updates = [line for line in fake.lines("calls") if line.startswith("scontrol update")]
     assert len({line.replace(str(made["id"]), "N").replace(str(submitted["id"]), "N") for line in updates}) == 1
+
+
+def test_what_a_job_asks_for_besides_goes_to_a_slurm_from_a_script_as_from_the_command(gas, agent, app, slurm):
+    fake, config = slurm
+    gas("submit", app, "--config", config, "--stale-ok", "--native=--comment=here", "--", "./app")
+    agent(fresh(config)).submit(
+        JobDescription("app", ("./app",), native=("--comment=here",)), PlanOptions(stale_ok=True)
+    )
+    sent = [line for line in fake.lines("calls") if line.startswith("sbatch")]
+    assert len(sent) == 2
+    assert all("--comment=here" in line for line in sent)
+
+
+def test_a_job_script_is_planned_and_submitted_by_a_script_as_by_the_command(gas, slurm, tmp_path, remarks):
+    fake, config = slurm
+    text = "#!/bin/bash\n#SBATCH --job-name=ocean -n 4 --chdir=/tmp\n#SBATCH --time=1:00:00\nsrun ./ocean\n"
+    (tmp_path / "job.sh").write_text(text)
+    words = ("--script", str(tmp_path / "job.sh"), "--sizes", "4,8", "--time", "4h,130m", "--config", config)
+    printed = gas("plan", *words, "--stale-ok", "--json").json
+    app = Application(Table.of({4: 14400.0, 8: 7800.0}), safety=1.0, name="ocean")
+    script = Script.of(text, str(tmp_path / "job.sh"))
+    one = Agent(app, [fresh(config)], script=script, remark=remarks.append)
+    options = PlanOptions(stale_ok=True)
+    assert one.plan(options).to_wire() == printed
+    shown = gas("submit", *words, "--stale-ok", "--dry-run", "--json").json
+    found = one.prepare(JobDescription("ocean"), options)
+    assert (found.preview, found.job.directory) == (shown["submission"], None)
+    assert f"{found.request.processors}" in {"4", "8"}
+    fake.does("sbatch", f'cat > "{fake.folder}/script"')
+    assert one.submit(JobDescription("ocean"), options).job["state"] == "queued"
+    assert (fake.folder / "script").read_text() == text
 
 
 # ------------------------------------------------------------------------------------------------ several schedulers
