@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose, work_of
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
@@ -193,6 +193,7 @@ class _Forward:
         self.left: list[tuple[int, NDArray[np.int64]]] = []
         if self.leaving.any():
             self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
+        self.work = work_of(self.state.machine, 0)
         self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
         self.starts: list[Start] = []
         self.cycles = self.passes = 0
@@ -346,7 +347,7 @@ class _Forward:
             at = self.pass_kernel(
                 at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
                 state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
-                depth, self.partition_depth, waiting.limits_count, left, closed, tried, plans,
+                depth, self.partition_depth, waiting.limits_count, left, closed, tried, self.work, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
@@ -449,7 +450,8 @@ class _Forward:
             for name, cpus in (found.cpus or {}).items():
                 chosen[self.places[name]] = cpus
             at = int(state.running.total[0])
-            if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen):
+            if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen,
+                     self.work.missing):  # fmt: skip
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
                 begun = True

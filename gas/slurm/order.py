@@ -6,7 +6,7 @@ job_mgr.c, job_independent. Their order: job_scheduler.c, sort_job_queue2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cmp_to_key
@@ -107,7 +107,12 @@ def sort_key(record: Record) -> tuple[bool, int, int, int, int, int]:
 
 
 def queue(
-    cluster: Cluster, probes: Iterable[Job] = (), limits: Limits | None = None, *, believe_plans: bool = True
+    cluster: Cluster,
+    probes: Iterable[Job] = (),
+    limits: Limits | None = None,
+    *,
+    believe_plans: bool = True,
+    known: Sequence[Record] | None = None,
 ) -> list[Record]:
     """Return all records in the order in which they are considered.
 
@@ -119,11 +124,15 @@ def queue(
         Which limit keeps a job from starting; by default only what Slurm says why a job waits.
     believe_plans
         A job with a published plan is considered, whatever Slurm says why it waits.
+    known
+        The queue without probes, if it is known.
     """
     partitions = {one.name: one for one in cluster.partitions}
     running = running_tasks(cluster)
-    records = []
-    waiting: list[tuple[int | None, Job]] = [(None, job) for job in cluster.jobs if job.pending]
+    records = list(known or ())
+    waiting: list[tuple[int | None, Job]] = []
+    if known is None:
+        waiting += ((None, job) for job in cluster.jobs if job.pending)
     waiting += list(enumerate(probes))
     for probe, job in waiting:
         for name in job.partitions:

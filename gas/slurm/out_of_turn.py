@@ -11,7 +11,7 @@ import numpy as np
 
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster
-from gas.slurm.fitting import Use
+from gas.slurm.fitting import Use, work_of
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.rows import Plans
@@ -53,7 +53,8 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[str, ...]]:
     fastest(run_pass, count * size * 10)(
         0, rows, np.zeros(count, np.bool_), words_of(whole & state.usable), state.closures, words_of(state.sets),
         state.options, state.leaving, state.machine, use, idle, running, state.licences.copy(),
-        state.parameters, state.rules, 0, 0, False, left, closed, np.zeros(len(whole) + 1, np.int64), plans,
+        state.parameters, state.rules, 0, 0, False, left, closed, np.zeros(len(whole) + 1, np.int64),
+        work_of(state.machine, 0), plans,
     )  # fmt: skip
     found = {}
     for at in np.flatnonzero((plans.start >= 0) & rows.probe).tolist():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.slurm import fitting
-from gas.slurm.cluster import Cluster, Gres, Job, Partition
+from gas.slurm.cluster import Cluster, Gres, Job, Partition, Reservation
 from gas.slurm.features import allowed
 from gas.slurm.fitting import BOUNDLESS, Machine, Use
 from gas.slurm.order import HOLDING, NO_LIMIT, Blocked, Record, limit_of, running_tasks
@@ -84,6 +84,7 @@ class State:
     usable: NDArray[np.bool_]
     unseen: NDArray[np.int64]
     unclear: tuple[str, ...]
+    built_by: _Builder = field(repr=False)
 
 
 def _number(parameters: Any, name: str, default: int, least: int = 0) -> int:
@@ -177,6 +178,7 @@ class _Builder:
         self._of_names: dict[tuple[str, ...], NDArray[np.bool_]] = {}
         self._features: dict[str, tuple[int, int]] = {}
         self.options: list[int] = []
+        self._numbers: dict[str, dict[object, int]] = {}
         self.unclear: list[str] = []
         now = cluster.now
         shown = {name for one in cluster.reservations if one.start <= now < one.end for name in one.nodes}
@@ -195,6 +197,15 @@ class _Builder:
             found[places] = True
             self._of_names[key] = found
         return self._of_names[key]
+
+    def numbers(self, kind: str, keys: Iterable[object]) -> NDArray[np.int64]:
+        """Return numbers of keys of a kind; equal ones have one number, whenever they are asked for."""
+        known = self._numbers.setdefault(kind, {})
+        return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+
+    def numbered(self, kind: str) -> list[Any]:
+        """Return the keys of a kind by number."""
+        return list(self._numbers.get(kind, ()))
 
     def machine(self) -> Machine:
         nodes = self.cluster.nodes
@@ -382,6 +393,7 @@ def state_of(
     memory_counts: bool | None = None,
     unseen_until: int | None = None,
     room: int = 512,
+    like: State | None = None,
 ) -> State:
     """Return the arrays of a cluster and its queue.
 
@@ -401,7 +413,11 @@ def state_of(
         Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
     room
         How many jobs may start within the cycle.
+    like
+        That of the same cluster, with the same options, of some of the records: only the others are looked at.
     """
+    if like is not None:
+        return _with_more(like, records, preempts, pinned, beyond, not_before)
     build = _Builder(cluster, memory_counts)
     machine = build.machine()
     held = [job for job in cluster.jobs if job.state in HOLDING]
@@ -412,23 +428,9 @@ def state_of(
     for job in completing:
         leaving |= build.of_names(job.nodes)
     build.sets.add(np.zeros(build.count, np.bool_))
-    reservations = [one for one in cluster.reservations if one.end > cluster.now]
+    reservations = _kept(cluster)
     rows = _records(build, records, pinned, beyond, not_before, reservations)
-    partitions = _numbers(record.partition.name for record in records)
-    first = {partition: place for place, partition in enumerate(partitions.tolist())}
-    closed = [build.of_names(one.nodes) for one in reservations]
-    whole = np.zeros((len(reservations), int(partitions.max(initial=0)) + 1), np.bool_)
-    for at, one in enumerate(reservations):
-        for partition, place in first.items():
-            inside = build.of_names(records[place].partition.nodes) & build.usable
-            covers = "MAINT" in one.flags and not np.any(inside & ~closed[at])
-            whole[at, partition] = "ALL_NODES" in one.flags or covers
-    closures = Closures(
-        np.array([one.start for one in reservations], np.int64),
-        np.array([one.end for one in reservations], np.int64),
-        np.array([build.sets.add(one) for one in closed], np.int64),
-        whole,
-    )
+    closures = _closures(build, records, rows, reservations)
     may = _preempting(build, records, running, jobs, preempts)
     grace = KILL_WAIT if build.settings.kill_wait is None else build.settings.kill_wait
     grace += build.settings.overtime or 0
@@ -443,8 +445,56 @@ def state_of(
         tuple(node.name for node in cluster.nodes), records, rows, closures, build.sets.array(),
         np.array(build.options, np.int64), may, leaving, machine, use, running, jobs, licences, licence_names,
         all_licences, parameters_of(cluster, grace=grace, beyond=beyond), build.rules, build.usable, unseen,
-        tuple(build.unclear),
+        tuple(build.unclear), build,
     )  # fmt: skip
+
+
+def _with_more(
+    like: State,
+    records: list[Record],
+    preempts: Preempts | None,
+    pinned: bool,
+    beyond: bool,
+    not_before: Sequence[int] | None,
+) -> State:
+    """Return a state with further records: those that it has are not looked at again."""
+    build = like.built_by
+    reservations = _kept(build.cluster)
+    known = {id(record): at for at, record in enumerate(like.records)}
+    new = [record for record in records if id(record) not in known]
+    known |= {id(record): len(known) + at for at, record in enumerate(new)}
+    more = _records(build, new, pinned, beyond, not_before, reservations)
+    order = np.array([known[id(record)] for record in records], np.int64)
+    both = zip(like.rows, more, strict=True)
+    rows = Records._make(np.concatenate([one, other])[order] for one, other in both)
+    closures = _closures(build, records, rows, reservations)
+    may = _preempting(build, records, like.running, like.running_jobs, preempts)
+    return replace(
+        like, records=records, rows=rows, closures=closures, preempts=may, sets=build.sets.array(),
+        options=np.array(build.options, np.int64), unclear=tuple(build.unclear),
+    )  # fmt: skip
+
+
+def _kept(cluster: Cluster) -> list[Reservation]:
+    """Return the reservations that have not ended."""
+    return [one for one in cluster.reservations if one.end > cluster.now]
+
+
+def _closures(build: _Builder, records: list[Record], rows: Records, reservations: Sequence[Reservation]) -> Closures:
+    closed = [build.of_names(one.nodes) for one in reservations]
+    first = {partition: place for place, partition in enumerate(rows.partition.tolist())}
+    whole = np.zeros((len(reservations), max(first, default=0) + 1), np.bool_)
+    for at, one in enumerate(reservations):
+        for partition, place in first.items():
+            inside = build.of_names(records[place].partition.nodes) & build.usable
+            covers = "MAINT" in one.flags and not np.any(inside & ~closed[at])
+            whole[at, partition] = "ALL_NODES" in one.flags or covers
+    return Closures(
+        np.array([one.start for one in reservations], np.int64),
+        np.array([one.end for one in reservations], np.int64),
+        np.array([build.sets.add(one) for one in closed], np.int64),
+        whole,
+    )
 
 
 def _preempting(
@@ -458,11 +508,12 @@ def _preempting(
     asking = dict(zip(waiting, records, strict=True))
     examples = dict(zip(there, jobs, strict=True))
     running.kind[len(jobs) : running.total[0]] = len(kinds)  # jobs that are not shown
-    found = np.zeros((max(len(dict.fromkeys(waiting)), 1), len(kinds) + 1), np.bool_)
+    keys = build.numbered("kind")
+    found = np.zeros((max(len(keys), 1), len(kinds) + 1), np.bool_)
     if preempts is not None:
-        for row, key in enumerate(dict.fromkeys(waiting)):
+        for row, key in enumerate(keys):
             for column, other in enumerate(kinds):
-                found[row, column] = preempts(asking[key].job, asking[key].partition, examples[other])
+                found[row, column] = key in asking and preempts(asking[key].job, asking[key].partition, examples[other])
     return found
 
 
@@ -529,21 +580,24 @@ def _records(
             elif not job.planned_nodes and len(job.partitions) == 1:
                 start[at] = job.start  # v0.0.38 says no nodes
     considered = [record.blocked is None or (beyond and _comes(record)) for record in records]
-    names = [(record.job.array, record.partition.name, record.job.reservation) for record in records]
-    arrays = _numbers(record.job.array for record in records)
-    leaders = _numbers(record.job.leader for record in records)
+    of = build.numbers
+    arrays = of("array", (record.job.array for record in records))
+    leaders = of("leader", (record.job.leader for record in records))
+    in_partition = ((record.job.array, record.partition.name, record.job.reservation) for record in records)
+    of_account = ((record.job.user, record.job.account, record.partition.name) for record in records)
+    is_array = np.array([record.job.tasks is not None or record.job.array is not None for record in records], np.bool_)
+    is_part = np.array([record.job.leader is not None for record in records], np.bool_)
     return Records(
         np.array(considered, np.bool_), np.array([record.probe is not None for record in records], np.bool_),
         only.astype(np.bool_) & (not beyond), np.zeros(count, np.bool_),
-        _numbers((record.probe, record.job.id) for record in records),
-        _numbers(record.job.user for record in records),
-        _numbers(record.partition.name for record in records),
-        _numbers((record.job.user, record.partition.name) for record in records),
-        _numbers((record.job.user, record.job.account, record.partition.name) for record in records),
-        np.where([record.job.tasks is not None or record.job.array is not None for record in records], arrays, -1),
-        _numbers(names), np.where([record.job.leader is not None for record in records], leaders, -1),
-        tasks, room, limit, since, nodes, np.stack([first, options], axis=1), required, plan, start, reserved,
-        open_to, _numbers((record.partition.name, record.job.qos) for record in records), licences, need, gres,
+        of("job", ((record.probe, record.job.id) for record in records)),
+        of("user", (record.job.user for record in records)),
+        of("partition", (record.partition.name for record in records)),
+        of("both", ((record.job.user, record.partition.name) for record in records)),
+        of("account", of_account), np.where(is_array, arrays, -1), of("array partition", in_partition),
+        np.where(is_part, leaders, -1), tasks, room, limit, since, nodes, np.stack([first, options], axis=1), required,
+        plan, start, reserved, open_to, of("kind", ((record.partition.name, record.job.qos) for record in records)),
+        licences, need, gres,
     )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ ROWS = (
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
     Row(
-        "lost_use", (26, 5, 0), "seen: not on 22.05, on 26.05 (ranks of users after each calculation); between unknown"
+        "lost_use", (26, 5, 0), "priority_multifactor.c: seen on 26.05 and not on 22.05, by ranks of users"
     ),
 )
 

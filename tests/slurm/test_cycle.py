@@ -112,10 +112,11 @@ def test_behind_the_depth_there_is_no_plan_but_an_expectation(parameters, why):
 
 def test_the_depth_of_a_cycle_counts_tests():
     queue = [job(1), job(2)]
-    made = cluster(running(9, "n0", end=600), *queue, nodes=1, scheduling=Scheduling(depth=2))
+    there = Scheduling(depth=2, parameters={"bf_node_space_size": "100"})  # by default as many as the depth
+    made = cluster(running(9, "n0", end=600), *queue, nodes=1, scheduling=there)
     found = outlook(made, job())
     assert (found.planned, found.why, found.expected) == (None, Why.DEPTH, NOW + 1800)
-    assert planned(replace(made, scheduling=Scheduling(depth=3)), job())[0] == 1800
+    assert planned(replace(made, scheduling=replace(there, depth=3)), job())[0] == 1800
 
 
 def test_the_depth_of_one_user_is_not_that_of_another():

@@ -15,7 +15,7 @@ from gas.node_availability import NodeAvailability
 from gas.profile import NEVER
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Outlook, forecast
+from gas.slurm.outlook import Forecast, Outlook, forecast
 from gas.slurm.priority import Priority, own_priority
 from gas.times import iso_time, relative_text
 
@@ -64,6 +64,8 @@ class SlurmAvailability(NodeAvailability):
         Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
     limits
         What the limits of accounts and QOS say to jobs; None where nothing is known of them.
+    seen
+        The forecast of the queue without such jobs, if it has been made.
     """
 
     cluster: Cluster | None = None
@@ -72,6 +74,7 @@ class SlurmAvailability(NodeAvailability):
     user: str = ""
     unseen_until: int | None = None
     limits: Limits | None = None
+    seen: Forecast | None = field(default=None, repr=False)
     _found: dict[tuple[int, int], Outlook] = field(default_factory=dict, repr=False)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
@@ -94,7 +97,10 @@ class SlurmAvailability(NodeAvailability):
             return [NOWHERE] * len(requests)
         jobs = [self._job(size, walltime, first) for size, walltime in requests]
         there = [job for job in jobs if job is not None]
-        found = iter(forecast(self.cluster, there, unseen_until=self.unseen_until, limits=self.limits).outlooks)
+        made = forecast(
+            self.cluster, there, unseen_until=self.unseen_until, limits=self.limits, rest=False, known=self.seen
+        )
+        found = iter(made.outlooks)
         return [NOWHERE if job is None else next(found) for job in jobs]
 
     def outlook(self, size: int, walltime: int, first: int = 0) -> Outlook:

@@ -259,7 +259,7 @@ class _Watch(threading.Thread):
         self.cpus: dict[Key, dict[str, int]] = {}
 
     def run(self) -> None:
-        while not self.ended.wait(1):
+        while not self.ended.wait(2):
             with contextlib.suppress(Exception):
                 self.cycles.add(self.slurm.last_cycle())
                 now = int(time.time())
