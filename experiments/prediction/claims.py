@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.framework.claims import Claim
 from experiments.framework.intervals import Interval
-from experiments.prediction.results import FEWEST, Choices, Predictions, Study
+from experiments.prediction.results import FEWEST, Choices, Predictions, Results
 from experiments.prediction.run import TOLD
 from experiments.published import PAPER_LOSES
 
@@ -25,7 +25,7 @@ SHARP: Final = 0.5
 """How wide they may be in the median, of the way to the promise: from submission to the promised start."""
 
 
-def claims(study: Study) -> list[Claim]:
+def claims(study: Results) -> list[Claim]:
     """Return what is asked for, each with its verdict."""
     return [
         *(_covers(study, trace) for trace in (*study.traces, "")),
@@ -74,7 +74,7 @@ def signed(found: Interval, digits: int = 0) -> str:
     return f"{'+' if found.mean > 0 else ''}{found.text(digits)}"
 
 
-def _covers(study: Study, trace: str) -> Claim:
+def _covers(study: Results, trace: str) -> Claim:
     low, high = COVERED
     text = f"{_where(trace)}: {low:.0f} to {high:.0f}% of the 90% intervals contain the true start"
     found = study.predictions(trace)
@@ -87,7 +87,7 @@ def _covers(study: Study, trace: str) -> Claim:
     return Claim(text, verdict, here + _doubt(verdict, covered))
 
 
-def _is_sharp(study: Study, trace: str) -> Claim:
+def _is_sharp(study: Results, trace: str) -> Claim:
     text = (
         f"{_where(trace)}: they are in the median at most half as wide as the way to the promise (the time from "
         "submission to the promised start)"
@@ -106,7 +106,7 @@ def _is_sharp(study: Study, trace: str) -> Claim:
     return Claim(text, max(each, medians) <= SHARP, here)
 
 
-def _is_sooner(study: Study, trace: str) -> Claim:
+def _is_sooner(study: Results, trace: str) -> Claim:
     def here(found: Choices) -> str:
         return f"{found.predicting.mean():,.0f} s against {found.gas.mean():,.0f} s"
 
@@ -114,7 +114,7 @@ def _is_sooner(study: Study, trace: str) -> Claim:
     return _paired(study, trace, text, lambda found: found.mean(found.later), here, " s")
 
 
-def _loses_less(study: Study, trace: str) -> Claim:
+def _loses_less(study: Results, trace: str) -> Claim:
     def here(found: Choices) -> str:
         predicting, plain = (100 * lost.mean() for lost in (found.predicting_loses, found.loses))
         paper = "" if trace else f" (paper: {PAPER_LOSES}%)"
@@ -125,7 +125,7 @@ def _loses_less(study: Study, trace: str) -> Claim:
 
 
 def _paired(
-    study: Study,
+    study: Results,
     trace: str,
     text: str,
     difference: Callable[[Choices], Interval],

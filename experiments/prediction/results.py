@@ -21,15 +21,17 @@ from experiments.framework.intervals import Interval
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month
 from experiments.framework.sites import SITES, Site
+from experiments.framework.study import Computed
 from experiments.moldable import months as power_study
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import MonthRun, Outcomes
 from experiments.moldable.terms import BASE
 from experiments.prediction.run import TOLD
+from gas.errors import BadInput
 from gas.prediction.past import STREAMS
 
 __all__ = ["FEWEST", "FULL", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
-__all__ += ["Predictions", "Study", "by_months", "study_runs"]
+__all__ += ["Predictions", "Results", "by_months", "study_runs"]
 
 POLICY: Final = "s3"
 
@@ -255,7 +257,7 @@ def by_months(values: NDArray[np.float64], months: Sequence[Month]) -> Interval:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Results:
     """All runs and their results, in the same order."""
 
     options: Options
@@ -345,3 +347,31 @@ class Study:
             rows += found
             months += [here] * len(found)
         return Choices(rows, months)
+
+
+def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Calibration | Choice], list[str]]:
+    """Return all runs, and which months of the choice are left out and why.
+
+    Raises
+    ------
+    BadInput
+        No month is left for the choice.
+    """
+    calibrations, choices, left_out = study_runs(options, logs)
+    if not choices:
+        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs")
+    return [*calibrations, *choices], left_out
+
+
+def summarised(computed: Computed[Options, Calibration | Choice]) -> Results:
+    """Return what came out."""
+    calibrated = [(run, result) for run, result in computed.pairs if isinstance(run, Calibration)]
+    chosen = [(run, result) for run, result in computed.pairs if isinstance(run, Choice)]
+    too_few = [f"{run.log.name} {run.of.month}: {result['too_few']}" for run, result in chosen if "too_few" in result]
+    return Results(
+        computed.options,
+        *([run for run, _ in calibrated], [result for _, result in calibrated]),
+        *([run for run, _ in chosen], [result for _, result in chosen]),
+        computed.at_hand.absent,
+        [*computed.left_out, *too_few],
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from experiments.framework.report import Bullets, Section
-from experiments.walltime.results import INTREPID, Study
+from experiments.walltime.results import INTREPID, Results
 
 __all__ = ["CATEGORIES_MEAN", "method_section", "replaced"]
 
@@ -16,7 +16,7 @@ CATEGORIES_MEAN: Final = (
 """What the paper's categories of jobs are, in few words; how it was done says more."""
 
 
-def replaced(study: Study) -> str:
+def replaced(study: Results) -> str:
     """Return what stands in for what the paper had."""
     blank = [log.name for log in study.logs if (use := study.use(log)) and not use["known"]]
     nobody = (
@@ -28,7 +28,7 @@ def replaced(study: Study) -> str:
     return _stand_in(study) + nobody
 
 
-def _stand_in(study: Study) -> str:
+def _stand_in(study: Results) -> str:
     traces = [log.source.trace for log in study.logs]
     others = " and ".join(log.name for log in study.logs if log.source != INTREPID)
     stands = "the group of the log stands for the paper's project, processors for its nodes"
@@ -45,7 +45,7 @@ def _stand_in(study: Study) -> str:
     )
 
 
-def method_section(study: Study) -> Section:
+def method_section(study: Results) -> Section:
     """Return how the study was done."""
     sizes = ", ".join(f"{log.source.trace} {log.source.processors:,}" for log in study.logs)
     months = "; ".join(

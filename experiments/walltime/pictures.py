@@ -12,7 +12,7 @@ from experiments.framework.logs import Found
 from experiments.published import walltime_gains
 from experiments.walltime.accuracy import CATEGORIES, FLOORS, KEYS, SHARES
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
-from experiments.walltime.results import ADJUSTMENTS, MEASURES, PERCENTILES, QUEUES, Study, Terms, adjusted
+from experiments.walltime.results import ADJUSTMENTS, MEASURES, PERCENTILES, QUEUES, Results, Terms, adjusted
 from workloads.adjustment import Key
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _HIGHEST: Final = 200
 """Per cent of the baseline at which monthly panels end; what is beyond stands at the edge."""
 
 
-def draw_use(study: Study) -> bytes:
+def draw_use(study: Results) -> bytes:
     """Return a row for each log: how R is distributed (Fig. 1), and its mean by quarter (Fig. 2)."""
     logs = [log for log in study.logs if study.use(log)]
 
@@ -69,7 +69,7 @@ def draw_use(study: Study) -> bytes:
     return as_svg((9.5, 2.7 * len(logs) + 0.4), draw)
 
 
-def draw_accuracy(study: Study) -> bytes:
+def draw_accuracy(study: Results) -> bytes:
     """Return mean accuracy by percentile: a column a log; by key (Fig. 4), and by window with both keys (Fig. 8)."""
     windows = study.options.windows
 
@@ -103,7 +103,7 @@ def window(months: int | None) -> str:
     return "all" if months is None else f"{months} month" + ("" if months == 1 else "s")
 
 
-def _accuracies(study: Study, log: Found, key: Key, months: int | None, floor: float = 0.0) -> list[float]:
+def _accuracies(study: Results, log: Found, key: Key, months: int | None, floor: float = 0.0) -> list[float]:
     cells = [study.accuracy(log, key, months, percentile, floor) for percentile in ALL_PERCENTILES]
     return [np.nan if cell is None else cell["accuracy"] for cell in cells]
 
@@ -115,7 +115,7 @@ def _percentiles(axes: Axes, number: int, label: str, values: Sequence[float]) -
     axes.set_xticks(places, [str(percentile) for percentile in ALL_PERCENTILES])
 
 
-def draw_shares(study: Study) -> bytes:
+def draw_shares(study: Results) -> bytes:
     """Return jobs by category and percentile, a row a log; both keys, without and with floor (Fig. 5, 6 and 7)."""
 
     def draw(figure: Figure) -> None:
@@ -145,7 +145,7 @@ def draw_shares(study: Study) -> bytes:
     return as_svg((11.5, 2.7 * len(study.logs) + 0.6), draw)
 
 
-def draw_short(study: Study) -> bytes:
+def draw_short(study: Results) -> bytes:
     """Return what share of the jobs is badly (Fig. 9) and mildly (Fig. 10) underestimated, by window."""
 
     def draw(figure: Figure) -> None:
@@ -170,7 +170,7 @@ def draw_short(study: Study) -> bytes:
     return as_svg((11.5, 2.6 * len(study.logs) + 0.4), draw)
 
 
-def draw_cumulative(study: Study) -> bytes:
+def draw_cumulative(study: Results) -> bytes:
     """Return how accuracy is distributed, as it is and adjusted, a row a log (Fig. 11; one month, floor 0.5)."""
 
     def draw(figure: Figure) -> None:
@@ -211,7 +211,7 @@ def draw_cumulative(study: Study) -> bytes:
     return as_svg((8.5, 3.0 * len(study.logs) + 0.4), draw)
 
 
-def draw_tested(study: Study) -> bytes:
+def draw_tested(study: Results) -> bytes:
     """Return mean accuracy by month, as it is and adjusted as for the schedules (Fig. 13)."""
 
     def draw(figure: Figure) -> None:
@@ -237,7 +237,7 @@ def draw_tested(study: Study) -> bytes:
     return as_svg((8.5, 2.7 * len(study.logs) + 0.3), draw)
 
 
-def draw_months(study: Study, log: Found, queue: str, *, apart: bool = False) -> bytes:
+def draw_months(study: Results, log: Found, queue: str, *, apart: bool = False) -> bytes:
     """Return means by month in per cent of those without adjustment (Fig. 14 to 17): a row an adjustment."""
     averaged = set(study.averaged(log))
 
@@ -264,7 +264,7 @@ def draw_months(study: Study, log: Found, queue: str, *, apart: bool = False) ->
     return as_svg((11.5, 5.6), draw)
 
 
-def _monthly(axes: Axes, study: Study, log: Found, terms: dict[int, Terms], measure: str) -> None:
+def _monthly(axes: Axes, study: Results, log: Found, terms: dict[int, Terms], measure: str) -> None:
     base = study.simulation(log, next(iter(terms.values())).baseline)
     months = [month["month"] for month in base["months"]] if base else []
     axes.axhline(100, color="0.3", linewidth=1)
@@ -279,7 +279,7 @@ def _monthly(axes: Axes, study: Study, log: Found, terms: dict[int, Terms], meas
     axes.set_ylim(0, _HIGHEST)
 
 
-def draw_gains(study: Study, *, apart: bool = False) -> bytes:
+def draw_gains(study: Results, *, apart: bool = False) -> bytes:
     """Return average improvements with their intervals (Fig. 14 to 17 d), a row a log; hollow marks are the paper's."""
     published = {(one.queue, one.adjustment, one.percentile, one.measure): one.percent for one in walltime_gains()}
 

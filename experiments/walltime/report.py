@@ -22,7 +22,7 @@ from experiments.walltime.results import (
     MEASURES,
     PERCENTILES,
     QUEUES,
-    Study,
+    Results,
     adjusted,
     sure,
 )
@@ -36,7 +36,7 @@ _PAPER = (
 _FIGURES = {("wfp", "regular"): 14, ("wfp", "selective"): 15, ("fcfs", "regular"): 16, ("fcfs", "selective"): 17}
 
 
-def banner(study: Study) -> str:
+def banner(study: Results) -> str:
     """Return what was replaced, and in what the study is less than the full one."""
     less = [text for text in study.missing if INTREPID.stem not in text]
     if study.options.quick:
@@ -44,7 +44,7 @@ def banner(study: Study) -> str:
     return replaced(study) + (f" Not the full study: {'; '.join(less)}." if less else "")
 
 
-def walltime_report(study: Study, origin: Origin) -> Report:
+def walltime_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sites = [(Site(log.source.trace, log.source.processors, (), 0), log) for log in study.logs]
     sections = [
@@ -67,7 +67,7 @@ def walltime_report(study: Study, origin: Origin) -> Report:
     )
 
 
-def _lead(study: Study) -> str:
+def _lead(study: Results) -> str:
     found = claims(study)
     tested = [claim.holds for claim in found if claim.holds is not None]
     every = [one[-1] for log in study.logs for queue in QUEUES for one in advantages(study, log, queue)]
@@ -104,7 +104,7 @@ def _text_of(found: Interval | None) -> str:
     return "-" if found is None else f"{found.text(1)}%"
 
 
-def _improvements(study: Study) -> Section:
+def _improvements(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for cell in gain_cells(study):
         paper = cell.paper
@@ -157,7 +157,7 @@ def _improvements(study: Study) -> Section:
     )
 
 
-def _months(study: Study, queue: str) -> Section:
+def _months(study: Results, queue: str) -> Section:
     figures = " and ".join(str(_FIGURES[queue, adjustment]) for adjustment in ADJUSTMENTS)
     pictures = tuple(
         Picture(
@@ -172,7 +172,7 @@ def _months(study: Study, queue: str) -> Section:
     return Section(f"By month: {queue.upper()}", pictures)
 
 
-def _apart(study: Study) -> Section:
+def _apart(study: Results) -> Section:
     caption = "The same as the average improvements above, with each month simulated alone."
     return Section(
         "With months apart, as in the paper",
@@ -180,7 +180,7 @@ def _apart(study: Study) -> Section:
     )
 
 
-def _changes(study: Study) -> Section:
+def _changes(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
         for queue in QUEUES:
@@ -198,7 +198,7 @@ def _changes(study: Study) -> Section:
     return Section("Other schemes, and exact walltimes", (Text(text), Table(tuple(columns), tuple(rows))))
 
 
-def _text(study: Study) -> Section:
+def _text(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for cell in text_cells(study):
         ours = f"{cell.low:.3f}" if cell.low == cell.high else f"{cell.low:.3f} to {cell.high:.3f}"
@@ -253,7 +253,7 @@ _WORDS = {
 }
 
 
-def _logs(study: Study) -> Section:
+def _logs(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = [
         ("Intrepid", "the paper's", "275,858", "275,858", "503", "208 projects", "-", "5,199", "9,096")
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -30,7 +31,7 @@ __all__ = [
     "TRACES",
     "LogRun",
     "Options",
-    "Study",
+    "Results",
     "Terms",
     "adjusted",
     "study_runs",
@@ -69,6 +70,8 @@ class Options:
 
     quick: bool = False
     """Two windows only, and none of the changes to what the paper did."""
+    intrepid: Path | None = None
+    """The file of the paper's log, where it is named."""
 
     @property
     def windows(self) -> tuple[int | None, ...]:
@@ -173,7 +176,7 @@ def sure(found: Interval) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Results:
     """All runs and their results, in the same order."""
 
     options: Options
