@@ -28,6 +28,7 @@ FLOORS = [
     {"gas.simulation"},
     {"gas.prediction"},
     {"gas.endpoints", "gas.pictures"},
+    {"gas.agent"},
     {"gas.workflows"},
     {"gas.service"},
     {"gas.cli"},
@@ -171,6 +172,7 @@ def test_deciding_code_acts_on_nothing(path):
 
 def test_each_package_docstring_maps_its_modules():
     for package in (
+        "gas.agent",
         "gas.cli",
         "gas.endpoints",
         "gas.endpoints.oar",

@@ -5,31 +5,15 @@ They join through the entry points ``gas.commands``; a broken one disturbs no ot
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from gas.cli.audit import audit_command
-from gas.cli.backup import backup_command, check_command, restore_command
-from gas.cli.demo import demo_command
-from gas.cli.fit import fit
-from gas.cli.guide import guide_command
-from gas.cli.jobs import cancel_command, logs_command, reserve_command, status_command, wait_command
-from gas.cli.machine import machine_command
-from gas.cli.plan import plan_command
-from gas.cli.reshape import reshape_command, watch_command
-from gas.cli.schedulers import availability_command, endpoints_command
-from gas.cli.serve import serve_command
-from gas.cli.simulate import simulate_command
-from gas.cli.simulation_table import EXPLANATION
-from gas.cli.submit import submit_command
-from gas.cli.token import token_app
-from gas.cli.traces import traces_app
-from gas.cli.why import why_command
-from gas.cli.workload import workload_command
-from gas.cli.workload_estimates import WorkloadCommand
 from gas.errors import Missing
 from speedup_models.fields import nearest
 
@@ -38,25 +22,93 @@ __all__ = ["app"]
 PLUG_INS = "gas.commands"
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a command of Gas is found: a function, or an application of several commands."""
+
+    module: str
+    name: str
+    options: Callable[[], dict[str, Any]] = dict
+
+    def load(self, command: str) -> Any:
+        """Import its module and return what typer makes of it."""
+        found = getattr(import_module(self.module), self.name)
+        if isinstance(found, typer.Typer):
+            app = typer.Typer(add_completion=False, rich_markup_mode=None)
+            app.callback()(lambda: None)
+            app.add_typer(found, name=command)
+            return typer.main.get_group(app).commands[command]
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(command, **self.options())(found)
+        return typer.main.get_command(app)
+
+
+def _of_submit() -> dict[str, Any]:
+    return {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": False}}
+
+
+def _of_simulate() -> dict[str, Any]:
+    from gas.cli.simulation_table import EXPLANATION
+
+    return {"epilog": EXPLANATION}
+
+
+def _of_workload() -> dict[str, Any]:
+    from gas.cli.workload_estimates import WorkloadCommand
+
+    return {"cls": WorkloadCommand}
+
+
+COMMANDS = {
+    "demo": _Place("gas.cli.demo", "demo_command"),
+    "plan": _Place("gas.cli.plan", "plan_command"),
+    "submit": _Place("gas.cli.submit", "submit_command", _of_submit),
+    "status": _Place("gas.cli.jobs", "status_command"),
+    "why": _Place("gas.cli.why", "why_command"),
+    "wait": _Place("gas.cli.jobs", "wait_command"),
+    "logs": _Place("gas.cli.jobs", "logs_command"),
+    "cancel": _Place("gas.cli.jobs", "cancel_command"),
+    "reserve": _Place("gas.cli.jobs", "reserve_command"),
+    "reshape": _Place("gas.cli.reshape", "reshape_command"),
+    "watch": _Place("gas.cli.reshape", "watch_command"),
+    "availability": _Place("gas.cli.schedulers", "availability_command"),
+    "endpoints": _Place("gas.cli.schedulers", "endpoints_command"),
+    "serve": _Place("gas.cli.serve", "serve_command"),
+    "machine": _Place("gas.cli.machine", "machine_command"),
+    "token": _Place("gas.cli.token", "token_app"),
+    "backup": _Place("gas.cli.backup", "backup_command"),
+    "restore": _Place("gas.cli.backup", "restore_command"),
+    "check": _Place("gas.cli.backup", "check_command"),
+    "guide": _Place("gas.cli.guide", "guide_command"),
+    "fit": _Place("gas.cli.fit", "fit"),
+    "simulate": _Place("gas.cli.simulate", "simulate_command", _of_simulate),
+    "audit": _Place("gas.cli.audit", "audit_command"),
+    "workload": _Place("gas.cli.workload", "workload_command", _of_workload),
+    "traces": _Place("gas.cli.traces", "traces_app"),
+}
+"""In the order of ``gas --help``. Modules are imported when their command is called: homes are on slow disks."""
+
+
 class _Commands(TyperGroup):
-    """The commands of Gas, then those of plug-ins, which are loaded when they are called."""
+    """The commands of Gas, then those of plug-ins; each is loaded when it is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        own = super().list_commands(ctx)
-        return [*own, *sorted({point.name for point in entry_points(group=PLUG_INS)} - set(own))]
+        return [*COMMANDS, *sorted({point.name for point in entry_points(group=PLUG_INS)} - set(COMMANDS))]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        own = super().get_command(ctx, cmd_name)
+        if cmd_name in COMMANDS:
+            return COMMANDS[cmd_name].load(cmd_name)
         points = [point for point in entry_points(group=PLUG_INS) if point.name == cmd_name]
-        if own is not None or not points:
-            return own
+        if not points:
+            return None
         try:
             return typer.main.get_command(points[0].load())
-        except Exception as error:  # whatever a plug-in does wrong is its own
+        except Exception as error:  # a plug-in's mistakes are its own
             return _broken(f'the command "{cmd_name}" of {points[0].value} cannot be loaded: {error!r}')
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+        named = args and not args[0].startswith("-") and args[0] not in COMMANDS
+        if named and args[0] not in self.list_commands(ctx):
             ctx.fail(f'there is no command "{args[0]}"{nearest(args[0], self.list_commands(ctx))}')
         return super().resolve_command(ctx, args)
 
@@ -100,30 +152,3 @@ def _program(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
     pass
-
-
-app.command("demo")(demo_command)
-app.command("plan")(plan_command)
-app.command("submit", context_settings={"allow_extra_args": True, "ignore_unknown_options": False})(submit_command)
-app.command("status")(status_command)
-app.command("why")(why_command)
-app.command("wait")(wait_command)
-app.command("logs")(logs_command)
-app.command("cancel")(cancel_command)
-app.command("reserve")(reserve_command)
-app.command("reshape")(reshape_command)
-app.command("watch")(watch_command)
-app.command("availability")(availability_command)
-app.command("endpoints")(endpoints_command)
-app.command("serve")(serve_command)
-app.command("machine")(machine_command)
-app.add_typer(token_app, name="token")
-app.command("backup")(backup_command)
-app.command("restore")(restore_command)
-app.command("check")(check_command)
-app.command("guide")(guide_command)
-app.command("fit")(fit)
-app.command("simulate", epilog=EXPLANATION)(simulate_command)
-app.command("audit")(audit_command)
-app.command("workload", cls=WorkloadCommand)(workload_command)
-app.add_typer(traces_app, name="traces")

@@ -12,7 +12,8 @@ Where a job stands, before it is submitted::
     demand        how much of each trackable resource it counts for
     extent        what a partition has altogether
     fair_share    who has used less than their part comes first
-    priority      the priority that it would get, with its parts
+    factors       what its priority depends on
+    priority      the priority that it would get, with its parts; observed is what waiting jobs tell of it
     standing      a job with all that its limits depend on
     levels        the QOS, association and accounts whose limits hold for it, and what they use
     access        who may use a partition, and what it allows
@@ -21,7 +22,7 @@ Where a job stands, before it is submitted::
     blocked       the waiting jobs that limits hold back; held_back is what limits say to any job
     explanation   why a job waits
 
-One cycle of the backfill scheduler, on arrays::
+One cycle of the backfill scheduler, and one pass of the main scheduler, on arrays::
 
     order         the queue: a record for each waiting job and partition, in the order in which they are considered
     preemption    whose place a waiting job may take
@@ -34,6 +35,19 @@ One cycle of the backfill scheduler, on arrays::
     table         what is planned for whom in which span
     search        the start of one record
     cycle         one cycle of the backfill scheduler
+    observed_depth
+                  how many jobs a cycle plans, where that is not published
+    unpublished   that, and what else shows of a configuration that is not published
+    main_pass     one pass of the main scheduler
+    out_of_turn   jobs that the main scheduler starts at once, whatever is planned
     sooner        what would make a waiting job start sooner
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
+
+Run forward, where it is known how long jobs really take::
+
+    dependencies  which other jobs a job waits for
+    ageing        priorities while time goes on
+    waiting       the queue while time goes on
+    holders       who holds which part of the machine
+    forward       both schedulers from instant to instant, until the queue is empty
 """

@@ -25,6 +25,7 @@ from gas.slurm.rows import (
     DEPTH,
     LATER_TASKS,
     LICENCES,
+    NOWHERE,
     PARTITION_DEPTH,
     PLANNED,
     REJECTED,
@@ -35,6 +36,7 @@ from gas.slurm.rows import (
     UNHELD,
     USER_DEPTH,
     USER_PARTITION_DEPTH,
+    WINDOW,
     Closures,
     Parameters,
     Plans,
@@ -45,11 +47,11 @@ from gas.slurm.table import Table, enter, span_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
 
-__all__ = ["run_cycle"]
+__all__ = ["begin", "note", "run_cycle"]
 
 
 @kernel
-def _begin(
+def begin(
     at: int,
     records: Records,
     machine: Machine,
@@ -100,7 +102,7 @@ def _begin(
 
 
 @kernel
-def _note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]) -> None:
+def note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]) -> None:
     """Write down a plan, as the record's own if it is the earliest."""
     row = plans.total[0]
     if row < len(plans.from_):
@@ -253,6 +255,16 @@ def run_cycle(
                     at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
                     idle, running, table, parameters, rules, given,
                 )  # fmt: skip
+                hint = records.pinned_start[at]
+                if hint > now and array < 0 and start != hint and state in (PLANNED, NOWHERE, WINDOW):
+                    # Slurm publishes when it starts, and not where: of the other ways, the one that agrees
+                    other, moved, _ = seek(
+                        at, now_only, hint, records, closures, sets, options, preemptable, leaving, machine, use,
+                        idle, running, table, parameters, rules, scratch,
+                    )  # fmt: skip
+                    if other == PLANNED and moved == hint:
+                        state, start = other, moved
+                        given[:] = scratch
                 if state == STARTED and preemptable.any():
                     preemptable[:] = False
                     alone, _, _ = seek(
@@ -267,11 +279,11 @@ def run_cycle(
                 state = PLANNED  # parts start together at the end of the cycle
             if state == STARTED:
                 plans.state[at] = STARTED
-                _note(plans, at, now, limit, given)
+                note(plans, at, now, limit, given)
                 if probe:
                     break
                 first, last = span_of(now, limit, table.begin[0], resolution, rules.ends_up)
-                runs = _begin(at, records, machine, use, running, now, kinds, given)
+                runs = begin(at, records, machine, use, running, now, kinds, given)
                 if runs and not records.need[at, WHOLE]:
                     given[:] = 0  # only its licences are in the table
                 of_given(given, taken)
@@ -299,7 +311,7 @@ def run_cycle(
                 break
             if probe:
                 plans.state[at] = PLANNED
-                _note(plans, at, start, limit, given)
+                note(plans, at, start, limit, given)
                 break
             of_given(given, taken)
             first, last = span_of(start, limit, table.begin[0], resolution, rules.ends_up)
@@ -307,10 +319,11 @@ def run_cycle(
                 table, taken, records.licences[at], first, last, True
             ):
                 stopped = TABLE_FULL
-                plans.state[at] = TABLE_FULL if done + begun == 0 else plans.state[at]
+                if done + begun == 0:  # its start is published, but it holds nothing
+                    plans.state[at], plans.start[at] = TABLE_FULL, start
                 break
             plans.state[at] = PLANNED
-            _note(plans, at, start, limit, given)
+            note(plans, at, start, limit, given)
             planned[job] = True
             held_by_partition[partition] += 1
             done += 1

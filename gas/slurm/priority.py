@@ -7,33 +7,16 @@ priority is the order of submission: a new job comes last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gas.slurm.accounting import Accounting
 from gas.slurm.cluster import Cluster, Job, Partition
-from gas.slurm.demand import allocated, minutes, requested
-from gas.slurm.extent import extent_of
-from gas.slurm.fair_share import factor
-from gas.slurm.settings import FACTORS, Settings
+from gas.slurm.factors import Factors, Part
+from gas.slurm.observed import observed
+from gas.slurm.settings import FACTORS
 
 __all__ = ["Part", "Priority", "own_priority"]
 
 LARGEST = 2**32 - 1
-
-
-@dataclass(frozen=True)
-class Part:
-    """One term of a priority: what the job has of it, 0 to 1, and what that gives."""
-
-    name: str
-    factor: float
-    weight: float
-
-    @property
-    def points(self) -> float:
-        """What it adds."""
-        return self.factor * self.weight
 
 
 @dataclass(frozen=True)
@@ -52,6 +35,10 @@ class Priority:
         All jobs of the same tier come before it, whatever its value.
     unknown
         What it depends on and is not published, in words.
+    observed
+        From the priorities of how many waiting jobs it was worked out; 0 where it was calculated.
+    share
+        What the user's fair share is taken to be, where it does not show (`gas.slurm.observed.Observed`).
     """
 
     value: int | None
@@ -59,6 +46,8 @@ class Priority:
     parts: tuple[Part, ...] = ()
     comes_last: bool = False
     unknown: tuple[str, ...] = ()
+    observed: int = 0
+    share: str = ""
 
     @property
     def sure(self) -> bool:
@@ -82,155 +71,36 @@ def own_priority(
     """
     settings = cluster.settings
     if settings is None:
-        return Priority(None, unknown=("how priorities are calculated (the configuration is not published)",))
+        return _observed(cluster, job, partition, "how priorities are calculated (the configuration is not published)")
     if settings.priority_type == "basic":
         return Priority(None, comes_last=True)
     if settings.priority_type != "multifactor":
         kind = settings.priority_type or "not published"
-        return Priority(None, unknown=(f"how priorities are calculated (PriorityType is {kind})",))
+        return _observed(cluster, job, partition, f"how priorities are calculated (PriorityType is {kind})")
     if missing := [key for name, key in FACTORS.items() if name not in settings.weights]:
-        return Priority(None, unknown=(f"{' and '.join(missing)} (not published)",))
-    calculation = _Calculation(cluster, settings, job, partition, qos, account)
+        return _observed(cluster, job, partition, f"{' and '.join(missing)} (not published)")
+    calculation = Factors(cluster, settings, job, partition, qos, account)
     now = calculation.parts(waited, given=False)
     then = calculation.parts(waited, given=True)
+    if calculation.unknown and not job.id:
+        seen = _observed(cluster, replace(job, qos=qos or job.qos, account=account or job.account), partition, "")
+        if seen.sure:
+            return replace(seen, parts=tuple(now))
     return Priority(
         _sum(now, job.nice), _sum(then, job.nice), tuple(now), unknown=tuple(dict.fromkeys(calculation.unknown))
     )
 
 
+def _observed(cluster: Cluster, job: Job, partition: Partition, missing: str) -> Priority:
+    """Return the priority that those of waiting jobs tell; else that what is missing is unknown."""
+    found = observed(cluster, job, partition)
+    if found.comes_last:
+        return Priority(None, comes_last=True, observed=found.jobs)
+    if found.value is None:
+        return Priority(None, unknown=(missing,))
+    return Priority(found.value, found.value, observed=found.jobs, share=found.share)
+
+
 def _sum(parts: list[Part], nice: int) -> int:
     """Return the whole number of a sum: at least 1, as 0 is for held jobs (priority_p_set)."""
     return int(min(max(sum(part.points for part in parts) - nice, 1.0), LARGEST))
-
-
-class _Calculation:
-    """Its inputs, and what of them is not known."""
-
-    def __init__(
-        self, cluster: Cluster, settings: Settings, job: Job, partition: Partition, qos: str, account: str
-    ) -> None:
-        self.cluster, self.settings, self.job, self.partition = cluster, settings, job, partition
-        self.unknown: list[str] = []
-        accounting = cluster.accounting
-        self.accounting = accounting if settings.with_accounting is not False else Accounting(job.user)
-        account = account or job.account or (accounting.default_account if accounting is not None else "")
-        found = accounting.association(account, partition.name, job.user or None) if accounting is not None else None
-        self.association = found
-        qos = qos or job.qos
-        if not qos and accounting is not None and found is not None:
-            qos = accounting.default_qos(found)
-        self.qos = qos
-
-    def parts(self, waited: int, *, given: bool) -> list[Part]:
-        """Return the terms, for what the job asks for or for what it is given."""
-        weights = self.settings.weights
-        without = self.settings.with_accounting is False
-        age = min(waited / self.settings.max_age, 1.0) if self.settings.max_age else float(waited > 0)
-        values = {
-            "age": 0.0 if without else age,
-            "association": self._association() if weights["association"] else 0.0,
-            "fair share": self._fair_share() if weights["fair share"] and not without else 0.0,
-            "size": self._size(given=given) if weights["size"] else 0.0,
-            "partition": self._partition() if weights["partition"] else 0.0,
-            "QOS": self._qos() if weights["QOS"] and not without else 0.0,
-        }
-        parts = [Part(name, values[name], weights[name]) for name in FACTORS if weights[name]]
-        parts += self._resources()
-        if self.settings.site_factor:
-            self.unknown.append(f"what the site's own plug-in adds ({self.settings.site_factor})")
-        return parts
-
-    def _raw(self, flag: str) -> bool:
-        """Whether a factor is not divided by the largest that there is.
-
-        scontrol prints NO_NORMAL_ALL where any of these flags is set (seen on 22.05 to 26.05): which, is not known.
-        """
-        flags = self.settings.priority_flags
-        if "NO_NORMAL_ALL" in flags and flag not in flags:
-            self.unknown.append("which factors are divided by the largest that there is (NO_NORMAL_... is set)")
-        return bool(flags & {flag, "NO_NORMAL_ALL"})
-
-    def _association(self) -> float:
-        if self.association is None or self.accounting is None:
-            self.unknown.append("the priority of one's association")
-            return 0.0
-        if self._raw("NO_NORMAL_ASSOC"):
-            return float(self.association.priority)
-        if not self.accounting.shares_complete:
-            self.unknown.append("the highest priority of all associations")
-        highest = max((one.priority for one in self.accounting.associations), default=0)
-        return self.association.priority / highest if highest else 0.0
-
-    def _fair_share(self) -> float:
-        known = None
-        if self.association is not None and self.accounting is not None:
-            known = factor(self.accounting, self.association, self.settings)
-        if known is None:
-            self.unknown.append("one's fair share")
-        return known or 0.0
-
-    def _partition(self) -> float:
-        if self._raw("NO_NORMAL_PART"):
-            return float(self.partition.job_factor)
-        return self.partition.job_factor / max(1, *(one.job_factor for one in self.cluster.partitions))
-
-    def _qos(self) -> float:
-        known = self.accounting.qos if self.accounting is not None else {}
-        if self.qos not in known:
-            if known or self.qos:
-                self.unknown.append(f"the priority of QOS {self.qos or '(the default)'}")
-            return 0.0
-        if self._raw("NO_NORMAL_QOS"):
-            return float(known[self.qos].priority)
-        highest = max(one.priority for one in known.values())
-        return known[self.qos].priority / highest if highest else 0.0
-
-    def _size(self, *, given: bool) -> float:
-        """Return the factor of the size (slurm.conf(5), PriorityWeightJobSize, PriorityFavorSmall).
-
-        It takes the nodes that were asked for, 1 if none, not those that the job needs.
-        """
-        nodes = len(self.cluster.nodes)
-        cpus = sum(node.cpus for node in self.cluster.nodes)
-        if not nodes or not cpus:
-            self.unknown.append("the size of the cluster")
-            return 0.0
-        wanted = requested(self.cluster, self.job, self.partition)
-        own = (allocated(self.cluster, self.job, self.partition) if given else wanted).amounts["cpu"]
-        if "SMALL_RELATIVE_TO_TIME" in self.settings.priority_flags:
-            limit = minutes(replace(self.job, time_limit=self.job.time_limit), self.partition)
-            limit = 2**32 - 1 if limit is None else max(limit, 1)
-            small = max(wanted.least_nodes * cpus / nodes, own) / limit / cpus
-            value = 1 - small if self.settings.favour_small else small
-        elif self.settings.favour_small:
-            value = ((nodes - wanted.least_nodes) / nodes + (cpus - own) / cpus) / 2
-        else:
-            value = (wanted.least_nodes / nodes + own / cpus) / 2
-        return min(max(value, 0.0), 1.0)
-
-    def _resources(self) -> list[Part]:
-        """Return the terms of PriorityWeightTRES, which do not change when the job has been tried."""
-        weights = self.settings.tres_weights
-        if not weights:
-            return []
-        wanted = requested(self.cluster, self.job, self.partition).amounts
-        there = configured(self.cluster, self.partition)
-        raw = self._raw("NO_NORMAL_TRES")
-        return [
-            Part(name, wanted.get(name, 0) / (1 if raw else there[name]) if raw or there.get(name) else 0.0, weight)
-            for name, weight in weights.items()
-            if weight
-        ]
-
-
-def configured(cluster: Cluster, partition: Partition) -> Mapping[str, float]:
-    """Return how much of each resource a partition has: as it is published, else as its nodes have."""
-    if partition.tres:
-        return partition.tres
-    nodes = extent_of(cluster, partition).nodes.values()
-    found = {"cpu": float(sum(node.cpus for node in nodes)), "node": float(len(nodes))}
-    found["mem"] = float(sum(node.memory or 0 for node in nodes))
-    for node in nodes:
-        for one in node.gres:
-            found[f"gres/{one.name}"] = found.get(f"gres/{one.name}", 0) + one.count
-    return found

@@ -18,7 +18,7 @@ from gas.slurm.table import Table, overlaps, span_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import NEVER, Running, will_run
 
-__all__ = ["seek"]
+__all__ = ["reserved", "seek"]
 
 FAR = 1 << 60
 
@@ -27,7 +27,7 @@ MOST_TRIES = 20_000
 
 
 @kernel
-def _reserved(
+def reserved(
     at: int,
     start: int,
     records: Records,
@@ -115,7 +115,7 @@ def seek(
     trial = np.zeros(size, np.int64)
     with_licences = parameters.licenses and records.licences[at].sum() > 0
     for _ in range(MOST_TRIES):
-        start, overlapped = _reserved(at, start, records, closures, sets, nodes)
+        start, overlapped = reserved(at, start, records, closures, sets, nodes)
         if start < 0:
             return IN_RESERVATION, -1, tested
         if rules.window_ends and start > now + parameters.window:
@@ -206,7 +206,7 @@ def seek(
                 continue
             if parameters.beyond and found > start and len(closures.end) > 0:
                 # Slurm plans it so, and finds when the time has come that it would reach into a reservation
-                moved, _ = _reserved(at, found, records, closures, sets, some)
+                moved, _ = reserved(at, found, records, closures, sets, some)
                 if moved != found or has_outside(planned, some):
                     start = found
                     continue

@@ -97,6 +97,13 @@ def test_memory_is_given_out_where_it_counts(asked, start):
     assert planned(made, job(cpus=2, **asked)) == (start, [0])
 
 
+@pytest.mark.parametrize(("allocated", "start"), [(3000, 600), (0, 0)])
+def test_without_a_published_configuration_allocated_memory_tells_whether_it_is_given_out(allocated, start):
+    busy = running(1, "n0", end=600, cpus_on={"n0": 1}, memory_on={"n0": 3000})
+    made = with_nodes(cluster(busy, nodes=1, settings=None), memory=[4000], memory_allocated=[allocated])
+    assert planned(made, job(cpus=1, memory_per_node=2000)) == (start, [0])
+
+
 def test_where_memory_is_not_given_out_a_node_must_have_it():
     busy = running(1, "n0", end=600, cpus_on={"n0": 1}, memory_on={"n0": 3000})
     made = with_nodes(cluster(busy, nodes=1), memory=[4000])

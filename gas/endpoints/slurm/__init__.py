@@ -10,6 +10,7 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
                     json_jobs its jobs, json_machine all else
     resources       notations of GPUs and the like, of memory and of licences
     configuration   what is read of slurm.conf, by whatever transport
+    conf_file       what slurm.conf says, where slurmrestd does not publish it
     stand_ins       nodes and partitions in place of those that a site hides
     kept_answers    what is not asked again at once, by how fast it changes
     setting_answers what scontrol show config, or slurmrestd's conf, says

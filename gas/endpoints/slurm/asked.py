@@ -40,9 +40,8 @@ def asked(options: Options, size: int, walltime: int, *, user: str, partitions: 
     least, most = _nodes(options, shape, tasks, tasks_per_node)
     cpus = tasks * per_task
     if options.cpus_per_gpu is not None:
-        gpus = max(
-            _gpus(on_job), _gpus(on_node) * (least if shape.nodes else 1), _gpus(on_task) * tasks,
-        )  # fmt: skip
+        known = shape.nodes is not None or tasks_per_node is not None  # else one node may do
+        gpus = max(_gpus(on_job), _gpus(on_node) * (least if known else 1), _gpus(on_task) * tasks)
         cpus = max(cpus, gpus * options.cpus_per_gpu)
         per_task = max(per_task, -(-cpus // tasks))
     return Job(
@@ -65,7 +64,8 @@ def asked(options: Options, size: int, walltime: int, *, user: str, partitions: 
         tasks=options.tasks_of_array,
         account=options.account,
         qos=options.qos,
-        tasks_asked=tasks,
+        # of GPUs in all alone, a node for each task is not the most
+        tasks_asked=None if shape.tasks is None and on_job and not options.tasks_per_gpu else tasks,
         cpus_per_task=per_task,
         tasks_per_node=tasks_per_node,
         memory_per_node=options.memory_per_node,

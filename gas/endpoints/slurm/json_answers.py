@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from gas.endpoints.slurm.conf_file import Stated
 from gas.endpoints.slurm.configuration import hidden, scheduling, with_default_memory
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.json_jobs import job
@@ -24,9 +25,11 @@ from gas.json_text import parsed, parsed_items
 from gas.slurm.cluster import Cluster, Job, Licence
 from speedup_models.fields import quoted, shown
 
-__all__ = ["ANSWERS", "LAST_SHARED", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs"]
+__all__ = ["ANSWERS", "LAST_SHARED", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs", "tests_of_last_cycle"]
 
 T = TypeVar("T")
+
+NOTHING_STATED = Stated()
 
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {"nodes": "nodes", "partitions": "partitions", "reservations": "reservations", "jobs": "jobs", "diag": "statistics"}
@@ -105,6 +108,7 @@ def read_cluster(
     name: str,
     now: int | None = None,
     failed: Mapping[str, str] = MappingProxyType({}),
+    stated: Stated = NOTHING_STATED,
 ) -> Cluster:
     """Return what the answers of `ANSWERS` say together.
 
@@ -118,6 +122,8 @@ def read_cluster(
         Epoch second of the answers; by default that of diag's.
     failed
         Why there is no answer to some of those in `OPTIONAL`, or to nodes or partitions, which may be hidden.
+    stated
+        What is stated of slurm.conf; it counts where the version does not publish its configuration.
 
     Raises
     ------
@@ -130,6 +136,11 @@ def read_cluster(
     statistics = Entry(diagnostics.find("statistics"), "diag, statistics")
     release = diagnostics.text("meta/slurm/release", "meta/Slurm/release", default="")
     config, licences, cautions = _optional(answers, failed)
+    if not config and stated.values:
+        config = stated.config(release)
+        cautions = [one for one in cautions if not one.startswith(OPTIONAL["conf"])]
+        some = "" if stated.whole else "; of what is not stated there, nothing is known"
+        cautions.append(f"how Slurm plans is not published by this version: {stated.source} says it{some}")
     private = hidden(config)
     required = [kind for kind in ("nodes", "partitions") if kind not in failed]
     asked = [kind for kind in ("nodes", "partitions", "reservations") if kind in answers or kind in required]
@@ -138,7 +149,11 @@ def read_cluster(
         if not found[kind] and kind not in private:
             raise Unreachable(f"{kind}: the answer lists none")
     nodes = tuple(map(node, found.get("nodes", ())))
-    partitions = with_default_memory(tuple(map(partition, found.get("partitions", ()))), config)
+    partitions = tuple(map(partition, found.get("partitions", ())))
+    early = any("maximums" not in entry.value for entry in found.get("partitions", ()))
+    if early:
+        partitions = tuple(map(stated.of_partition, partitions))
+    partitions = with_default_memory(partitions, config)
     nodes, partitions, hiding = shown_or_stand_ins(nodes, partitions)
     cautions += hiding
     if "reservations" not in found:
@@ -151,7 +166,7 @@ def read_cluster(
         "state_flags" not in entry.value and isinstance(entry.find("state"), str) for entry in found.get("nodes", ())
     ):
         cautions.append("this version does not say which nodes are drained; v0.0.37 and later do")
-    if any("maximums" not in entry.value for entry in found.get("partitions", ())):
+    if early and not all(one.name in stated.partitions for one in partitions):
         cautions.append("this version does not say which partitions give out whole nodes; v0.0.39 and later do")
     jobs, lacking = _jobs(answers, {one.name: one.threads for one in nodes})
     cores = {one.name: one.cpus // one.threads for one in nodes}
@@ -165,11 +180,19 @@ def read_cluster(
         partitions,
         scheduling(config.get("SchedulerParameters", "")),
         statistics.instant("bf_when_last_cycle"),
-        "jobs" not in private if config else None,
+        "jobs" not in private if "PrivateData" in config else None,
         (*cautions, *lacking),
         licences,
         read_json_settings(config, release) if config else None,
     )
+
+
+def tests_of_last_cycle(answers: Mapping[str, str | bytes]) -> int | None:
+    """Return how many jobs the last cycle of backfill tested, if cycles end for their number, or that of their plans (23.11)."""
+    statistics = Entry(_document(answers, "diag").find("statistics"), "diag, statistics")
+    why = ("bf_exit/bf_max_job_test", "bf_exit/bf_node_space_size")
+    ended = any(statistics.number(one, default=None) for one in why)
+    return statistics.number("bf_last_depth_try", default=None) if ended else None
 
 
 def _jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int]) -> tuple[tuple[Job, ...], list[str]]:

@@ -5,27 +5,39 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlencode
 
 from gas.endpoints.access import Access, Table
 from gas.endpoints.exchange import MOST_ANSWER_BYTES
-from gas.endpoints.programs import whole_path
+from gas.endpoints.programs import Programs, whole_path
 from gas.endpoints.sending import Unclear
 from gas.endpoints.slurm.accounting_answers import with_accounting
+from gas.endpoints.slurm.conf_file import Stated, stated_keys, text_of
 from gas.endpoints.slurm.json_accounting import accounting_lines
-from gas.endpoints.slurm.json_answers import ANSWERS, LAST_SHARED, OPTIONAL, read_cluster, read_jobs
+from gas.endpoints.slurm.json_answers import (
+    ANSWERS,
+    LAST_SHARED,
+    OPTIONAL,
+    read_cluster,
+    read_jobs,
+    tests_of_last_cycle,
+)
 from gas.endpoints.slurm.json_associations import QUESTIONS, read_accounting
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
 from gas.endpoints.slurm.rest_client import TIMEOUT_SECONDS, RestClient, beginning
 from gas.endpoints.slurm.rest_connection import LOCAL, Tokens, vetted_address
 from gas.endpoints.slurm.rest_refusals import NOTHING, UNACCEPTED, job_number, problems_in
+from gas.endpoints.slurm.setting_answers import CONFIG, config_values
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.slurm.cluster import Cluster, Job
+from gas.slurm.unpublished import with_what_shows
 from speedup_models.fields import Fields, quoted
 
 __all__ = ["RestTransport"]
@@ -45,18 +57,31 @@ answered other requests (seen)."""
 MOST_BYTES = 3 * MOST_ANSWER_BYTES
 """What it may answer together: five to six kilobytes for each job (seen), which are read one by one."""
 
+LOCAL_FILES = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf")
+"""Where the commands find their Slurm, if ``$SLURM_CONF`` does not say it."""
+
 CERTIFICATES = ("GAS_CA_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 class RestTransport(RestClient):
-    """A slurmrestd that is asked, and told what to do."""
+    """A slurmrestd that is asked, and told what to do.
+
+    Attributes
+    ----------
+    conf, stated
+        For what it does not publish: a slurm.conf, or what the user states of it.
+    """
+
+    conf: Path | None = None
+    stated: Stated | None = None
 
     @classmethod
     def configured(cls, name: str, fields: Fields) -> RestTransport:
         """Return what a table names.
 
         Its keys are ``url`` and perhaps ``user``, ``token_file``, ``token_command``, ``version``, ``ca_file``,
-        ``insecure`` and ``timeout``; other keys are left to the caller.
+        ``insecure`` and ``timeout``; and for what slurmrestd does not publish, ``slurm_conf``, a file that is read
+        again each time, or ``configuration``, a table of keys as in it. Other keys are left to the caller.
         """
         url = fields.text("url")
         user, version = fields.text("user", None), fields.text("version", None)
@@ -86,11 +111,24 @@ class RestTransport(RestClient):
         trusted = {key: value for key, value in os.environ.items() if key in CERTIFICATES}
         certificates = Access.of(LOCAL, Fields(table, fields.place), trusted).certificates
         try:
-            return cls(
+            found = cls(
                 name, address, user=user, tokens=tokens, version=version, timeout=timeout, certificates=certificates
             )
         except BadInput as error:
             raise fields.fail("version", str(error)) from None
+        path, given = fields.text("slurm_conf", None), fields.value("configuration", {})
+        if path is not None and given:
+            raise fields.fail("configuration", "stands beside slurm_conf; leave one of them out")
+        if not isinstance(given, Mapping):
+            raise fields.fail("configuration", 'must be a table, as in {SchedulerParameters = "bf_max_job_test=500"}')
+        try:
+            if path is not None:
+                found.conf = Path(whole_path(fields, "slurm_conf", path))
+                text_of(found.conf)
+            found.stated = stated_keys(given, f"the configuration of {name}") if given else None
+        except BadInput as error:
+            raise fields.fail("slurm_conf" if path is not None else "configuration", str(error)) from None
+        return found
 
     # ------------------------------------------------------------------------------------------------ reading
 
@@ -119,9 +157,45 @@ class RestTransport(RestClient):
                     answers[endpoint] = self._kept.get(endpoint, partial(self._read, endpoint, deadline))
                 except GasError as error:
                     failed[endpoint] = str(error)
-        return self._with_accounting(
-            self._understood(lambda: read_cluster(answers, name=name, failed=failed)), deadline
-        )
+        stated = Stated() if "conf" in answers else self._stated(answers, deadline)
+        cluster = self._understood(lambda: read_cluster(answers, name=name, failed=failed, stated=stated))
+        cluster = self._with_accounting(cluster, deadline)
+        known = "conf" in answers or stated.whole
+        return cluster if known else with_what_shows(cluster, self._understood(lambda: tests_of_last_cycle(answers)))
+
+    def _stated(self, answers: Mapping[str, bytes], deadline: float) -> Stated:
+        """Return what is known of its configuration besides: as the user states it, else as scontrol says it here."""
+        if self.stated is not None:
+            return self.stated
+        if self.conf is not None:
+            return text_of(self.conf)
+        here = any(Path(one).is_file() for one in (os.environ.get("SLURM_CONF", ""), *LOCAL_FILES) if one)
+        if not here or shutil.which("scontrol") is None:
+            return Stated()
+        try:
+            text = self._kept.get("config", partial(self._config_here, deadline)).decode()
+            asked = partial(self._read, "ping", deadline)
+            heads = re.findall(
+                r'"hostname":\s*"([^"]+)"', self._kept.get("ping", asked, 600.0).decode(errors="replace")
+            )
+        except GasError:
+            return Stated()
+        values = config_values(text)
+        # another Slurm than the one of the address may be here: the same controller and release, and no job is newer
+        host = values.get("SlurmctldHost[0]", "").partition("(")[0]
+        release = re.search(rb'"release":\s*"([^"]+)"', answers["diag"])
+        newest = max(map(int, re.findall(rb'"job_id":\s*(\d+)', answers["jobs"])), default=0)
+        same = host in heads and release is not None and release[1].decode() == values.get("SLURM_VERSION", "")
+        if not same or newest >= int(values.get("NEXT_JOB_ID", "0")):
+            return Stated()
+        return Stated(values, "scontrol show config", whole=True)
+
+    def _config_here(self, deadline: float) -> bytes:
+        programs = Programs(self.name, {**os.environ, "LC_ALL": "C"}, "", timeout=self.timeout)
+        done = programs.run(CONFIG, deadline=min(deadline, time.monotonic() + ACCOUNTING_SECONDS))
+        if done.status != 0:
+            raise Unreachable(f"{self.name}: scontrol does not answer here")
+        return done.out.encode()
 
     def _with_accounting(self, cluster: Cluster, deadline: float) -> Cluster:
         """Return the cluster with accounts, QOS and limits, where jobs have accounts or slurmdbd is configured."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from plans import NEAR, Situation, Tried
 from queues import RESOLUTION, TRANSPORTS, Measured
 from sites import KINDS
 
@@ -26,11 +28,45 @@ starting, Slurm publishes a planned start that it does not keep; that it will no
 *Wrong now*: said to start now, where Slurm plans nothing or such a limit holds.
 """
 
+LIMITS = """
+## At limits
 
-def page_of(found: Sequence[Measured]) -> str:
-    """Return the page of probes."""
-    if not found:
+On a private Slurm with several partitions, accounts and QOS some limits are set at random (GrpTRES, MaxTRES and
+MaxTRESPerUser of CPUs, nodes, memory, licences and billing, GrpJobs, MaxJobs, MaxSubmit, MaxWall, minutes; MaxTime,
+MaxNodes and MinNodes of partitions). Gas plans an application as `gas plan` does, over partitions, accounts, QOS and
+sizes; what it takes is submitted, and one of the other requests too. *Wrong now*: said to start now, where a limit
+holds the job or Slurm refuses it. *Never starts*: what was taken does not start either when no other job is left.
+"""
+
+CHOICE = """
+## What is taken, among all that there is
+
+At sites with several partitions, two accounts and QOS with limits, and with a queue: Gas plans an application, then
+every request (partition, account, QOS, size) that could finish first is submitted, one after the other. *First*: what
+Gas takes finishes first by Slurm's own plans, or at most {near:.0%} later.
+"""
+
+GPUS = """
+## GPUs, by how they are asked for
+"""
+
+WAYS = {
+    "per task, typed": r"--gpus-per-task=\D", "per task": r"--gpus-per-task=\d",
+    "per node, typed": r"--gpus-per-node=\D", "per node": r"--gpus-per-node=\d",
+    "per job, typed": r"--gpus=\D", "per job": r"--gpus=\d",
+    "--gres, typed": r"--gres=gpu:\D", "--gres": r"--gres=gpu:\d", "whole nodes": "--exclusive",
+    "with CPUs per GPU": "--cpus-per-gpu", "with memory per GPU": "--mem-per-gpu", "no GPU": r"^(?!.*gpu)",
+}  # fmt: skip
+
+
+def page_of(found: Sequence[Measured], plans: Sequence[Situation] = ()) -> str:
+    """Return the page of probes, and of plans."""
+    if not found and not plans:
         return "# Predicted starts against real Slurms\n\nNothing has been measured.\n"
+    return "\n".join([*(_of_probes(found) if found else ()), *_of_gpus(found), *_of_plans(plans)])
+
+
+def _of_probes(found: Sequence[Measured]) -> list[str]:
     head = HEAD.format(
         probes=len(found),
         queues=len({(one.kind, one.release, one.seed) for one in found}),
@@ -51,7 +87,77 @@ def page_of(found: Sequence[Measured]) -> str:
     parts.append(_by_release(found, kinds, releases))
     parts.append("\n## Misses\n")
     parts.append(_causes(found))
-    return "\n".join(parts)
+    return parts
+
+
+def _of_gpus(found: Sequence[Measured]) -> Iterator[str]:
+    there = [one for one in found if one.kind == "gpus"]
+    if not there:
+        return
+    yield GPUS
+    columns = " | ".join(TRANSPORTS)
+    yield f"| asked for | probes | {columns} |\n|---|---:|{'---:|' * len(TRANSPORTS)}"
+    for way, pattern in (*WAYS.items(), ("all", "")):
+        those = [one for one in there if re.search(pattern, " ".join(one.words))]
+        met = [sum(one.met(name) for one in those) for name in TRANSPORTS]
+        yield f"| {way} | {len(those)} | {' | '.join(share(count, len(those)) for count in met)} |"
+
+
+def _of_plans(found: Sequence[Situation]) -> Iterator[str]:
+    for table, head, rows in (("limits", LIMITS, _at_limits), ("choice", CHOICE.format(near=NEAR), _choices)):
+        there = [one for one in found if one.table == table]
+        if there:
+            yield head
+            yield from rows(there)
+
+
+def _releases(found: Sequence[Situation]) -> Iterator[tuple[str, list[Situation]]]:
+    for version in sorted({one.version for one in found}):
+        yield version, [one for one in found if one.version == version]
+    yield "all", list(found)
+
+
+def _at_limits(found: Sequence[Situation]) -> Iterator[str]:
+    yield (
+        "| release | situations | taken: Slurm starts or plans it | held until others end | never starts "
+        "| taken nothing, rightly | wrong now | said to be impossible, wrongly |"
+    )
+    yield f"|---|{'---:|' * 7}"
+    for name, there in _releases(found):
+        taken = [one.taken for one in there if one.taken is not None]
+        tried = [each for one in there for each in one.tried]
+        held = sum(each.finish is None and not each.lasting and not each.refused for each in taken)
+        none = sum(one.taken is None and one.first is None for one in there)
+        yield (
+            f"| {name} | {len(there)} | {sum(each.finish is not None for each in taken)} | {held} "
+            f"| {sum(one.held_for_ever for one in there)} | {none} of {len(there) - len(taken)} "
+            f"| {sum(each.wrong_now for each in tried)} of {len(tried)} | {sum(each.wrong_never for each in tried)} |"
+        )
+    yield from _missed(found, [each for one in found for each in one.tried])
+
+
+def _missed(found: Sequence[Situation], tried: Sequence[Tried]) -> Iterator[str]:
+    causes = Counter(each.missed for each in tried if each.missed)
+    causes.update(f"taken, and never starts: {one.taken.held}" for one in found if one.held_for_ever and one.taken)
+    if causes:
+        yield "\n| what was not foreseen | requests |\n|---|---:|"
+        yield from (f"| {cause} | {count} |" for cause, count in causes.most_common())
+
+
+def _choices(found: Sequence[Situation]) -> Iterator[str]:
+    yield "| release | situations | requests tried | first (95% interval) | all starts as said |"
+    yield f"|---|{'---:|' * 4}"
+    for name, there in _releases(found):
+        right = sum(one.right for one in there)
+        tried = [each for one in there for each in one.tried]
+        yield (
+            f"| {name} | {len(there)} | {len(tried)} | {right}: {share(right, len(there))} "
+            f"| {share(sum(not each.missed for each in tried), len(tried))} |"
+        )
+    causes = Counter(one.cause for one in found if one.cause)
+    if causes:
+        yield "\n| why another one finishes first | situations |\n|---|---:|"
+        yield from (f"| {cause} | {count} |" for cause, count in causes.most_common())
 
 
 def _by_kind(found: Sequence[Measured], kinds: Sequence[str], transport: str) -> str:

@@ -27,7 +27,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from private_slurm import RELEASES, Plan, PrivateSlurm
-from sites import ASKER, KINDS, Asked, FairShares, aspects_of, probe_of, queue_of, site_of
+from sites import ASKER, KINDS, Asked, Aspect, FairShares, Site, aspects_of, probe_of, queue_of, site_of
 
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
@@ -149,22 +149,27 @@ def situation(kind: str, release: str, seed: str) -> Iterator[tuple[Situation, I
     aspects = aspects_of(kind, chance)
     site = site_of(aspects, chance)
     with site.slurm(release) as slurm:
-        for aspect in aspects:
-            aspect.prepare(slurm, chance)
-        past: list[int] = []
-        for number, make in enumerate(queue_of(site, aspects, chance)):
-            job = make(past)
-            tried = submitted(slurm, job, asker() and job.user)
-            past += [tried] if isinstance(tried, int) else []
-            if number == 5:
-                slurm.settle(past[-1])  # the first ones start before there is a queue
-        if any(isinstance(one, FairShares) for one in aspects):
-            time.sleep(FairShares.wait)
-        slurm.settle(past[-1])
+        fill(slurm, site, aspects, chance)
         yield (
             Situation(slurm, asker(), transports(slurm, asker())),
             (probe_of(site, aspects, chance) for _ in itertools.count()),
         )
+
+
+def fill(slurm: PrivateSlurm, site: Site, aspects: list[Aspect], chance: random.Random) -> None:
+    """Submit the jobs of a site's queue, and wait until they are planned."""
+    for aspect in aspects:
+        aspect.prepare(slurm, chance)
+    past: list[int] = []
+    for number, make in enumerate(queue_of(site, aspects, chance)):
+        job = make(past)
+        tried = submitted(slurm, job, asker() and job.user)
+        past += [tried] if isinstance(tried, int) else []
+        if number == 5:
+            slurm.settle(past[-1])  # the first ones start before there is a queue
+    if any(isinstance(one, FairShares) for one in aspects):
+        time.sleep(FairShares.wait)
+    slurm.settle(past[-1])
 
 
 def submitted(slurm: PrivateSlurm, job: Asked, user: str | None) -> int | str:
@@ -367,7 +372,8 @@ def main() -> None:
                      help="0/2 and 1/2 measure halves side by side, into files of their own")  # fmt: skip
     one.set_defaults(run=measure)
     two = actions.add_parser("page", help="write the page")
-    two.add_argument("found", type=Path, nargs="+")
+    two.add_argument("found", type=Path, nargs="*")
+    two.add_argument("--plans", type=Path, nargs="+", default=[], help="what `plans.py` has measured")
     two.add_argument("-o", "--output", type=Path)
     two.set_defaults(run=page)
     asked = parser.parse_args()
@@ -377,8 +383,9 @@ def main() -> None:
 def page(asked: argparse.Namespace) -> None:
     """Write the page."""
     from measured_page import page_of
+    from plans import read_plans
 
-    text = page_of(read_lines(asked.found))
+    text = page_of(read_lines(asked.found), read_plans(asked.plans))
     if asked.output is None:
         print(text)
     else:

@@ -14,6 +14,8 @@ from typing import ClassVar
 
 from private_slurm import USERS, Nodes, PrivateSlurm
 
+from gas.endpoints.slurm.choices import Choice
+
 ASKER = USERS[0]
 """The ordinary user who asks Gas."""
 
@@ -63,8 +65,8 @@ class Site:
     def cpus(self) -> int:
         return sum(group.count * group.cpus for group in self.groups)
 
-    def slurm(self, release: str) -> PrivateSlurm:
-        """Return its Slurm, to be started."""
+    def slurm(self, release: str, *, rest: bool = True) -> PrivateSlurm:
+        """Return its Slurm, to be started; with slurmrestd or without."""
         main = {"Nodes": "ALL", "Default": "YES", "OverSubscribe": "NO", "DefaultTime": "60", "MaxTime": "1440"}
         lines = [f"{key}={value}" for key, value in self.lines.items()]
         if self.enforced:
@@ -76,7 +78,7 @@ class Site:
         lines += [f"PartitionName={name} State=UP {words}" for name, words in partitions.items()]
         scheduling = ",".join(key if value is None else f"{key}={value}" for key, value in self.scheduling.items())
         return PrivateSlurm(
-            self.groups, 0, *lines, release=release, scheduling=scheduling, rest=True, accounting=self.accounting,
+            self.groups, 0, *lines, release=release, scheduling=scheduling, rest=rest, accounting=self.accounting,
             accounts=self.accounts() if self.accounting else "",
         )  # fmt: skip
 
@@ -254,39 +256,70 @@ class Features(Aspect):
 
 
 class Gpus(Aspect):
-    """Some nodes with GPUs of one type or another, or of none that is named."""
+    """Some nodes with GPUs of one type or another, of both, or of none that is named; at times memory counts too."""
+
+    MACHINES = (
+        ((("a100", 4),), (("h100", 2),), ()),
+        ((("a100", 4),), (("a100", 2), ("h100", 2)), ()),
+        ((("a100", 4),), (("h100", 2),), (("h100", 4),)),
+        ((("", 4),), (("", 2),), ()),
+    )
+    """What the nodes of each of the three groups have."""
 
     def configure(self, site, chance):
-        self.types = chance.choice((("a100", "h100"), ("a100", "h100"), ("", "")))
-        for at, (kind, count) in enumerate(zip(self.types, (4, 2), strict=True)):
-            site.groups[at] = replace(site.groups[at], cpus=8, gpus=((kind, count),))
+        self.machine = chance.choice(self.MACHINES)
+        self.memory = chance.random() < 0.5
+        for at, (gpus, cpus) in enumerate(zip(self.machine, (8, chance.choice((8, 12)), 8), strict=True)):
+            site.groups[at] = replace(site.groups[at], cpus=cpus, gpus=gpus, memory=8000)
+        if self.memory:
+            site.lines["SelectTypeParameters"] = chance.choice(("CR_CPU_Memory", "CR_Core_Memory"))
+            key, value = chance.choice((("DefMemPerCPU", "500"), ("DefMemPerGPU", "900"), ("DefMemPerCPU", "200")))
+            site.main[key] = value
 
     def job(self, job, chance, past):
         if chance.random() < 0.6:
             self._ask(job, chance)
 
     def probe(self, job, chance):
-        if chance.random() < 0.9:
+        if chance.random() < 0.95:
             self._ask(job, chance)
 
     def _ask(self, job, chance):
-        kind = chance.choice(("", *filter(None, self.types)))
-        total, each = {"": (24, 4), "a100": (16, 4), "h100": (8, 2)}[kind]
+        there = {kind for gpus in self.machine for kind, _ in gpus}
+        kind = chance.choice(("", *sorted(there - {""})))
+        nodes = [sum(count for one, count in gpus if kind in (one, "")) for gpus in self.machine for _ in range(4)]
+        total, each = sum(nodes), max(nodes)
         typed = f"{kind}:" if kind else ""
-        way = chance.choice(("task", "node", "job", "gres", "unit"))
+        way = chance.choice(("task", "tasks", "node", "nodes", "job", "gres", "unit"))
         if way == "unit":  # Gas writes it as so many tasks with one each
-            job.options |= {"ntasks": str(chance.randint(1, 20)), "gpus-per-task": "1"}
+            job.options |= {"ntasks": str(chance.randint(1, 5 * total // 6)), "gpus-per-task": "1"}
             job.unit = "gpus"
         elif way == "task":
             job.options |= {"ntasks": str(chance.randint(1, total // 2)), "gpus-per-task": f"{typed}1"}
+        elif way == "tasks":
+            count = chance.randint(2, each)
+            job.options |= {"ntasks": str(chance.randint(1, total // (2 * count))), "gpus-per-task": f"{typed}{count}"}
         elif way == "job":
             size = chance.randint(1, total // 2)
-            job.options |= {"ntasks": str(size), "gpus": f"{typed}{size}"}
+            tasks = chance.choice((size, size, max(1, size // 2)))
+            job.options |= {"ntasks": str(tasks), "gpus": f"{typed}{size}"}
         else:
-            count = chance.randint(1, each)
-            nodes = chance.randint(1, 4)
-            job.options |= {"ntasks": str(nodes), "ntasks-per-node": "1"}
-            job.options |= {"gpus-per-node": f"{typed}{count}"} if way == "node" else {"gres": f"gpu:{typed}{count}"}
+            most = min(4, sum(count > 0 for count in nodes))
+            count, size = chance.randint(1, each), chance.randint(1, most)
+            job.options |= {"gpus-per-node": f"{typed}{count}"} if way != "gres" else {"gres": f"gpu:{typed}{count}"}
+            if way == "nodes":
+                del job.options["ntasks"]
+                job.options |= {"nodes": str(size), "exclusive": None}
+                job.unit = "nodes"
+            else:
+                job.options |= {"ntasks": str(size), "ntasks-per-node": "1"}
+        if way in ("job", "task", "node", "gres") and chance.random() < 0.3:
+            job.options["cpus-per-gpu"] = str(chance.randint(1, 3))
+        elif way == "node" and chance.random() < 0.3:
+            job.options["cpus-per-task"] = str(chance.randint(2, 6))
+        if self.memory and chance.random() < 0.5:
+            more = chance.choice((("mem-per-gpu", "700"), ("mem-per-gpu", "1500"), ("mem", "3000"), ("mem", "6000")))
+            job.options[more[0]] = more[1]
 
 
 class OthersLimited(Aspect):
@@ -467,6 +500,57 @@ class Several(Aspect):
         if "half" in str(job.options["partition"]) and "ntasks" in job.options:
             job.options["ntasks"] = str(min(job.size, 24))
 
+
+class Choices(Aspect):
+    """Partitions of several kinds, two accounts, and QOS with limits, among which the asker may choose."""
+
+    PARTITIONS: ClassVar[dict[str, tuple[str, ...]]] = {
+        "short": ("Nodes=ALL MaxTime=60", "Nodes=ALL MaxTime=100", "Nodes=n[01-08] MaxTime=45 PriorityTier=3"),
+        "large": ("Nodes=n[05-12] MaxTime=1440", "Nodes=n[05-12] MaxTime=1440 MinNodes=2"),
+        "front": ("Nodes=n[01-04] MaxTime=300 PriorityTier=2", "Nodes=n[01-06] MaxTime=1440 PriorityTier=2"),
+        "narrow": ("Nodes=ALL MaxTime=1440 MaxNodes=3", "Nodes=n[07-12] MaxTime=1440 MaxNodes=4"),
+        "dear": ("Nodes=ALL MaxTime=1440 AllowQos=high", "Nodes=n[03-10] MaxTime=600 AllowAccounts=dept"),
+    }
+    LIMITS: ClassVar[tuple[str, ...]] = (
+        "", "MaxTRESPerUser=cpu=20", "MaxWall=60", "MaxTRES=cpu=16", "MaxJobsPerUser=2", "GrpTRES=cpu=24",
+        "MaxWall=120 MaxTRES=node=4", "MinTRES=cpu=8",
+    )  # fmt: skip
+
+    def configure(self, site, chance):
+        site.accounting = True
+        site.enforced |= {"limits", "qos"}
+        site.groups = [Nodes(4, chance.choice((4, 8))), Nodes(4, chance.choice((4, 8, 12))), Nodes(4, 8)]
+        names = chance.sample(sorted(self.PARTITIONS), chance.randint(1, 3))
+        site.partitions |= {name: chance.choice(self.PARTITIONS[name]) for name in names}
+        site.qos |= {"high": f"Priority=100 {chance.choice(self.LIMITS)}", "low": chance.choice(self.LIMITS)}
+        site.own.append(f"add user {ASKER} account=dept fairshare=3 qos=normal,high,low defaultqos=normal")
+        site.own += [f"modify account dept set GrpTRES=cpu={chance.randint(16, 60)}"] if chance.random() < 0.4 else []
+        own = [
+            f"modify user {ASKER} set {limit}" for limit in ("MaxWall=150", "MaxTRES=cpu=24") if chance.random() < 0.3
+        ]
+        site.own += own
+        self.partitions = ("main", *names)
+        self.choices = tuple(Choice(account, qos) for account in ("", "dept") for qos in ("", "high", "low"))
+
+    def job(self, job, chance, past):
+        job.options["partition"] = chance.choice(self.partitions)
+        job.options["ntasks"] = str(min(job.size, 40))
+        if job.options["partition"] == "short":
+            job.options["time"] = str(chance.randint(12, 45))
+        if job.options["partition"] == "dear":
+            job.options["qos"] = "high"
+        if len(past) in (1, 3):
+            job.user = ASKER
+            job.options |= {"ntasks": str(chance.randint(2, 6)), "qos": chance.choice(("high", "low"))}
+
+    def probe(self, job, chance):
+        """Leave it to who asks for it."""
+
+
+CHOOSING: tuple[tuple[type[Aspect], ...], ...] = (
+    (Choices,), (Choices, Priorities), (Choices, Memory), (Choices,), (Choices, Reserved), (Choices, Priorities),
+)  # fmt: skip
+"""What a site at which there is something to choose has besides."""
 
 KINDS: dict[str, tuple[type[Aspect], ...]] = {
     "fifo": (SingleCpus,), "random": (), "shapes": (Shapes,), "exclusive": (WholeNodes,), "arrays": (Arrays,),

@@ -58,6 +58,8 @@ OF_ASSOCIATIONS = (
     ("GrpTRESRunMins=cpu", 300, 3000), ("MaxJobs", 0, 4), ("GrpJobs", 0, 5), ("MaxSubmit", 1, 6), ("GrpSubmit", 1, 8),
     ("MaxWall", 10, 120), ("GrpTRESMins=cpu", 0, 500), ("GrpWall", 0, 200),
 )  # fmt: skip
+OF_PARTITIONS = (("MaxTime", 20, 150, "1440"), ("MaxNodes", 1, 4, "UNLIMITED"), ("MinNodes", 1, 3, "0"))
+"""And what there is otherwise."""
 
 
 @dataclass
@@ -81,7 +83,7 @@ class Met:
 class Situations:
     """A private Slurm with accounts and running jobs, whose limits and settings are changed at random."""
 
-    def __init__(self, release: str) -> None:
+    def __init__(self, release: str, *, rest: bool = False) -> None:
         nodes = [Nodes(8), Nodes(4, 8, 2000, more="Sockets=1 CoresPerSocket=4 ThreadsPerCore=2")]
         lines = (
             "PriorityType=priority/multifactor", "AccountingStorageEnforce=associations,limits,qos",
@@ -89,18 +91,30 @@ class Situations:
             "SelectTypeParameters=CR_Core_Memory",
         )  # fmt: skip
         self.slurm = PrivateSlurm(
-            nodes, 4, *lines, *PARTITIONS, release=release, scheduling=SCHEDULING, accounting=True, accounts=ACCOUNTS
-        )
+            nodes, 4, *lines, *PARTITIONS, release=release, scheduling=SCHEDULING, rest=rest, accounting=True,
+            accounts=ACCOUNTS,
+        )  # fmt: skip
+        self.running: list[int] = []
 
     def __enter__(self) -> Situations:
         self.slurm.__enter__()
+        self.fill()
+        return self
+
+    def fill(self) -> None:
+        """Submit some jobs, which start."""
         for number, words in enumerate(
             ("-n3 -t100 -Alab", "-n2 -qhigh -t200 -Achem", "-n4 -t90", "-n2 -qlow -ppq -t300")
         ):
-            self.slurm.submit(*words.split(), user=ME if number < 2 else OTHERS[0])
-        self.slurm.submit("-n3", "-t60", "-Llic:2", user=OTHERS[1])
+            self.running.append(self.slurm.submit(*words.split(), user=ME if number < 2 else OTHERS[0]))
+        self.running.append(self.slurm.submit("-n3", "-t60", "-Llic:2", user=OTHERS[1]))
         self._until_reason_is_set()
-        return self
+
+    def empty(self) -> None:
+        """Cancel these jobs."""
+        for job in self.running:
+            self.slurm.cancel(job)
+        self.running = []
 
     def __exit__(self, *_: object) -> None:
         self.slurm.__exit__()
@@ -116,16 +130,25 @@ class Situations:
     def at_limits(self, seed: int, jobs: int = 4) -> list[Met]:
         """Set some limits, submit jobs one after the other, and return what was foreseen and what happened."""
         draw = Random(seed)
-        undo, about = self._limit(draw)
+        undo, about = self.limit(draw)
         try:
             return [self._tried(draw, about) for _ in range(jobs)]
         finally:
             for command in undo:
-                self.slurm.run("sacctmgr", "-i", *command)
+                self.slurm.run(*command)
 
-    def _limit(self, draw: Random) -> tuple[list[list[str]], str]:
-        undo, about = [], []
+    def limit(self, draw: Random) -> tuple[list[list[str]], str]:
+        """Set some limits; return the commands that undo them, and what they are."""
+        undo: list[list[str]] = []
+        about: list[str] = []
         for _ in range(draw.choice([1, 1, 2, 2, 3])):
+            if draw.random() < 0.15:
+                key, least, most, usual = draw.choice(OF_PARTITIONS)
+                where, value = draw.choice(("main", "pq")), draw.randint(least, most)
+                self.slurm.run("scontrol", "update", f"PartitionName={where}", f"{key}={value}")
+                undo.append(["scontrol", "update", f"PartitionName={where}", f"{key}={usual}"])
+                about.append(f"{where} {key}={value}")
+                continue
             where = draw.choice([*QOS_NAMES, "part", "part", "user", "user", "lab", "phys", "chem"])
             of_qos = where in (*QOS_NAMES, "part")
             key, least, most = draw.choice(OF_QOS if of_qos else OF_ASSOCIATIONS)
@@ -134,12 +157,12 @@ class Situations:
                 what = ["user", "where", f"name={ME}", "account=lab"]
             value = draw.randint(least, most)
             self.slurm.run("sacctmgr", "-i", "modify", *what, "set", f"{key}={value}")
-            undo.append(["modify", *what, "set", f"{key}=-1"])
+            undo.append(["sacctmgr", "-i", "modify", *what, "set", f"{key}=-1"])
             about.append(f"{where} {key}={value}")
         for name in (*QOS_NAMES, "part"):
             if flags := [flag for flag in ("DenyOnLimit", "OverPartQOS") if draw.random() < 0.15]:
                 self.slurm.run("sacctmgr", "-i", "modify", "qos", name, "set", f"flags={','.join(flags)}")
-                undo.append(["modify", "qos", name, "set", "flags=-1"])
+                undo.append(["sacctmgr", "-i", "modify", "qos", name, "set", "flags=-1"])
                 about.append(f"{name} {flags}")
         time.sleep(0.7)  # until slurmctld has heard of it
         return undo, "; ".join(about)

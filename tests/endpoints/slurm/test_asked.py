@@ -38,6 +38,7 @@ def test_whole_nodes_are_exclusive_and_exactly_so_many():
         ("-G4", None, 4, 1, 1, 1, None),
         ("-G4 --cpus-per-gpu=8", None, 4, 32, 1, 1, None),
         ("--gpus-per-node=4 --cpus-per-gpu=8", None, 8, 64, 2, 2, 2),
+        ("--ntasks-per-node=1 --gres=gpu:3 --cpus-per-gpu=3", "tasks", 2, 18, 2, 2, None),
         ("-n4 --gpus-per-task=1 --cpus-per-gpu=8", None, 4, 32, 4, 1, None),
     ],
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.cli.tables import note
 from gas.endpoints import Answer, ProbingEndpoint, Request
 from gas.errors import GasError
 from gas.node_availability import NodeAvailability
@@ -55,8 +55,11 @@ class Probing:
         What to plan with: where jobs were probed, they start when their scheduler says.
     """
 
-    def __init__(self, answer: Answer, most: int) -> None:
+    def __init__(
+        self, answer: Answer, most: int, remark: Callable[[str], object], progress: Callable[[str], object]
+    ) -> None:
         self.answer = answer
+        self._remark, self._progress = remark, progress
         self._original = answer
         self._left = most if isinstance(answer.endpoint, ProbingEndpoint) else 0
         self._starts: dict[tuple[int, int], int] = {}
@@ -78,14 +81,14 @@ class Probing:
     def _learn(self, chosen: list[Candidate]) -> bool:
         endpoint: Any = self.answer.endpoint
         if hasattr(endpoint, "tell"):
-            endpoint.tell = lambda text: note(f"{self.answer.name}: {text}")
+            endpoint.tell = lambda text: self._progress(f"{self.answer.name}: {text}")
         original, one = self._original, self._original.availability
         assert isinstance(one, NodeAvailability)
         self._left -= len(chosen)
         try:
             starts = endpoint.probe([Request(c.processors, c.walltime) for c in chosen])
         except GasError as error:
-            note(f"gas: {error}; no more probes")
+            self._remark(f"{error}; no more probes")
             self._left = 0
             return False
         for c, start in zip(chosen, starts, strict=True):

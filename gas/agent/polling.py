@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gas.cli.tables import note
 from gas.errors import TooMany, Unreachable
 
 __all__ = ["Poll"]
@@ -19,8 +18,10 @@ class Poll:
     ----------
     patience
         Seconds for which it is asked on after its last answer. One that has never answered is not asked again.
+    remark
+        Called with what the user should know: that it does not answer.
     again
-        What the user is told of that.
+        What is done about that, in words.
     clock
         Of which seconds are read.
 
@@ -31,10 +32,15 @@ class Poll:
     """
 
     def __init__(
-        self, patience: float, again: str = "asking again", *, clock: Callable[[], float] = time.monotonic
+        self,
+        patience: float,
+        remark: Callable[[str], object],
+        again: str = "asking again",
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.pause = 0.0
-        self._patience, self._again, self._clock = patience, again, clock
+        self._patience, self._remark, self._again, self._clock = patience, remark, again, clock
         self._heard: float | None = None
         self._silent = False
 
@@ -60,7 +66,7 @@ class Poll:
             if not isinstance(error, passing) and self._clock() > self._heard + self._patience:
                 raise
             if not self._silent:
-                note(f"gas: {error}; {self._again}")
+                self._remark(f"{error}; {self._again}")
             self._silent = True
         else:
             self.heard()

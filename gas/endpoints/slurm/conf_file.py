@@ -1,0 +1,182 @@
+"""What slurm.conf says, for slurmrestd of a release that does not publish it (before 26.05): a file, or some keys.
+
+In a whole file a key that is missing has its default (slurm.conf(5)). Where only some keys are stated, those of the
+same subject have theirs: who states a priority's weights means the others to be 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from gas.endpoints.slurm.notation import node_names
+from gas.errors import BadInput
+from gas.slurm.cluster import Partition
+from speedup_models.fields import nearest, quoted
+
+__all__ = ["Stated", "read_conf", "stated_keys", "text_of"]
+
+_PRIORITY = {
+    "PriorityFavorSmall": "No", "PriorityMaxAge": "7-00:00:00", "PriorityDecayHalfLife": "7-00:00:00",
+    "PriorityCalcPeriod": "5 min", "PriorityFlags": "", "PriorityUsageResetPeriod": "NONE",
+    "PriorityWeightAge": "0", "PriorityWeightAssoc": "0", "PriorityWeightFairShare": "0", "PriorityWeightJobSize": "0",
+    "PriorityWeightPartition": "0", "PriorityWeightQOS": "0", "PriorityWeightTRES": "(null)",
+    "PrioritySiteFactorPlugin": "(null)", "FairShareDampeningFactor": "1",
+}  # fmt: skip
+_PREEMPTION = {
+    "PreemptType": "preempt/none", "PreemptMode": "OFF", "PreemptParameters": "(null)",
+    "PreemptExemptTime": "00:00:00",
+}  # fmt: skip
+_OTHERS = {
+    "SchedulerParameters": "(null)", "PrivateData": "none", "AccountingStorageType": "(null)",
+    "AccountingStorageEnforce": "none", "AccountingStorageTRES": "cpu,mem,energy,node,billing,fs/disk,vmem,pages",
+    "CompleteWait": "0 sec", "KillWait": "30 sec", "EnforcePartLimits": "NO", "OverTimeLimit": "0 min",
+    "JobDefaults": "(null)", "MaxArraySize": "1001", "DefMemPerNode": "UNLIMITED", "DefMemPerCPU": "UNLIMITED",
+    "MaxMemPerNode": "UNLIMITED", "MaxMemPerCPU": "UNLIMITED", "SelectType": "", "SelectTypeParameters": "",
+    "PriorityType": "",
+}  # fmt: skip
+_KEYS = MappingProxyType({key.lower(): key for key in (*_PRIORITY, *_PREEMPTION, *_OTHERS)})
+_MINUTES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod", "PreemptExemptTime")
+"""Keys of which a plain number is minutes (slurm.conf(5); scontrol prints days and hours)."""
+
+_PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|\S*)')
+MOST_INCLUDED = 50
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a user or a site states of slurm.conf.
+
+    Attributes
+    ----------
+    values
+        By the names in slurm.conf(5), as they are written.
+    source
+        Where that is from, for a person.
+    whole
+        All of the file is there, so that what it does not name has its default.
+    partitions
+        By partition, the keys of its line; those that it has of DEFAULT, too.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    whole: bool = False
+    partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def config(self, release: str) -> dict[str, str]:
+        """Return it as ``scontrol show config`` of a release prints it, with the defaults that follow."""
+        known = dict(self.values)
+        subjects = [_PRIORITY] if self.whole or any(key.startswith("Priority") for key in known) else []
+        subjects += [_PREEMPTION] if self.whole or any(key.startswith("Preempt") for key in known) else []
+        subjects += [_OTHERS] if self.whole else []
+        found = {key: value for subject in subjects for key, value in subject.items() if value or key in _PRIORITY}
+        numbers = re.match(r"(\d+)\.(\d+)", release)
+        late = numbers is None or (int(numbers[1]), int(numbers[2])) >= (23, 11)
+        if _PRIORITY in subjects:  # slurm.conf(5) of 22.05 and 23.11, PriorityType
+            found["PriorityType"] = "priority/multifactor" if late else "priority/basic"
+            if not self.whole and any(key.startswith("PriorityWeight") for key in known):
+                found["PriorityType"] = "priority/multifactor"
+        if self.whole:  # slurm.conf(5) of 23.11, SelectType; before, plug-in and parameters depend on how it was built
+            found |= {"SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CORE_MEMORY"} if late else {}
+        for key, value in known.items():
+            found[key] = f"{value} min" if key in _MINUTES and value.isdecimal() else value
+        return found | ({"SLURM_VERSION": release} if release else {})
+
+    def of_partition(self, one: Partition) -> Partition:
+        """Return a partition with what slurmrestd v0.0.38 does not say of it: shared nodes, whether it is the default.
+
+        The first words of OverSubscribe count: EXCLUSIVE, FORCE:4, NO, YES:2 (slurm.conf(5)).
+        """
+        line = {key.lower(): value for key, value in self.partitions.get(one.name, {}).items()}
+        if not line:
+            return one
+        sharing, _, number = line.get("oversubscribe", line.get("shared", "NO")).upper().partition(":")
+        jobs = int(number) if number.isdecimal() else 4
+        return replace(
+            one,
+            whole_nodes=sharing == "EXCLUSIVE",
+            sharing=max(jobs, 1) if sharing in ("FORCE", "YES") else 1,
+            default=line.get("default", "NO").upper() == "YES",
+            preempt_mode=one.preempt_mode or line.get("preemptmode", "").upper(),
+        )
+
+
+def stated_keys(given: Mapping[str, object], source: str) -> Stated:
+    """Return some keys of slurm.conf that a table of a user's configuration states; `BadInput` names a wrong one."""
+    found = {}
+    for key, value in given.items():
+        known = _KEYS.get(key.lower())
+        if known is None:
+            raise BadInput(f"{quoted(key)} is no key of slurm.conf that Gas plans with{nearest(key, _KEYS.values())}")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise BadInput(f"{known} must be a text or a whole number, as in slurm.conf")
+        if "\n" in str(value):
+            raise BadInput(f"{known} must be one line")
+        found[known] = str(value)
+    return Stated(found, source)
+
+
+def read_conf(text: str, source: str, included: Callable[[str], str | None] = lambda path: None) -> Stated:
+    """Return what the text of a slurm.conf says.
+
+    Parameters
+    ----------
+    included
+        Gives the text of a file that it includes; None where that cannot be read, and then it is not whole.
+    """
+    values: dict[str, str] = {}
+    partitions: dict[str, dict[str, str]] = {}
+    default: dict[str, str] = {}
+    whole = True
+    waiting = [iter(_lines(text))]
+    files = 0
+    while waiting:
+        line = next(waiting[-1], None)
+        if line is None:
+            waiting.pop()
+            continue
+        if include := re.match(r"include\s+(\S+)", line, re.IGNORECASE):
+            files += 1
+            more = included(include[1]) if files <= MOST_INCLUDED else None
+            whole &= more is not None
+            waiting.append(iter(_lines(more or "")))
+            continue
+        pairs = [(key, value.strip('"')) for key, value in _PAIR.findall(line)]
+        if not pairs:
+            continue
+        first, name = pairs[0][0].lower(), pairs[0][1]
+        if first == "partitionname":
+            if name.upper() == "DEFAULT":
+                default |= dict(pairs[1:])
+            else:
+                for one in node_names(name):
+                    partitions.setdefault(one, {}).update(default | dict(pairs[1:]))
+        elif first in _KEYS:
+            values |= {_KEYS[first]: name}
+    return Stated(values, source, whole, partitions)
+
+
+def _lines(text: str) -> Sequence[str]:
+    """Return the lines, without comments, those that end in a backslash joined with the next."""
+    joined = re.sub(r"\\\r?\n", "", text)
+    return [line for one in joined.splitlines() if (line := re.sub(r"(?<!\\)#.*", "", one).strip())]
+
+
+def text_of(path: Path) -> Stated:
+    """Return what a slurm.conf says with the files that it includes; `BadInput` if it cannot be read."""
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read ({error.strerror})") from None
+
+    def included(other: str) -> str | None:
+        try:
+            return (path.parent / other).read_text(errors="replace")  # relative to the folder of the file
+        except OSError:
+            return None
+
+    return read_conf(text, str(path), included)

@@ -1,0 +1,83 @@
+"""What a job waits for: other jobs (sbatch(1), --dependency)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Dependency", "Others", "dependencies_of", "fulfilled"]
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """One condition.
+
+    Attributes
+    ----------
+    kind
+        afterany, afterok, afternotok, after or singleton; anything else is not understood.
+    job, task
+        Whose start or end it waits for; all tasks of an array where the task is None.
+    delay
+        Seconds after its start.
+    """
+
+    kind: str
+    job: int = 0
+    task: int | None = None
+    delay: int = 0
+
+
+Others = Callable[[int, int | None], tuple[int | None, int | None]]
+"""When a job, or a task of it, has started and ended (all of its tasks); None for what has not come."""
+
+_ONE = re.compile(r"(\d+)(?:_(\d+|\*))?(?:\+(\d+))?")
+
+
+def dependencies_of(text: str) -> tuple[tuple[Dependency, ...], bool]:
+    """Return the conditions of a job, and whether one of them suffices.
+
+    Slurm shows them with their states, ``afterany:12(unfulfilled),afterok:13_*(unfulfilled)``; a question mark between
+    them says that one suffices.
+    """
+    if not text or text in ("(null)", "None"):
+        return (), False
+    found = []
+    for part in re.split(r"[,?]", re.sub(r"\([^)]*\)", "", text)):
+        kind, _, rest = part.strip().partition(":")
+        if not rest:
+            found.append(Dependency(kind))
+        for one in filter(None, rest.split(":")):
+            match = _ONE.fullmatch(one)
+            if match is None:
+                found.append(Dependency(f"{kind}:{one}"))
+            else:
+                task = int(match[2]) if match[2] and match[2] != "*" else None
+                found.append(Dependency(kind, int(match[1]), task, 60 * int(match[3] or 0)))
+    return tuple(found), "?" in text
+
+
+def fulfilled(found: tuple[Dependency, ...], any_of: bool, now: int, others: Others, alone: bool) -> bool:
+    """Return whether conditions hold, where all jobs end well (job_scheduler.c, test_job_dependency).
+
+    Parameters
+    ----------
+    alone
+        Whether no other job of the same user and name runs, or was submitted before and waits (singleton).
+    """
+    if not found:
+        return True
+    held = (_holds(one, now, others, alone) for one in found)
+    return any(held) if any_of else all(held)
+
+
+def _holds(one: Dependency, now: int, others: Others, alone: bool) -> bool:
+    if one.kind == "singleton":
+        return alone
+    if one.kind not in ("after", "afterany", "afterok"):
+        return False
+    started, ended = others(one.job, one.task)
+    if one.kind == "after":
+        return started is not None and started + one.delay <= now
+    return ended is not None and ended <= now

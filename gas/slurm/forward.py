@@ -1,0 +1,475 @@
+"""A queue run forward: what both schedulers start when, where it is known how long jobs really take.
+
+The main scheduler passes at each end of a job, some seconds after other events and every sched_interval
+(slurmctld, _slurmctld_background; job_scheduler.c, schedule); a submitted job that comes first is tried at once
+(job_mgr.c, job_allocate). The backfill scheduler runs bf_interval after its last cycle if something has changed
+(backfill.c, backfill_agent). Instants are whole seconds; what is due in the same one comes in the order ends, starts
+that are known, submissions, main scheduler, backfill scheduler. Jobs end well, and at their time limit at the latest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import fastest
+from gas.slurm.cluster import Cluster, Job
+from gas.slurm.cycle import begin, run_cycle
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
+from gas.slurm.holders import Holder, Holders
+from gas.slurm.main_pass import run_pass
+from gas.slurm.node_sets import words_of
+from gas.slurm.order import HOLDING
+from gas.slurm.outlook import idle_of, run_state
+from gas.slurm.rows import Plans, Records
+from gas.slurm.state import State, end_of, state_of
+from gas.slurm.waiting import Waiting
+
+__all__ = ["Known", "Run", "Start", "run_forward"]
+
+FULL_DEPTH, DEPTH, INTERVAL, DELAY = 0, 100, 60, 3  # slurm.conf(5): default_queue_depth, sched_interval, ...
+FIRST_TASK = -1
+
+
+@dataclass(frozen=True)
+class Start:
+    """What has started: a job, or a task of an array.
+
+    Attributes
+    ----------
+    by
+        ``submission``, ``main`` or ``backfill``; ``known`` if it was said beforehand.
+    end
+        When it really ends.
+    """
+
+    job: int
+    task: int | None
+    partition: str
+    start: int
+    end: int
+    nodes: tuple[str, ...]
+    by: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """A start that is known beforehand: when and where, whatever the schedulers would do.
+
+    Attributes
+    ----------
+    partition
+        Where it runs; empty if it has only one.
+    cpus
+        Of each node, where that is known.
+    """
+
+    start: int
+    nodes: tuple[str, ...]
+    partition: str = ""
+    cpus: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What comes of it.
+
+    Attributes
+    ----------
+    starts
+        In their order.
+    waiting
+        Numbers of the jobs that have not started at its end.
+    cycles, passes
+        How often the backfill scheduler and the main scheduler ran.
+    remarks
+        What was not looked at.
+    """
+
+    starts: tuple[Start, ...]
+    waiting: tuple[int, ...]
+    cycles: int
+    passes: int
+    remarks: tuple[str, ...]
+
+
+def run_forward(
+    cluster: Cluster,
+    seconds: Mapping[int, int | Sequence[int]],
+    arrivals: Sequence[tuple[int, Job]] = (),
+    *,
+    known: Mapping[tuple[int, int | None], Known] | None = None,
+    until: int | None = None,
+    first_cycle: int | None = None,
+    first_pass: int | None = None,
+    epilog: int = 0,
+) -> Run:
+    """Run the queue of a cluster forward until it is empty, or nothing more starts.
+
+    Parameters
+    ----------
+    seconds
+        How long jobs really take from their start, by number; of arrays one for each waiting task. A job that is not
+        named takes all of its time limit.
+    arrivals
+        Who is submitted later, at which epoch second: jobs as they wait, with numbers of their own. One with priority 0
+        gets the one that its site would give it.
+    known
+        Starts by number and task, which the schedulers do not decide on.
+    until
+        Epoch second at which it ends.
+    first_cycle, first_pass
+        When the backfill scheduler may run first, and when the main scheduler looks at all of the queue first.
+    epilog
+        Seconds from the end of a job until something starts on its nodes.
+    """
+    return _Forward(cluster, seconds, arrivals, dict(known or {}), first_cycle, first_pass, epilog).run(until)
+
+
+@dataclass
+class _Clock:
+    """When what is due, and whether there is something to do."""
+
+    now: int
+    backfill: int
+    full: int
+    changed: bool = True
+    asked: bool = True
+    last: int = -(1 << 60)
+
+
+class _Forward:
+    """The machine, its queue and its schedulers at one instant."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        seconds: Mapping[int, int | Sequence[int]],
+        arrivals: Sequence[tuple[int, Job]],
+        known: dict[tuple[int, int | None], Known],
+        first_cycle: int | None,
+        first_pass: int | None,
+        epilog: int,
+    ) -> None:
+        self.cluster, self.known, self.epilog = cluster, known, epilog
+        given = cluster.scheduling.parameters
+        self.interval = _number(given, "bf_interval", 30)
+        self.every = _number(given, "sched_interval", INTERVAL)
+        self.delay = _number(given, "batch_sched_delay", DELAY)
+        self.depth = _number(given, "default_queue_depth", DEPTH)
+        self.partition_depth = _number(given, "partition_job_depth", 0)
+        self.defers = "defer" in given or "defer_batch" in given
+        self.waiting = waiting = Waiting(cluster, arrivals)
+        self.state = state_of(cluster, waiting.records, pinned=False, room=waiting.room)
+        self.seconds = seconds
+        now = cluster.now
+        started = [job for job in cluster.jobs if job.state in HOLDING and job in self.state.running_jobs]
+        none = np.zeros(len(self.state.licences), np.int64)
+        who = []
+        for job in started:
+            licences = np.array([job.licences.get(name, 0) for name in self.state.licence_names], np.int64)
+            took = seconds.get(job.id)
+            begun, limit = job.start or now, end_of(job, now)
+            end = limit if not isinstance(took, int) else min(begun + took, limit)
+            partition = job.partitions[0] if job.partitions else ""
+            who.append(Holder(job.id, None, -1, partition, begun, max(end, now), licences if job.licences else none))
+        self.holders = Holders(self.state.running, self.state.use, who)
+        self.jobs: dict[tuple[int, int | None], Job] = {(job.id, None): job for job in started}
+        self.ends: list[tuple[int, int, int | None]] = []
+        for one in who:
+            heappush(self.ends, (one.end, one.job, FIRST_TASK))
+        size = len(self.state.names)
+        places = {name: place for place, name in enumerate(self.state.names)}
+        whole = np.zeros((int(waiting.partition.max(initial=0)) + 1, size), np.bool_)
+        for row, record in zip(waiting.partition.tolist(), waiting.records, strict=True):
+            whole[row, [places[name] for name in record.partition.nodes if name in places]] = True
+        self.places, self.whole = places, whole & self.state.usable
+        self.sets = words_of(self.state.sets)
+        self.leaving = self.state.leaving.copy()
+        self.left: list[tuple[int, NDArray[np.int64]]] = []
+        if self.leaving.any():
+            self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
+        self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
+        self.starts: list[Start] = []
+        self.cycles = self.passes = 0
+        steps = self.waiting.room**2 * size * 10  # each is looked at by about as many passes as there are jobs
+        self.pass_kernel = fastest(run_pass, steps)
+        fastest(run_cycle, steps)
+        waiting.drop(self._never)
+
+    def _never(self, at: int) -> bool:
+        """Return whether a record fits on no nodes, whatever ends (its job is held then: BadConstraints)."""
+        state, rows = self.state, self.state.rows
+        idle = idle_of(state.use)
+        given, chosen = np.zeros(len(state.names), np.int64), np.zeros(len(state.names), np.int64)
+        first, count = rows.features[at]
+        required = state.sets[rows.required[at]]
+        for option in state.options[first : first + count].tolist():
+            capable(state.sets[rows.nodes[at]] & state.sets[option], rows.need[at], rows.gres[at], state.machine, idle,
+                    given)  # fmt: skip
+            if choose(given, rows.need[at], rows.gres[at], required, state.machine, idle, state.rules.first_node,
+                      state.rules.weakest, chosen):  # fmt: skip
+                return False
+        return True
+
+    # -- time
+
+    def run(self, until: int | None) -> Run:
+        """Go from instant to instant."""
+        clock = self.clock
+        while until is None or clock.now <= until:
+            self._instant()
+            following = self._following()
+            if following is None:
+                break
+            clock.now = following
+        return Run(
+            tuple(self.starts), tuple(self.waiting.left()), self.cycles, self.passes, tuple(self.waiting.remarks)
+        )
+
+    def _instant(self) -> None:
+        clock, now = self.clock, self.clock.now
+        ended, released = self._end(), self._release()
+        if self._start_known() or ended or released:
+            clock.changed = True
+        self.waiting.age(now)
+        if released:
+            self._main(self.depth)
+        for place in self.waiting.arriving(now):
+            clock.changed = True
+            if not self._at_submission(place):
+                clock.asked = True
+        if now >= clock.full:
+            self._main(FULL_DEPTH)
+            clock.full, clock.asked, clock.last = now + self.every, False, now
+        elif clock.asked and now >= clock.last + self.delay:
+            clock.asked, clock.last = False, now
+            self._main(self.depth)
+        if clock.changed and now >= clock.backfill and self.interval > 0:
+            clock.changed = self._backfill()
+            clock.backfill = now + self.interval
+
+    def _following(self) -> int | None:
+        """Return when something is due next; None if nothing will change any more."""
+        clock, now = self.clock, self.clock.now
+        due = [one for one in (self.ends[0][0] if self.ends else None, self.waiting.next_event(now)) if one is not None]
+        due += [at for at, _ in self.left]
+        due += [one.start for key, one in self.known.items() if one.start > now and self.waiting.waits(*key)]
+        for one in self.cluster.reservations:
+            due += [instant for instant in (one.start, one.end) if instant > now]
+        if not self.waiting.any():
+            return max(min(due), now + 1) if due and self.waiting.comes() else None
+        if clock.asked:
+            due.append(clock.last + self.delay)
+        if clock.changed and self.interval > 0:
+            due.append(clock.backfill)
+        if not due:
+            return None if clock.full - now == self.every and not self.ends else clock.full
+        return max(min(*due, clock.full), now + 1)
+
+    def _end(self) -> bool:
+        """Take away who ends now."""
+        ended = False
+        while self.ends and self.ends[0][0] <= self.clock.now:
+            end, job, task = heappop(self.ends)
+            key = (job, None if task == FIRST_TASK else task)
+            at = next(at for at, one in enumerate(self.holders.who) if (one.job, one.task) == key)
+            nodes = self.holders.nodes(at)
+            gone = self.holders.leave(at)
+            self.leaving[nodes] = True
+            self.left.append((end + self.epilog, nodes))
+            self.state.licences[:] += gone.licences
+            del self.jobs[key]
+            self.waiting.ended(key, end)
+            ended = True
+        return ended
+
+    def _release(self) -> bool:
+        """Let jobs start on nodes that others have left, and whose epilogs have run."""
+        over = [one for one in self.left if one[0] <= self.clock.now]
+        if over:
+            self.left = [one for one in self.left if one[0] > self.clock.now]
+            self.leaving[:] = False
+            for _, nodes in self.left:
+                self.leaving[nodes] = True
+        return bool(over)
+
+    # -- schedulers
+
+    def _queue(self, only: int | None = None) -> tuple[NDArray[np.int64], Records]:
+        """Return the places of the records in their order, and their rows."""
+        waiting, now = self.waiting, self.clock.now
+        index = waiting.order(now, only)
+        rows = Records._make(column[index] for column in self.state.rows)
+        rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
+        rows.not_before[:] = now
+        for at, record in enumerate(index.tolist()):
+            known = self.known.get(waiting.next_task(record))
+            if known is not None:  # it has not started yet, so it does not now
+                rows.not_before[at] = now + 1
+        return index, rows
+
+    def _limited(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return self.waiting.limited(index, self.clock.now, self.jobs)
+
+    def _plans(self, rows: Records) -> Plans:
+        count, room = len(rows.job), int(min(rows.tasks.sum(), self.waiting.room)) + 1
+        return Plans(
+            np.zeros(count, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
+            np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
+            np.zeros((room, len(self.state.names)), np.int32), np.zeros(1, np.int64),
+        )  # fmt: skip
+
+    def _main(self, depth: int, only: int | None = None) -> bool:
+        """Make a pass of the main scheduler; return whether something has started."""
+        state, waiting = self.state, self.waiting
+        self.passes += 1
+        index, rows = self._queue(only)
+        stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
+        plans = self._plans(rows)
+        left = words_of(np.ones((1, len(state.names)), np.bool_))[0]
+        partitions = len(self.whole)
+        closed = np.zeros(partitions + len(state.closures.start), np.bool_)
+        tried = np.zeros(partitions + 1, np.int64)
+        parameters = state.parameters._replace(now=self.clock.now)
+        held = np.zeros(len(index), np.bool_)
+        at, begun = 0, False
+        while at < len(index):
+            if waiting.limits_count:
+                held = self._limited(index)
+                rows.considered[:] = ~held | stops
+            before, row = int(state.running.total[0]), int(plans.total[0])
+            at = self.pass_kernel(
+                at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
+                state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
+                depth, self.partition_depth, waiting.limits_count, left, closed, tried, plans,
+            )  # fmt: skip
+            for number in range(int(state.running.total[0]) - before):
+                place = int(plans.record[row + number])
+                self._started(int(index[place]), before + number, "main" if only is None else "submission")
+                rows.tasks[place] = waiting.tasks[index[place]]
+                begun = True
+            rows.room[:] = waiting.rooms(index)
+        self.clock.changed |= begun
+        return begun
+
+    def _at_submission(self, place: int) -> bool:
+        """Try a job that is submitted now; return whether it has started (job_mgr.c, job_allocate)."""
+        ranked = self.state.rules.future  # the release that changed both
+        if self.defers or not self.waiting.comes_first(place, self.clock.now, self.whole, self.jobs, ranked=ranked):
+            return False
+        if self.waiting.limits_count and self._limited(self.waiting.order(self.clock.now, place)).all():
+            return False
+        return self._main(FULL_DEPTH, place)
+
+    def _backfill(self) -> bool:
+        """Make a cycle of the backfill scheduler; return whether something has started."""
+        state, waiting, now = self.state, self.waiting, self.clock.now
+        self.cycles += 1
+        stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
+        begun = False
+        resolution = state.parameters.resolution
+        parameters = state.parameters._replace(now=now, begin=now // resolution * resolution)
+        there = tuple(self.jobs[one.job, one.task] for one in self.holders.who) if parameters.licenses else ()
+        while True:
+            index, rows = self._queue()
+            if not len(index):
+                return begun
+            if waiting.limits_count and not stops:
+                rows.considered[:] = ~self._limited(index)
+            before = int(state.running.total[0])
+            current: State = replace(
+                state, records=[waiting.records[at] for at in index], rows=rows, parameters=parameters,
+                running_jobs=there, leaving=self.leaving,
+            )  # fmt: skip
+            plans = run_state(current)
+            new = int(state.running.total[0]) - before
+            if not new:
+                return begun
+            places = [int(plans.record[row]) for row in range(int(plans.total[0])) if plans.from_[row] == now][:new]
+            kept = 0
+            for place in places:
+                if waiting.limits_count and kept and self._limited(index[[place]])[0]:
+                    break  # those before it have used its limit up
+                self._started(int(index[place]), before + kept, "backfill")
+                kept += 1
+            begun = True
+            if kept == new:
+                return True
+            for _ in range(kept, new):  # these are taken back, and the cycle is made again
+                self.holders.append(Holder(0, None, -1, "", now, now, state.licences))
+            for at in range(before + new - 1, before + kept - 1, -1):
+                self.holders.leave(at)
+            for place in places[kept:]:
+                state.licences[:] += rows.licences[place]
+
+    # -- starts
+
+    def _started(self, record: int, at: int, by: str) -> None:
+        """Note that the next task of a record has started, which is the running job at a place."""
+        waiting, now = self.waiting, self.clock.now
+        key = waiting.next_task(record)
+        job, partition = waiting.records[record].job, waiting.records[record].partition
+        limit = int(self.state.running.end[at]) - now
+        took = self.seconds.get(job.id, limit)
+        real = took if isinstance(took, int) else int(took[waiting.number_of(record)])
+        end = now + max(min(real, limit), 1)
+        nodes = self.holders.nodes(at)
+        names = tuple(self.state.names[place] for place in nodes.tolist())
+        first = int(self.state.running.first[at])
+        cpus = self.state.running.cpus[first : first + len(nodes)].tolist()
+        licences = self.state.rows.licences[record]
+        self.holders.append(Holder(key[0], key[1], waiting.place[record], partition.name, now, end, licences))
+        self.jobs[key] = replace(
+            job, state="RUNNING", start=now, end=now + limit, nodes=names, cpus=sum(cpus), tasks=None,
+            cpus_on=dict(zip(names, cpus, strict=True)), partitions=(partition.name,), reason="",
+        )  # fmt: skip
+        heappush(self.ends, (end, key[0], FIRST_TASK if key[1] is None else key[1]))
+        waiting.started(record, self.jobs[key], now)
+        self.known.pop(key, None)
+        self.starts.append(Start(key[0], key[1], partition.name, now, end, names, by))
+
+    def _start_known(self) -> bool:
+        """Start what is known to start now."""
+        due = [(one.start, key) for key, one in self.known.items() if one.start <= self.clock.now]
+        begun = False
+        for _, key in sorted(due, key=lambda one: (one[0], one[1][0], one[1][1] or 0)):
+            found = self.known[key]
+            record = self.waiting.record_of(key, found.partition)
+            if record is None:
+                continue
+            state, rows = self.state, self.state.rows
+            there = np.zeros(len(state.names), np.bool_)
+            there[[self.places[name] for name in found.nodes]] = True
+            chosen = self._given(record, there)
+            for name, cpus in (found.cpus or {}).items():
+                chosen[self.places[name]] = cpus
+            at = int(state.running.total[0])
+            if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen):
+                state.licences[:] -= rows.licences[record]
+                self._started(record, at, "known")
+                begun = True
+        return begun
+
+    def _given(self, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many CPUs each of the nodes gives that a job is known to have."""
+        state, rows = self.state, self.state.rows
+        own, gres = rows.need[record].copy(), rows.gres[record]
+        given, chosen = np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)
+        for use in (state.use, idle_of(state.use)):
+            for required in (False, True):
+                own[HAS_REQUIRED] = required
+                capable(there, own, gres, state.machine, use, given)
+                if choose(given, own, gres, there, state.machine, use, state.rules.first_node, state.rules.weakest,
+                          chosen) and np.array_equal(chosen > 0, there):  # fmt: skip
+                    return chosen
+        return np.where(there, -(-int(own[CPUS]) // max(int(there.sum()), 1)), 0)
+
+
+def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
+    text = parameters.get(name, "")
+    return int(text) if text.lstrip("-").isdecimal() else default

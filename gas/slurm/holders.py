@@ -1,0 +1,89 @@
+"""Who holds which part of the machine while its queue runs forward: jobs come and go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.slurm.fitting import Use
+from gas.slurm.will_run import Running, add
+
+__all__ = ["Holder", "Holders"]
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A job, or a task of an array, that runs: by its number, and its task; when it started, and when it really ends.
+
+    Attributes
+    ----------
+    place
+        Of its job among those of the run, -1 where it ran before.
+    partition
+        Where it runs.
+    """
+
+    job: int
+    task: int | None
+    place: int
+    partition: str
+    start: int
+    end: int
+    licences: NDArray[np.int64]
+
+
+class Holders:
+    """The running jobs in the arrays of the kernels, and who they are, place by place.
+
+    Kernels append to the arrays; `append` says who that was. Ends in the arrays are those that Slurm expects.
+    """
+
+    def __init__(self, running: Running, use: Use, who: list[Holder]) -> None:
+        self.running, self.use, self.who = running, use, who
+
+    def append(self, holder: Holder) -> None:
+        """Say who the next one is that a kernel has appended."""
+        self.who.append(holder)
+
+    def leave(self, at: int) -> Holder:
+        """Take the job at a place away, and return it."""
+        running = self.running
+        add(self.use, running, at, -1)
+        jobs, shares = int(running.total[0]), int(running.total[1])
+        first, count = int(running.first[at]), int(running.shares[at])
+        for column in (running.node, running.cpus, running.memory, running.gres, running.limited):
+            column[first : shares - count] = column[first + count : shares].copy()
+        for column in (running.end, running.kind, running.first, running.shares):
+            column[at : jobs - 1] = column[at + 1 : jobs].copy()
+        running.first[: jobs - 1][running.first[: jobs - 1] > first] -= count
+        running.total[:] = jobs - 1, shares - count
+        running.order[: jobs - 1] = np.argsort(running.end[: jobs - 1], kind="stable")
+        return self.who.pop(at)
+
+    def nodes(self, at: int) -> NDArray[np.int64]:
+        """Return the places of the nodes of the job at a place."""
+        first = int(self.running.first[at])
+        return self.running.node[first : first + int(self.running.shares[at])].copy()
+
+    def check(self) -> list[str]:
+        """Return what is wrong, in words."""
+        running, use = self.running, self.use
+        jobs, shares = int(running.total[0]), int(running.total[1])
+        wrong = []
+        if len(self.who) != jobs:
+            wrong.append(f"{jobs} jobs run, and {len(self.who)} are known")
+        if int(running.shares[:jobs].sum()) != shares:
+            wrong.append("shares are not those of the jobs")
+        if sorted(running.order[:jobs].tolist()) != list(range(jobs)) or np.any(
+            np.diff(running.end[running.order[:jobs]]) < 0
+        ):
+            wrong.append("the order is not that of the ends")
+        again = Use(*(np.zeros_like(one) for one in use))
+        for at in range(jobs):
+            add(again, running, at, 1)
+        for name, one, other in zip(Use._fields, use, again, strict=True):
+            if not np.array_equal(one, other):
+                wrong.append(f"{name} in use are not those of the jobs")
+        return wrong

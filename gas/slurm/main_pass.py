@@ -1,0 +1,191 @@
+"""One pass of the main scheduler: who of the queue starts now (job_scheduler.c, _schedule).
+
+It only starts jobs, in the order of the queue. One that finds no nodes closes its partition: those behind it there are
+not tried in this pass, and no job of another partition gets its nodes. What starts out of turn is the backfill
+scheduler's. Jobs are not preempted here, and parts of heterogeneous jobs are never started here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.compiled import kernel
+from gas.slurm.cycle import begin, note
+from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, capable, choose
+from gas.slurm.node_sets import Words, count, has_outside, keep, remove, unpacked
+from gas.slurm.rows import Closures, Parameters, Plans, Records
+from gas.slurm.search import reserved
+from gas.slurm.versions import Rules
+from gas.slurm.will_run import Running
+
+__all__ = ["OUTCOMES", "run_pass"]
+
+OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE) = range(9)
+"""What becomes of a record.
+
+BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is closed by one before it (Priority);
+NO_LICENCES: there are not enough now; RESERVED: a reservation is in its way; TOO_DEEP: the pass ended before it;
+ELSEWHERE: its job started in another partition; NOT_THERE: the nodes that are left would not do if they were idle
+(ReqNodeNotAvail): it closes nothing, so that others start in its partition before it (node_scheduler.c,
+_pick_best_nodes; seen on 24.11).
+"""
+
+
+@kernel
+def run_pass(
+    first: int,
+    records: Records,
+    limited: NDArray[np.bool_],
+    whole: Words,
+    closures: Closures,
+    sets: Words,
+    options: NDArray[np.int64],
+    leaving: NDArray[np.bool_],
+    machine: Machine,
+    use: Use,
+    idle: Use,
+    running: Running,
+    licences: NDArray[np.int64],
+    parameters: Parameters,
+    rules: Rules,
+    depth: int,
+    partition_depth: int,
+    singly: bool,
+    available: Words,
+    closed: NDArray[np.bool_],
+    tried: NDArray[np.int64],
+    plans: Plans,
+) -> int:
+    """Start what starts, from record `first` on; return the place of the record to go on with, their number at the end.
+
+    What probes would do is only written down. What runs, licences and the plans are changed; outcomes stand in the
+    plans' state.
+
+    Parameters
+    ----------
+    limited
+        By record: a limit keeps it from starting, and closes its partition (assoc_limit_stop).
+    whole
+        By partition: its nodes.
+    idle
+        What is in use without any job.
+    leaving
+        Nodes on which nothing starts now.
+    depth, partition_depth
+        How many records are tried at the most, in all and of a partition; 0 is no limit.
+    singly
+        Return after each start, so that limits are looked at again.
+    available, closed, tried
+        What is left of the pass so far: nodes; closed partitions and after these closed reservations; how many records
+        were tried of each partition, and at the end in all. All nodes, False and 0 to begin with.
+    """
+    now, size, partitions = parameters.now, len(machine.cpus), len(whole)
+    given, capacity = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    there, required = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+    nodes, some = sets[0].copy(), sets[0].copy()
+    for at in range(first, len(records.job)):
+        if not records.considered[at] or plans.state[at] == ELSEWHERE:
+            continue
+        partition, own, need, gres = records.partition[at], records.reservation[at], records.need[at], records.gres[at]
+        if (depth > 0 and tried[partitions] > depth) or (partition_depth > 0 and tried[partition] >= partition_depth):
+            if plans.state[at] != STARTED:  # an array goes on behind its first tasks
+                plans.state[at] = TOO_DEEP
+            continue
+        tried[partition] += 1
+        tried[partitions] += 1
+        if (own < 0 and closed[partition]) or (own >= 0 and closed[partitions + own]):
+            if plans.state[at] != STARTED:
+                plans.state[at] = BEHIND
+            continue
+        unpacked(sets[records.required[at]], required)
+        begun = 0
+        while begun < records.tasks[at]:
+            if records.array[at] >= 0 and begun >= records.room[at]:
+                break
+            outcome, overlapped = BUSY, False
+            some[:] = whole[partition]
+            keep(some, available)
+            few = count(some) < need[LEAST]  # looked at before licences and required nodes are
+            for one in range(len(licences)):
+                if records.licences[at, one] > licences[one] and not few:
+                    outcome = NO_LICENCES
+            if outcome == NO_LICENCES:
+                if begun == 0:
+                    plans.state[at] = NO_LICENCES
+                if parameters.licenses:
+                    return len(records.job)
+                break
+            if not few and not limited[at] and records.leader[at] < 0 and records.not_before[at] <= now:
+                start, overlapped = reserved(at, now, records, closures, sets, nodes)
+                if start != now:
+                    outcome = RESERVED
+                    if begun == 0:
+                        plans.state[at] = RESERVED
+                    break
+                keep(nodes, available)
+                for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
+                    some[:] = nodes
+                    keep(some, sets[options[option]])
+                    if count(some) < need[LEAST]:
+                        continue
+                    if need[HAS_REQUIRED] and has_outside(sets[records.required[at]], some):
+                        continue
+                    unpacked(some, there)
+                    for node in range(size):
+                        if leaving[node]:
+                            there[node] = False
+                    capable(there, need, gres, machine, use, capacity)
+                    if choose(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, given):
+                        outcome = STARTED
+                        break
+                some[:] = whole[partition]
+                keep(some, available)
+                if outcome == BUSY and count(some) >= need[LEAST]:
+                    outcome = NOT_THERE
+                    for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
+                        some[:] = nodes
+                        keep(some, sets[options[option]])
+                        unpacked(some, there)
+                        capable(there, need, gres, machine, idle, capacity)
+                        if choose(
+                            capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, given
+                        ):
+                            outcome = BUSY
+                            break
+            if records.probe[at]:
+                plans.state[at] = outcome
+                if outcome == STARTED:
+                    note(plans, at, now, records.limit[at], given)
+                break
+            if outcome == STARTED and begin(at, records, machine, use, running, now, 0, given):
+                plans.state[at] = STARTED
+                note(plans, at, now, records.limit[at], given)
+                for one in range(len(licences)):
+                    licences[one] -= records.licences[at, one]
+                begun += 1
+                if singly or records.array[at] < 0:
+                    break
+                continue
+            if outcome == BUSY and own < 0 and overlapped:
+                outcome = RESERVED
+            if begun == 0:
+                plans.state[at] = outcome
+            if records.now_only[at] or outcome == RESERVED:
+                break
+            if own >= 0:
+                closed[partitions + own] = True
+            elif need[HAS_REQUIRED] and not few and count(sets[records.required[at]]) >= need[LEAST]:
+                remove(available, sets[records.required[at]])
+            elif outcome != NOT_THERE:
+                closed[partition] = True
+                remove(available, whole[partition])
+            break
+        if begun > 0:
+            if records.array[at] < 0:
+                for other in range(at + 1, len(records.job)):
+                    if records.job[other] == records.job[at]:
+                        plans.state[other] = ELSEWHERE
+            if singly:
+                return at if records.array[at] >= 0 and begun < records.tasks[at] else at + 1
+    return len(records.job)

@@ -1,0 +1,214 @@
+"""What the priorities of waiting jobs tell of the priority that a new job gets, where its weights are not published.
+
+Slurm's multifactor priority is a sum of factors by weights (priority_multifactor.c). Each waiting job publishes the
+sum, and the factors are known of most, so that the weights follow from enough jobs: by least squares, and believed only
+if more jobs agree than there are unknowns. A new job whose factors none of them has stays unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.demand import minutes, requested
+from gas.slurm.factors import Factors
+from gas.slurm.settings import Settings
+
+__all__ = ["Observed", "observed"]
+
+MOST_JOBS = 200
+"""From how many waiting jobs weights are taken at the most, from all over the queue."""
+
+BASIC = 4_000_000_000
+"""Basic priorities count down from 4294901759 (priority_basic.c); multifactor sums are far below."""
+
+EXACT = 1.5
+"""Points by which a sum may be missed: priorities are cut off to whole numbers."""
+
+AGREE = 0.8
+"""The share of the jobs that must agree; others may have priorities of their administrators'."""
+
+FEWEST = 3
+"""How many jobs of the same priority tell that all have it."""
+
+SHARES = 3
+"""How many users must have the same share before another one is taken to have it, too."""
+
+_DAY = 86_400
+_AGES = (7 * _DAY, 1 * _DAY, 14 * _DAY, 30 * _DAY, 3 * _DAY)
+"""Values of PriorityMaxAge that are tried; the first is the default (slurm.conf(5))."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What waiting jobs tell of a new one's priority.
+
+    Attributes
+    ----------
+    value
+        Its priority; None if they do not tell it.
+    comes_last
+        Priority is the order of submission.
+    jobs
+        How many jobs agree.
+    share
+        What the fair share of the user is taken to be, where it does not show: ``same`` as that of all others, which is
+        the same, or ``above`` that of those of the account who have jobs, as the user has none; else empty.
+    """
+
+    value: int | None = None
+    comes_last: bool = False
+    jobs: int = 0
+    share: str = ""
+
+
+def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
+    """Return what waiting jobs tell of a new job's priority in a partition."""
+    there = _shown(cluster)
+    if not there:
+        return Observed()
+    values = np.array([one.priority for one, _ in there], np.float64)
+    alike = len(there) >= FEWEST and bool(np.all(values == values[0]))  # so that they start by submission, too
+    if values.min() > BASIC or alike:
+        return Observed(int(values[0]) if values.max() <= BASIC else None, comes_last=True, jobs=len(there))
+    values = values + np.array([one.nice for one, _ in there], np.float64) + 0.5
+    named = _named(cluster, job, partition)
+    for columns in _models(cluster, [*there, (named, partition)]):
+        found = _predicted(columns[:-1], values, columns[-1])
+        if found is not None:
+            return Observed(max(int(found[0] - named.nice), 1), False, found[1])
+    if len({one.user for one, _ in there}) >= SHARES:
+        for columns in _models(cluster, [*there, (named, partition)], alike=True):
+            found = _predicted(columns[:-1], values, columns[-1])
+            if found is not None:
+                return Observed(max(int(found[0] - named.nice), 1), False, found[1], "same")
+    if not any(one.user == named.user and (one.pending or one.nodes) for one in cluster.jobs):
+        return _above(cluster, there, values, named, partition)
+    return Observed()
+
+
+def _above(
+    cluster: Cluster, there: list[tuple[Job, Partition]], values: NDArray[np.float64], job: Job, partition: Partition
+) -> Observed:
+    """Return what it is with a share above those of the users of the account who have jobs.
+
+    Fair Tree ranks the users of an account one after the other, who has used nothing before all others (fair_tree.c).
+    """
+    users = list(dict.fromkeys((one.user, one.account) for one, _ in there))
+    found: dict[tuple[str, str], float] = {}
+    jobs = 0
+    for user, account in users:
+        for columns in _models(cluster, [*there, (replace(job, user=user, account=account), partition)]):
+            one = _predicted(columns[:-1], values, columns[-1])
+            if one is not None:
+                found[user, account], jobs = one
+                break
+    own = [(value, user) for (user, account), value in found.items() if account == job.account]
+    if not own or len(found) < len(users):
+        return Observed()
+    value, best = max(own)
+    if any(one.user == best and one.nodes for one in cluster.jobs):  # else it has used nothing, either
+        distinct = sorted({round(value) for value in found.values()})
+        value += min((later - one for one, later in pairwise(distinct)), default=2) / 2
+    return Observed(max(int(value - job.nice), 1), False, jobs, "above")
+
+
+def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:
+    """Return waiting jobs whose priority is one of a partition that is shown, from all over the queue."""
+    partitions = {one.name: one for one in cluster.partitions}
+    found = [
+        (job, partitions[job.partitions[0]])
+        for job in cluster.jobs
+        if job.pending and job.id and 0 < job.priority < 2**32 - 1 and job.leader is None
+        and len(job.partitions) == 1 and job.partitions[0] in partitions
+    ]  # fmt: skip
+    return found[:: max(len(found) // MOST_JOBS, 1)]
+
+
+def _named(cluster: Cluster, job: Job, partition: Partition) -> Job:
+    """Return the job with the account and the QOS that it will have, as far as they are known."""
+    factors = Factors(cluster, Settings(), job, partition, "", "")
+    account = job.account or (factors.association.account if factors.association is not None else "")
+    return replace(job, account=account, qos=job.qos or factors.qos)
+
+
+def _models(
+    cluster: Cluster, jobs: list[tuple[Job, Partition]], *, alike: bool = False
+) -> Iterator[NDArray[np.float64]]:
+    """Yield a table of factors, a row for each job, the simplest first: what sites make of sizes, and ages.
+
+    Parameters
+    ----------
+    alike
+        All users have the same share.
+    """
+    cpus = max(sum(node.cpus for node in cluster.nodes), 1)
+    nodes = max(len(cluster.nodes), 1)
+    factors = [Factors(cluster, cluster.settings or Settings(), job, partition, "", "") for job, partition in jobs]
+    wanted = [requested(cluster, job, partition) for job, partition in jobs]
+    shares = [one.fair_share() for one in factors]
+    if alike:
+        share = np.zeros((len(jobs), 1))
+    elif None in shares:  # a number of its own for each user
+        who = [(job.user, job.account) for job, _ in jobs]
+        share = _indicators(who)
+    else:
+        share = np.array([[one] for one in shares], np.float64)
+    known = [one.qos_factor() for one in factors]
+    qos = _indicators([job.qos for job, _ in jobs]) if None in known else np.array([[one] for one in known], np.float64)
+    places = _indicators([partition.name for _, partition in jobs])
+    size = np.array([one.least_nodes / nodes + one.amounts["cpu"] / cpus for one in wanted])[:, None] / 2
+    limits = np.array([max(minutes(job, partition) or 2**32 - 1, 1) for job, partition in jobs], np.float64)
+    relative = np.array([max(one.least_nodes / nodes, one.amounts["cpu"] / cpus) for one in wanted]) / limits
+    of_cpus = np.array([one.amounts["cpu"] / cpus for one in wanted])[:, None]
+    of_memory = np.array([one.amounts["mem"] / 1024 for one in wanted])[:, None]
+    waited = np.array([max(cluster.now - (job.eligible or job.submitted or cluster.now), 0) for job, _ in jobs])
+    waited[-1] = 0  # the new one
+    common = [np.ones((len(jobs), 1)), share, qos, places]
+    ages = [np.minimum(waited, most)[:, None] / _DAY for most in _AGES]
+    sizes = ([size], [relative[:, None]], [size, of_cpus, of_memory])
+    for one in sizes:
+        yield np.hstack([*common, *one])
+    for one in sizes:
+        for age in ages if waited.max() > min(_AGES) else ages[:1]:
+            yield np.hstack([*common, *one, age])
+
+
+def _indicators(values: list[object] | list[str] | list[tuple[str, str]]) -> NDArray[np.float64]:
+    known = {value: at for at, value in enumerate(dict.fromkeys(values))}
+    found = np.zeros((len(values), len(known)))
+    found[np.arange(len(values)), [known[value] for value in values]] = 1
+    return found
+
+
+def _predicted(
+    table: NDArray[np.float64], values: NDArray[np.float64], new: NDArray[np.float64]
+) -> tuple[float, int] | None:
+    """Return the sum of a new row, and how many rows agree; None if they do not, or say nothing of it."""
+    scale = np.maximum(np.abs(table).max(axis=0), np.abs(new))
+    scale[scale == 0] = 1
+    table, new = table / scale, new / scale
+    kept = np.ones(len(table), np.bool_)
+    while True:
+        weights, _, rank, _ = np.linalg.lstsq(table[kept], values[kept], rcond=1e-9)
+        missed = np.abs(table @ weights - values)
+        if rank >= kept.sum():  # nothing is left over to check it by
+            return None
+        if missed[kept].max() <= EXACT:
+            break
+        most = max(len(table) // 50, 1)  # those that are missed the most are left out, few at a time
+        worst = np.argsort(np.where(kept, missed, -1.0))[-most:]
+        kept[worst] = False
+        if kept.sum() < AGREE * len(table):
+            return None
+    rows = np.linalg.svd(table[kept], full_matrices=False)
+    basis = rows[2][rows[1] > 1e-9 * rows[1].max()]
+    outside = new - basis.T @ (basis @ new)
+    if np.abs(outside).max() > 1e-6:
+        return None
+    return float(new @ weights), int(kept.sum())

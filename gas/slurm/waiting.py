@@ -1,0 +1,335 @@
+"""The queue while it runs forward: who has come, who may start, how far arrays are, whom limits hold back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.slurm.accounting import Bounds
+from gas.slurm.ageing import Ageing
+from gas.slurm.cluster import Cluster, Job
+from gas.slurm.dependencies import dependencies_of, fulfilled
+from gas.slurm.limits import limits
+from gas.slurm.order import LAST, Blocked, Record, blocked_by, running_tasks
+from gas.slurm.verdict import FREE, WAITS
+
+__all__ = ["Waiting"]
+
+FINAL = frozenset({Blocked.PARTITION, Blocked.CONSTRAINT, Blocked.FORBIDDEN, Blocked.HELD})
+Key = tuple[int, int | None]
+
+
+class Waiting:
+    """Who waits, or will come; by place of a job, and by record, which is a job in one of its partitions.
+
+    Attributes
+    ----------
+    records
+        Of all jobs.
+    place
+        Of the job, by record.
+    partition
+        Its number, by record: in the order in which they are first named, as in `gas.slurm.rows`.
+    tasks
+        How many tasks have not started, by record; 0 of a job that has.
+    room
+        How many jobs may run at one time, at the most.
+    limits_count
+        Whether there are limits of accounts or QOS to look at.
+    remarks
+        What is not looked at.
+    """
+
+    def __init__(self, cluster: Cluster, arrivals: Sequence[tuple[int, Job]]) -> None:
+        self.cluster = cluster
+        self.remarks: list[str] = []
+        self.records: list[Record] = []
+        self.place: list[int] = []
+        self.dropped: set[int] = set()
+        named = {one.name: number for number, one in enumerate(cluster.partitions)}
+        there = [(cluster.now, job) for job in cluster.jobs if job.pending]
+        self.jobs = [_waiting(job) for _, job in (*there, *arrivals)]
+        self.comes_at = np.array([at for at, _ in (*there, *arrivals)], np.int64)
+        self.arrived = np.zeros(len(self.jobs), np.bool_)
+        self.arrived[: len(there)] = True
+        self.eligible = np.zeros(len(self.jobs), np.int64)
+        self.ids = {job.id: place for place, job in enumerate(self.jobs)}
+        self.of_task = [list(_tasks(job)) for job in self.jobs]
+        self.done = [0] * len(self.jobs)
+        self.begun: dict[Key, int] = {}
+        self.over: dict[Key, int] = {}
+        self.running = running_tasks(cluster)
+        self.depends = [dependencies_of(job.dependency) for job in self.jobs]
+        self.held = np.array([job.priority == 0 and at < len(there) for at, job in enumerate(self.jobs)], np.bool_)
+        for place, job in enumerate(self.jobs):
+            for name in job.partitions:
+                if name in named:
+                    record = Record(job, cluster.partitions[named[name]])
+                    blocked, _ = blocked_by(
+                        cluster, replace(job, dependency="", eligible=None, priority=1, reservation=""),
+                        record.partition, {},
+                    )  # fmt: skip
+                    if blocked in FINAL:
+                        self.dropped.add(len(self.records))
+                    self.records.append(record)
+                    self.place.append(place)
+        self._places = np.array(self.place, np.int64)
+        numbers = {name: at for at, name in enumerate(dict.fromkeys(one.partition.name for one in self.records))}
+        self.partition = np.array([numbers[one.partition.name] for one in self.records], np.int64)
+        self.tasks = np.array([len(self.of_task[place]) for place in self.place], np.int64)
+        total = int(sum(len(one) for one in self.of_task))
+        self.room = min(total, sum(max(node.cpus, 1) for node in cluster.nodes)) + 1
+        self._keys = np.array(
+            [
+                (LAST if one.job.tasks is not None else one.job.id if one.job.array is not None else 0,
+                 one.job.array or one.job.id, one.job.submitted or LAST, -one.partition.tier, not one.job.reservation)
+                for one in self.records
+            ], np.int64,
+        ).reshape(len(self.records), 5)  # fmt: skip
+        self.ageing = Ageing(cluster, self.records, self._places >= len(there))
+        self.remarks += self.ageing.remarks
+        self.limits_count = self._limits_count()
+        self._counting = None if cluster.accounting is None else _uncounted(cluster)
+        for place, (found, _) in enumerate(self.depends):
+            strange = {one.kind for one in found} - {"after", "afterany", "afterok", "afternotok", "singleton"}
+            if strange:
+                self.remarks.append(f"job {self.jobs[place].id} waits for {', '.join(sorted(strange))}: not understood")
+        if any(job.leader is not None for job in self.jobs):
+            self.remarks.append("heterogeneous jobs are planned, and never start")
+        if cluster.settings is not None and cluster.settings.preempts:
+            self.remarks.append("jobs are not preempted")
+
+    def age(self, now: int) -> None:
+        """Calculate priorities anew if it is time."""
+        self.ageing.calculate(now, np.where(self.arrived[self._places], self.eligible[self._places], 0))
+
+    # -- who waits
+
+    def next_event(self, now: int) -> int | None:
+        """Return when the next job comes, or may begin."""
+        due = self.comes_at[~self.arrived].tolist()
+        due += [job.eligible for job in self.jobs if job.eligible is not None and job.eligible > now]
+        return min(due, default=None)
+
+    def arriving(self, now: int) -> Iterator[int]:
+        """Yield the places of those that come now, who have come then."""
+        for place in np.flatnonzero(~self.arrived & (self.comes_at <= now)).tolist():
+            self.arrived[place] = True
+            self.ageing.arrives(np.flatnonzero(self._places == place))
+            yield place
+
+    def comes(self) -> bool:
+        """Whether somebody has not come yet."""
+        return not self.arrived.all()
+
+    def any(self) -> bool:
+        """Whether somebody waits who may start some time."""
+        kept = [at for at in range(len(self.records)) if at not in self.dropped]
+        return bool((self.arrived & ~self.held)[self._places[kept]][self.tasks[kept] > 0].any())
+
+    def left(self) -> list[int]:
+        """Return the numbers of those that have not started."""
+        return [job.id for place, job in enumerate(self.jobs) if self.done[place] < len(self.of_task[place])]
+
+    def drop(self, never: Callable[[int], bool]) -> None:
+        """Leave out the records for which something holds."""
+        self.dropped |= {at for at in range(len(self.records)) if at not in self.dropped and never(at)}
+
+    def waits(self, job: int, task: int | None) -> bool:
+        """Whether a job, or a task of it, has not started."""
+        place = self.ids.get(job)
+        return place is not None and task in self.of_task[place][self.done[place] :]
+
+    def next_task(self, record: int) -> Key:
+        """Return what of a record starts next."""
+        place = self.place[record]
+        left = self.of_task[place][self.done[place] :]
+        return self.jobs[place].id, left[0] if left else None
+
+    def number_of(self, record: int) -> int:
+        """Return which of the waiting tasks comes next, from 0 on."""
+        return self.done[self.place[record]]
+
+    def record_of(self, key: Key, partition: str) -> int | None:
+        """Return the record by which a job starts in a partition; None if it is not its turn."""
+        if key[0] not in self.ids or not self.arrived[self.ids[key[0]]]:
+            return None
+        own = [at for at, place in enumerate(self.place) if place == self.ids[key[0]]]
+        own = [at for at in own if partition in ("", self.records[at].partition.name)] or own
+        return own[0] if own and self.waits(*key) else None
+
+    def started(self, record: int, running: Job, now: int) -> None:
+        """Note that the next task of a record has started, as the job that runs."""
+        place = self.place[record]
+        key = self.next_task(record)
+        self.done[place] += 1
+        self.begun[key] = now
+        self.ageing.began(key, running, now)
+        job = self.jobs[place]
+        if job.array is not None:
+            self.running[job.array] = self.running.get(job.array, 0) + 1
+        self.tasks[self._places == place] -= 1
+
+    def ended(self, key: Key, now: int) -> None:
+        """Note that a job has ended."""
+        self.over[key] = now
+        self.ageing.ended(key, now)
+        place = self.ids.get(key[0])
+        array = None if place is None else self.jobs[place].array
+        if place is None:
+            array = next((job.array for job in self.cluster.jobs if job.id == key[0]), None)
+        if array is not None:
+            self.running[array] = self.running.get(array, 1) - 1
+
+    # -- order
+
+    def order(self, now: int, only: int | None = None) -> NDArray[np.int64]:
+        """Return the records that are tried, in their order (job_scheduler.c, build_job_queue, sort_job_queue2)."""
+        may = self.arrived & ~self.held
+        if only is not None:
+            may &= np.arange(len(self.jobs)) == only
+        for place in np.flatnonzero(may).tolist():
+            may[place] = self.done[place] < len(self.of_task[place]) and self._independent(place, now)
+            if may[place] and not self.eligible[place]:
+                self.eligible[place] = self.jobs[place].eligible or now
+        index = np.flatnonzero(may[self._places] & (self.tasks > 0))
+        index = index[[at not in self.dropped for at in index.tolist()]] if self.dropped else index
+        index = index[self.rooms(index) > 0]
+        keys = self._keys[index]
+        ranks = np.lexsort((keys[:, 0], keys[:, 1], keys[:, 2], -self.ageing.values[index], keys[:, 3], keys[:, 4]))
+        return index[ranks]
+
+    def rooms(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many tasks of each array may start besides those that run."""
+        found = np.full(len(index), 1 << 40, np.int64)
+        for row, at in enumerate(index.tolist()):
+            job = self.records[at].job
+            if job.tasks is not None and job.tasks.at_once:
+                found[row] = max(job.tasks.at_once - self.running.get(job.array or 0, 0), 0)
+        return found
+
+    def _independent(self, place: int, now: int) -> bool:
+        """Return whether a job waits for nothing but its turn (job_mgr.c, job_independent)."""
+        job = self.jobs[place]
+        if job.eligible is not None and job.eligible > now:
+            return False
+        found, any_of = self.depends[place]
+        if found and not fulfilled(found, any_of, now, self._times, self._alone(place)):
+            return False
+        if job.reservation:
+            own = next((one for one in self.cluster.reservations if one.name == job.reservation), None)
+            return own is not None and own.start <= now < own.end
+        return True
+
+    def _times(self, job: int, task: int | None) -> tuple[int | None, int | None]:
+        """Return when a job, or a task, has started and ended."""
+        place = self.ids.get(job)
+        if place is None:
+            if any(one.id == job and not one.pending for one in self.cluster.jobs):
+                return 0, self.over.get((job, None))
+            return 0, 0  # it has gone
+        wanted = [(job, one) for one in self.of_task[place] if task is None or one == task]
+        begun = [self.begun[one] for one in wanted if one in self.begun]
+        over = [self.over[one] for one in wanted if one in self.over]
+        return (
+            max(begun) if len(begun) == len(wanted) else None,
+            max(over) if len(over) == len(wanted) else None,
+        )
+
+    def _alone(self, place: int) -> bool:
+        own = self.jobs[place]
+        for other, job in enumerate(self.jobs):
+            if other != place and (job.user, job.name) == (own.user, own.name) and self.arrived[other]:
+                runs = self.done[other] > 0 and self._times(job.id, None)[1] is None
+                waits = self.done[other] < len(self.of_task[other]) and job.id < own.id
+                if runs or waits:
+                    return False
+        return True
+
+    def comes_first(
+        self, place: int, now: int, nodes: NDArray[np.bool_], jobs: Mapping[Key, Job], *, ranked: bool
+    ) -> bool:
+        """Return whether a submitted job is tried at once (job_scheduler.c, _top_priority).
+
+        Parameters
+        ----------
+        nodes
+            By number of a partition, as in `partition`.
+        jobs
+            Those that run.
+        ranked
+            Whether a job of the same priority that was submitted before comes before it, as since 24.11; before, only
+            one of a higher priority.
+        """
+        if self.jobs[place].tasks is not None or self.jobs[place].array is not None:
+            return False
+        own = self.order(now, place)
+        if not len(own):
+            return False
+        everybody = self.order(now)
+        limited = self.limited(everybody, now, jobs)
+        ranks = {at: rank for rank, at in enumerate(everybody.tolist())}
+        for rank, other in enumerate(everybody.tolist()):
+            if self.place[other] == place or limited[rank]:
+                continue
+            for at in own.tolist():
+                if not np.any(nodes[self.partition[at]] & nodes[self.partition[other]]):
+                    continue
+                before = rank < ranks[at]
+                if not ranked:
+                    lower = self._keys[other, 3] > self._keys[at, 3]
+                    before = not lower and self.ageing.values[other] > self.ageing.values[at]
+                if before:
+                    return False
+        return True
+
+    # -- limits
+
+    def _limits_count(self) -> bool:
+        settings, accounting = self.cluster.settings, self.cluster.accounting
+        if settings is None or accounting is None or not settings.limits_enforced:
+            return False
+        bounds = [one.bounds for one in accounting.associations] + [one.bounds for one in accounting.qos.values()]
+        return any(one != Bounds() for one in bounds)
+
+    def limited(self, index: NDArray[np.int64], now: int, jobs: Mapping[Key, Job]) -> NDArray[np.bool_]:
+        """Return which records a limit of an account or a QOS keeps from starting, with what runs."""
+        found = np.zeros(len(index), np.bool_)
+        if not self.limits_count or self._counting is None:
+            return found
+        current = replace(self._counting, now=now, jobs=tuple(jobs.values()))
+        for row, at in enumerate(index.tolist()):
+            record = self.records[at]
+            verdict = limits(current, replace(record.job, tasks=None), record.partition, dated=False)
+            found[row] = verdict.outcome not in (FREE, WAITS) or any(
+                one.outcome == WAITS and one.reason != "Licenses" for one in verdict.bindings
+            )
+        return found
+
+
+def _waiting(job: Job) -> Job:
+    """Return a job as it waits, without what Slurm says of it for now."""
+    return replace(job, state="PENDING", reason="", start=None, end=None, planned_nodes=())
+
+
+def _tasks(job: Job) -> Iterator[int | None]:
+    if job.tasks is None:
+        yield None
+    else:
+        for one in job.tasks.ranges:
+            yield from one
+
+
+def _uncounted(cluster: Cluster) -> Cluster:
+    """Return a cluster whose use of limits is counted from its jobs, as these come and go."""
+    accounting = cluster.accounting
+    if accounting is None:
+        return cluster
+    qos = {
+        name: replace(one, use=None, use_by_user={}, use_by_account={}) for name, one in accounting.qos.items()
+    }  # fmt: skip
+    own = tuple(replace(one, use=None) for one in accounting.associations)
+    return replace(cluster, accounting=replace(accounting, associations=own, qos=qos))

@@ -1,0 +1,517 @@
+"""Whether the request that Gas takes starts, and finishes first, of all that it could have taken: asked of real Slurms.
+
+`python tests/endpoints/slurm/plans.py limits found.jsonl --situations 300` changes limits of accounts, QOS, partitions
+and licences, has Gas plan an application over partitions, accounts, QOS and sizes, and submits what it takes and one
+request more; `... choice found.jsonl --situations 60` submits every request, at sites with a queue. Both go on where
+they stopped. `python tests/endpoints/slurm/queues.py page ... --plans found.jsonl` makes the page of what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import os
+import random
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from private_slurm import RELEASES, Plan, PrivateSlurm
+from queues import TRANSPORTS, fill, overtaken, submitted, transports
+from sites import ASKER, CHOOSING, Asked, Choices, site_of
+from situations import ME, Situations
+
+from gas import Application
+from gas.agent.agent import Agent
+from gas.endpoints import Request
+from gas.endpoints.slurm.choices import Choice
+from gas.endpoints.slurm.endpoint import SlurmEndpoint
+from gas.endpoints.slurm.options import Unit
+from gas.endpoints.slurm.reading import Reading
+from gas.endpoints.slurm.submission import options_from
+from gas.endpoints.slurm.transport import Transport
+from gas.errors import GasError
+
+SOON = 60
+"""Who is said to start within so many seconds is said to start now."""
+
+NEAR = 0.02
+"""So much later than the first may be what is taken."""
+
+HELD = re.compile(
+    "(Assoc|QOS|Max|Partition|Invalid|AccountNotAllowed|BadConstraints|JobHeld)|.*(not in group|not permitted)"
+)
+"""Reasons for which a job does not start although its nodes may be free."""
+
+PER_CLUSTER = {"limits": 25, "choice": 4}
+"""How many situations are made of one cluster."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A request, what Gas said of it, and what Slurm did with it.
+
+    Attributes
+    ----------
+    where
+        Partition, account and QOS, the latter as far as they are not the user's default.
+    execution
+        Seconds, as the application's model says.
+    said
+        Seconds from now until it is expected to start; None if it is said to be impossible.
+    listed
+        That it was said that Slurm plans it at first.
+    words
+        Why it is said to be impossible, or to have no plan at first.
+    start
+        Seconds until Slurm starts it or plans it for; None if it does not.
+    state, reason, limit, refused
+        What Slurm says of it, the limit of an account or a QOS that it names, and why sbatch takes no such job.
+    by
+        Which scheduler of Slurm's started it.
+    lasting
+        That it does not start although no other job is left; None if that was not tried.
+    """
+
+    where: tuple[str, str, str]
+    processors: int
+    execution: int
+    options: tuple[str, ...]
+    said: int | None = None
+    listed: bool = False
+    words: str = ""
+    start: int | None = None
+    state: str = ""
+    reason: str = ""
+    limit: str = ""
+    refused: str = ""
+    by: str = ""
+    lasting: bool | None = None
+
+    @property
+    def held(self) -> str:
+        """What keeps Slurm from starting it; empty if nothing does but other jobs."""
+        reason = self.reason if HELD.match(self.reason) else ""
+        return self.refused or self.limit or (reason if self.state == "PENDING" else "")
+
+    @property
+    def finish(self) -> int | None:
+        """Seconds until it finishes by Slurm's plan; None if it has none, or a limit keeps Slurm from it."""
+        return None if self.start is None or self.held else self.start + self.execution
+
+    @property
+    def missed(self) -> str:
+        """What of it was not foreseen; empty if all was."""
+        if self.wrong_now:
+            return f"said to start now, held by {self.held or self.reason}"
+        if self.wrong_never:
+            return f"said to be impossible: {self.words[:70]}"
+        if self.finish is None or self.said is None or self.start is None or abs(self.said - self.start) <= SOON:
+            return ""
+        if self.start <= SOON and self.by == "Main":
+            return "the main scheduler starts it out of turn"
+        return "starts sooner than said" if self.start < self.said else "starts later than said"
+
+    @property
+    def wrong_now(self) -> bool:
+        """Whether it was said to start now, and Slurm does not plan it, or a limit holds it."""
+        return self.said is not None and self.listed and self.said <= SOON and self.finish is None
+
+    @property
+    def wrong_never(self) -> bool:
+        """Whether it was said to be impossible, and Slurm plans it."""
+        return self.said is None and self.finish is not None
+
+
+@dataclass(frozen=True)
+class Situation:
+    """One plan: the request that Gas takes, and others.
+
+    Attributes
+    ----------
+    about
+        The limits that hold, or the kind of site.
+    taken
+        None if Gas finds nothing possible.
+    count
+        How many requests there are; those that run for longer than the best finishes need not be tried.
+    error
+        Why Gas could not plan.
+    """
+
+    table: str
+    release: str
+    version: str
+    seed: str
+    number: int
+    transport: str
+    about: str
+    taken: Tried | None
+    others: tuple[Tried, ...] = ()
+    count: int = 0
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def tried(self) -> tuple[Tried, ...]:
+        return self.others if self.taken is None else (self.taken, *self.others)
+
+    @property
+    def first(self) -> Tried | None:
+        """The one that finishes first of those that Slurm plans."""
+        there = [one for one in self.tried if one.finish is not None]
+        return min(there, key=lambda one: one.finish or 0, default=None)
+
+    @property
+    def right(self) -> bool:
+        """Whether what is taken finishes first, or within 2%; nothing is, where nothing is planned."""
+        if self.first is None:
+            return self.taken is None or self.taken.said is None or not self.taken.wrong_now
+        if self.taken is None or self.taken.finish is None:
+            return False
+        return self.taken.finish <= (1 + NEAR) * (self.first.finish or 0)
+
+    @property
+    def cause(self) -> str:
+        """Why what is taken is not what finishes first."""
+        if self.right or self.first is None:
+            return ""
+        if self.taken is None:
+            return f"nothing is taken, {self.first.missed}"
+        return (
+            self.taken.missed or self.first.missed or (f"held by {self.taken.held}" if self.taken.held else "unknown")
+        )
+
+    @property
+    def held_for_ever(self) -> bool:
+        """Whether what is taken never starts, or is not even accepted, while another one would be."""
+        if self.taken is None:
+            return False
+        return bool(self.taken.refused or self.taken.lasting) and self.first is not None
+
+
+# -- planning, as `gas plan` does
+
+
+@dataclass
+class Asking:
+    """An application, what else its jobs ask for, and where they may go."""
+
+    application: Application
+    native: tuple[str, ...]
+    partitions: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    unit: Unit = "tasks"
+
+    def endpoints(self, transport: Transport) -> list[SlurmEndpoint]:
+        """Return an endpoint a partition, which read Slurm together as those of one configuration do."""
+        reading, options = Reading(transport), options_from(self.native, "the application")
+        found = [
+            SlurmEndpoint(name, transport, partition=name, unit=self.unit, options=options) for name in self.partitions
+        ]
+        for one in found:
+            one.reading = reading
+        return found
+
+    def requests(self, endpoints: Sequence[SlurmEndpoint]) -> dict[tuple[str, int], Tried]:
+        """Return all requests by the names that Gas gives their schedulers, and their sizes."""
+        found = {}
+        sizes, times, walltimes = (column.tolist() for column in self.application.requests(100_000))
+        for endpoint, choice in itertools.product(endpoints, self.choices):
+            asking = endpoint.asking(native=choice.words)
+            for size, seconds, walltime in zip(sizes, times, walltimes, strict=True):
+                words = shlex.split(asking.line(Request(size, walltime), "probe"))[2:]
+                where = (endpoint.name, choice.account, choice.qos)
+                found[endpoint.name + choice.shown, size] = Tried(where, size, seconds, tuple(words))
+        return found
+
+
+@dataclass
+class Made:
+    """What Gas has planned: all requests with what it says of them, and the one that it takes."""
+
+    requests: dict[tuple[str, int], Tried]
+    best: tuple[str, int] | None
+    error: str = ""
+
+
+def made(asking: Asking, transport: Transport) -> Made:
+    """Plan as `gas plan` does."""
+    endpoints = asking.endpoints(transport)
+    requests = asking.requests(endpoints)
+    with mock.patch("gas.endpoints.slurm.endpoint.own_groups", return_value=frozenset({transport.user})):
+        try:
+            planned = Agent(asking.application, endpoints).plan()
+        except GasError as error:
+            return Made(requests, None, f"{type(error).__name__}: {error}")
+    answers, found = planned.answers, planned.plan
+    there: dict[str, Any] = {one.name: one.availability for one in answers if one.availability is not None}
+    errors = {one.name: str(one.error) for one in answers if one.error is not None}
+    for key, one in requests.items():
+        why = errors.get(key[0], "not looked at")
+        requests[key] = replace(one, words=why)
+    for rejected in found.rejected:
+        key = rejected.scheduler, rejected.processors
+        if key in requests:
+            requests[key] = replace(requests[key], words=rejected.reason)
+    for candidate in found.candidates:
+        key = candidate.scheduler, candidate.processors
+        outlook = there[candidate.scheduler].outlook(candidate.processors, candidate.walltime)
+        requests[key] = replace(
+            requests[key], said=candidate.start - found.now, listed=outlook.planned is not None, words=outlook.words
+        )
+    best = None if found.best is None else (found.best.scheduler, found.best.processors)
+    return Made(requests, best)
+
+
+def answered(slurm: PrivateSlurm, one: Tried, user: str | None, now: int) -> tuple[Tried, int | None]:
+    """Submit a request; return what Slurm does with it and the job, which is still there."""
+    asked = Asked({word[2:].partition("=")[0]: word.partition("=")[2] or None for word in one.options})
+    submitted_at = int(time.time())
+    id = submitted(slurm, asked, user)
+    if isinstance(id, str):
+        return replace(one, refused=id.splitlines()[0][:200]), None
+    plan = slurm.plan_of(id)
+    limit = slurm.limit_of(id) if plan.state == "PENDING" and plan.start is None else ""
+    if plan.start is not None and plan.state == "PENDING":
+        limit = _said_limit(slurm, id, plan)
+    start = None if plan.start is None else plan.start - (submitted_at if plan.state != "PENDING" else now)
+    start = None if start is None else max(start, 0)
+    by = re.search(r" Scheduler=(\w+)", slurm.tried("scontrol", "-o", "show", "job", str(id)))
+    one = replace(one, start=start, state=plan.state, reason=plan.reason[:100], limit=limit, by=by[1] if by else "")
+    return one, id
+
+
+def _said_limit(slurm: PrivateSlurm, id: int, plan: Plan) -> str:
+    """Return the limit that keeps a job with a planned start from it; only a start that is near tells."""
+    if plan.reason.startswith(("Assoc", "QOS")):
+        return plan.reason
+    return slurm.limit_of(id, 2.5 if plan.start is not None and plan.start <= time.time() + 5 else 0.3)
+
+
+# -- limits
+
+
+def drawn_asking(chance: random.Random, *, groups_known: bool) -> Asking:
+    """Return a small application at the cluster of `Situations`, with some options.
+
+    Parameters
+    ----------
+    groups_known
+        Also try the partition that is for a group only; in which groups one is, slurmrestd does not say.
+    """
+    sizes = sorted(chance.sample((1, 2, 3, 4, 6, 8, 12, 16), chance.randint(3, 4)))
+    native = []
+    if chance.random() < 0.25:
+        native.append(f"--licenses=lic:{chance.randint(1, 8)}")
+    if chance.random() < 0.3:
+        native.append(f"--mem-per-cpu={chance.randint(20, 200)}")
+    if chance.random() < 0.15:
+        native.append("--exclusive")
+    application = application_of(sizes, chance.randint(1200, 12_000), chance)
+    choices = [Choice(account, qos) for account in ("", "chem") for qos in ("", "high", "low")]
+    names = ("main", "pq", "tight", "closed", *(["grp"] if groups_known else []))
+    return Asking(application, tuple(native), tuple(sorted(chance.sample(names, 3))), tuple(choices))
+
+
+def application_of(sizes: Sequence[int], seconds: int, chance: random.Random) -> Application:
+    """Return an application whose work takes so long on one processor, by Amdahl's law with some noise."""
+    serial = chance.uniform(0.0, 0.3)
+    times = {str(n): round(seconds * (serial + (1 - serial) / n) * chance.uniform(0.95, 1.05)) for n in sizes}
+    return Application.from_tables({"name": "app", "speedup": {"model": "table", "times": times}}, "drawn")
+
+
+def at_limits(release: str, seed: str, situations: int) -> Iterator[Situation]:
+    """Plan at limits that are set one after the other on one cluster."""
+    with Situations(release, rest=True) as there:
+        slurm = there.slurm
+        for number in range(situations):
+            began = time.monotonic()
+            ways = transports(slurm, ME)  # which have nothing kept of limits before
+            chance = random.Random(f"limits {release} {seed} {number}")
+            undo, about = there.limit(chance)
+            name = TRANSPORTS[number % 5 == 4]
+            try:
+                asking = drawn_asking(chance, groups_known=name == "commands")
+                found = made(asking, ways[name])
+                keys = [key for key in found.requests if key != found.best]
+                other = found.requests[chance.choice(keys)]
+                now = int(time.time())
+                taken = None
+                if found.best is not None:
+                    taken, id = answered(slurm, found.requests[found.best], ME, now)
+                    if id is not None and taken.finish is None:
+                        there.empty()
+                        taken = replace(taken, lasting=not started(slurm, id))
+                        slurm.cancel(id)
+                        there.fill()
+                    elif id is not None:
+                        slurm.cancel(id)
+                other, id = answered(slurm, other, ME, now)
+                if id is not None:
+                    slurm.cancel(id)
+            finally:
+                for command in undo:
+                    slurm.run(*command)
+            yield Situation(
+                "limits", release, slurm.version, seed, number, name, f"{about} | {' '.join(asking.native)}", taken,
+                (other,), len(found.requests), found.error, round(time.monotonic() - began, 1),
+            )  # fmt: skip
+
+
+def started(slurm: PrivateSlurm, id: int, patience: float = 6) -> bool:
+    """Return whether a job starts soon."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        if slurm.tried("squeue", "-h", "-j", str(id), "-o", "%T").strip() != "PENDING":
+            return True
+        slurm.nudge(id)
+        time.sleep(0.3)
+    return False
+
+
+# -- choices
+
+
+def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
+    """Plan at a site with a queue, and try every request that could finish first."""
+    chance = random.Random(f"choice {release} {seed}")
+    aspects = [aspect() for aspect in CHOOSING[int(seed.rpartition("-")[2]) % len(CHOOSING)]]
+    site = site_of(aspects, chance)
+    own = next(one for one in aspects if isinstance(one, Choices))
+    with site.slurm(release) as slurm:
+        user = ASKER if os.getuid() == 0 else None
+        fill(slurm, site, aspects, chance)
+        ways = transports(slurm, user)
+        for number in range(situations):
+            began = time.monotonic()
+            if number:
+                changed(slurm, site, aspects, chance)
+            name = TRANSPORTS[number % 4 == 3]
+            sizes = sorted(chance.sample(range(2, site.cpus // 2, 2), 3))
+            application = application_of(sizes, round(math.exp(chance.uniform(9, 11.5))), chance)
+            asking = Asking(application, (), own.partitions, own.choices)
+            found = made(asking, ways[name])
+            now = int(time.time())
+            taken = None
+            tried: list[Tried] = []
+            least = math.inf
+            order = sorted(found.requests, key=lambda key: (key != found.best, found.requests[key].execution))
+            for key in order:
+                one = found.requests[key]
+                if one.execution >= least:
+                    continue
+                one, id = answered(slurm, one, user, now)
+                if id is not None:
+                    behind = [job.id for job in overtaken(ways["commands"].cluster("private"), id) if job.pending]
+                    slurm.cancel(id)
+                    if behind:  # their plans have made room for it
+                        slurm.settle(behind[0])
+                least = least if one.finish is None else min(least, one.finish)
+                if key == found.best:
+                    taken = one
+                else:
+                    tried.append(one)
+            yield Situation(
+                "choice", release, slurm.version, seed, number, name, " ".join(type(one).__name__ for one in aspects),
+                taken, tuple(tried), len(found.requests), found.error, round(time.monotonic() - began, 1),
+            )  # fmt: skip
+
+
+def changed(slurm: PrivateSlurm, site: Any, aspects: Any, chance: random.Random) -> None:
+    """Cancel some jobs and submit as many others, so that the queue is another one."""
+    from sites import queue_of
+
+    jobs = [int(id) for id in slurm.run("squeue", "-h", "-r", "-o", "%A").split()]
+    gone = [str(id) for id in jobs if chance.random() < 0.35]
+    if gone:
+        slurm.run("scancel", *gone)
+    time.sleep(0.5)
+    last = None
+    for make in list(queue_of(site, aspects, chance))[-len(gone) or -1 :]:
+        job = make([])
+        id = submitted(slurm, job, job.user)
+        last = id if isinstance(id, int) else last
+    if last is not None:
+        slurm.settle(last)
+
+
+# -- measuring
+
+TABLES: dict[str, Callable[[str, str, int], Iterator[Situation]]] = {"limits": at_limits, "choice": choosing}
+
+
+def line_of(one: Situation) -> str:
+    """Return a situation as a line of JSON."""
+    return json.dumps(asdict(one)) + "\n"
+
+
+def read_plans(paths: Sequence[Path]) -> list[Situation]:
+    """Return the situations of files."""
+
+    def tried(values: dict[str, Any]) -> Tried:
+        return Tried(**{**values, "where": tuple(values["where"]), "options": tuple(values["options"])})
+
+    found = []
+    for path in paths:
+        for line in path.read_text().splitlines():
+            values = json.loads(line)
+            taken = None if values["taken"] is None else tried(values["taken"])
+            found.append(Situation(**{**values, "taken": taken, "others": tuple(map(tried, values["others"]))}))
+    return found
+
+
+def measure(table: str, found: Path, situations: int, name: str, releases: Sequence[str]) -> None:
+    """Make one cluster after the other, those that are not there yet, and write every situation when it is there."""
+    done = {(one.release, one.seed) for one in read_plans([found])} if found.exists() else set()
+    for place, (number, release) in enumerate(itertools.product(range(situations), releases)):
+        if place * PER_CLUSTER[table] >= situations:
+            return
+        seed = f"{name}-{number}"
+        if (release, seed) in done:
+            continue
+        try:
+            for one in TABLES[table](release, seed, PER_CLUSTER[table]):
+                with found.open("a") as file:
+                    file.write(line_of(one))
+                print(told(one), file=sys.stderr, flush=True)
+        except Exception as problem:  # one cluster that does not come up must not end the measurement
+            print(f"{release} {seed}: {type(problem).__name__}: {str(problem)[:1000]}", file=sys.stderr, flush=True)
+
+
+def told(one: Situation) -> str:
+    """Return a situation in a line."""
+    wrong = [what for what in ("wrong_now", "wrong_never") for each in one.tried if getattr(each, what)]
+    ever = ["held for ever"] if one.held_for_ever else []
+    verdict = "right" if one.right else "NOT FIRST"
+    return (
+        f"{one.table} {one.release} {one.seed} {one.number} {one.transport}: {verdict} {' '.join([*wrong, *ever])} "
+        f"({len(one.tried)} of {one.count} tried, {one.seconds} s) {one.about} {one.error} {one.cause}"
+    )
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=list(TABLES))
+    parser.add_argument("found", type=Path, help="a file of a line of JSON a situation")
+    parser.add_argument("--situations", type=int, default=60)
+    parser.add_argument("--seeds", default="1", help="names the release of the table: another one has other seeds")
+    parser.add_argument("--releases", nargs="+", choices=RELEASES, default=RELEASES)
+    asked = parser.parse_args()
+    measure(asked.table, asked.found, asked.situations, asked.seeds, asked.releases)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""A queue run forward: the main scheduler stops at the first job that does not fit, the backfill scheduler goes on."""
+
+from dataclasses import replace
+
+import pytest
+from made_clusters import NOW, cluster, job, running
+
+from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
+from gas.slurm.forward import Known, run_forward
+
+
+def ran(made, seconds, arrivals=(), **options):
+    """Return number or task, start and end of what starts, and by whom, counted from now."""
+    arrivals = [(NOW + at, one) for at, one in arrivals]
+    found = run_forward(made, seconds, arrivals, **options)
+    return [
+        (one.job if one.task is None else (one.job, one.task), one.start - NOW, one.end - NOW, one.by)
+        for one in found.starts
+    ]
+
+
+def test_jobs_start_in_their_order_as_others_end():
+    made = cluster(job(1, 8), job(2, 8), job(3, 4))
+    assert ran(made, {1: 100, 2: 50, 3: 10}) == [
+        (1, 0, 100, "main"), (2, 100, 150, "main"), (3, 150, 160, "main"),
+    ]  # fmt: skip
+
+
+def test_a_job_ends_at_its_limit_at_the_latest():
+    assert ran(cluster(job(1, 8, minutes=1)), {1: 1000}) == [(1, 0, 60, "main")]
+
+
+def test_one_that_does_not_fit_closes_its_partition_until_the_backfill_scheduler_comes():
+    """The short one fits beside the running one and ends before the large one can start."""
+    made = cluster(running(9, "n0", end=600), job(1, 8), job(2, 4, minutes=5))
+    assert ran(made, {1: 60, 2: 60, 9: 660}, first_cycle=NOW + 20)[0] == (2, 20, 80, "backfill")
+
+
+def test_a_long_one_does_not_delay_those_before_it():
+    made = cluster(running(9, "n0", end=600), job(1, 8), job(2, 4, minutes=60))
+    assert ran(made, {1: 60, 2: 60, 9: 660}) == [(1, 600, 660, "main"), (2, 660, 720, "main")]
+
+
+def test_a_submitted_job_starts_at_once_where_it_comes_first_else_it_waits_for_a_pass():
+    made = cluster(running(9, "n0", end=600))
+    assert ran(made, {9: 660, 1: 30}, [(45, job(1, 4, priority=5))])[0] == (1, 45, 75, "submission")
+    arrivals = [(45, job(1, 8, priority=5)), (45, job(2, 4, minutes=5, priority=4))]
+    assert ran(made, {9: 660, 1: 30, 2: 30}, arrivals)[0] == (2, 45, 75, "backfill")
+
+
+def test_tasks_of_an_array_start_one_by_one_within_their_limit():
+    made = cluster(job(5, 4, tasks=Tasks((range(3),), at_once=1), array=5))
+    assert ran(made, {5: [10, 20, 30]}) == [
+        ((5, 0), 0, 10, "main"), ((5, 1), 10, 30, "main"), ((5, 2), 30, 60, "main"),
+    ]  # fmt: skip
+
+
+def test_who_waits_for_another_job_starts_when_that_has_ended():
+    made = cluster(job(1, 4), job(2, 4, dependency="afterany:1(unfulfilled)"))
+    assert ran(made, {1: 90, 2: 10}) == [(1, 0, 90, "main"), (2, 90, 100, "main")]
+
+
+def test_who_may_not_begin_yet_waits_for_the_next_pass_over_all():
+    made = cluster(job(1, 4, eligible=NOW + 70))
+    assert ran(made, {1: 10}) == [(1, 120, 130, "main")]
+
+
+def test_licences_come_back():
+    made = cluster(
+        job(1, 4, licences={"m": 2}), job(2, 4, licences={"m": 1}), job(3, 4), licences=(Licence("m", 2),)
+    )  # fmt: skip
+    assert ran(made, {1: 30, 2: 10, 3: 100}) == [(1, 0, 30, "main"), (3, 0, 100, "main"), (2, 30, 40, "main")]
+
+
+def test_a_higher_tier_closes_the_nodes_it_shares():
+    names = ("n0", "n1")
+    both = (Partition("p", names, tier=5), Partition("q", ("n1",)))
+    made = cluster(running(9, "n0", end=600), job(1, 8), job(2, 4, minutes=60, partitions=("q",)), partitions=both)
+    assert ran(made, {9: 660, 1: 10, 2: 10}) == [(1, 600, 610, "main"), (2, 610, 620, "main")]
+
+
+def test_what_fits_nowhere_waits_for_ever_and_holds_nobody_up():
+    made = cluster(job(1, 99), job(2, 8))
+    found = run_forward(made, {2: 10})
+    assert [one.job for one in found.starts] == [2]
+    assert found.waiting == (1,)
+
+
+def test_known_starts_are_kept():
+    made = cluster(job(1, 4), job(2, 4))
+    known = {(1, None): Known(NOW + 40, ("n1",))}
+    assert ran(made, {1: 10, 2: 10}, known=known) == [(2, 0, 10, "backfill"), (1, 40, 50, "known")]
+
+
+def test_the_order_moves_with_age():
+    """Both wait; nothing is configured, so that the numbers stand as they are."""
+    made = cluster(running(9, "n0", "n1", end=60), job(1, 8, priority=10), job(2, 8, priority=20))
+    assert [one[0] for one in ran(made, {9: 120, 1: 5, 2: 5})] == [2, 1]
+
+
+@pytest.mark.parametrize("interval", [10, 30])
+def test_the_backfill_scheduler_waits_its_interval(interval):
+    made = replace(
+        cluster(running(9, "n0", end=600), job(1, 8)),
+        scheduling=Scheduling(parameters={"bf_interval": str(interval)}),
+    )
+    found = ran(made, {9: 660, 1: 30, 2: 30}, [(5, job(2, 4, minutes=5, priority=4))])
+    assert found[0] == (2, interval, interval + 30, "backfill")
