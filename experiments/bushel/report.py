@@ -20,14 +20,14 @@ from experiments.bushel.claims import beyond, claims, likeness, share_lost
 from experiments.bushel.pictures import Lines, Role, draw_lines
 from experiments.bushel.results import FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import summary_section
-from experiments.framework.intervals import counted
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
+from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.pictures import draw_improvements
 from experiments.moldable.simulated import simulated_section
 from experiments.moldable.substitution import Opponent
 from experiments.published import Share, bushel, bushel_details, load_ratios
+from gas.printable import many
 
 __all__ = ["banner", "bushel_report"]
 
@@ -61,7 +61,7 @@ def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
     less = list(study.missing)
     if study.options.seeds < FULL_SEEDS:
-        less.append(f"{counted(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
+        less.append(f"{many(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if not study.options.others:
         less.append("other terms than the paper's were not run")
     for site, log in study.logs:
@@ -69,7 +69,7 @@ def banner(study: Results) -> str:
         absent = len(site.months) - max(len(these) for these in months)
         if absent:
             less.append(f"{log.name} lacks {absent} of the paper's {len(site.months)} months")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+    return not_the_full(less)
 
 
 def bushel_report(study: Results, origin: Origin) -> Report:

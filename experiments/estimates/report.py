@@ -12,11 +12,25 @@ from experiments.estimates.method import method_section
 from experiments.estimates.pictures import draw_means, draw_use
 from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Results
 from experiments.framework.claims import summary_section
-from experiments.framework.intervals import Interval, counted
+from experiments.framework.intervals import Interval
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
+from experiments.framework.report import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    no,
+    not_the_full,
+    yes,
+)
 from experiments.framework.sites import Site
 from experiments.published import HISTORY, POLICIES, Measure
+from gas.printable import many
 
 __all__ = ["banner", "estimates_report"]
 
@@ -31,10 +45,10 @@ def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
     less = list(study.missing)
     if study.options.seeds < FULL_SEEDS:
-        less.append(f"{counted(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
+        less.append(f"{many(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if not study.options.others:
         less.append("other rules, by which differences are explained, and other models of estimates were not run")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+    return not_the_full(less)
 
 
 def estimates_report(study: Results, origin: Origin) -> Report:

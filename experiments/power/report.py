@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from experiments.framework.claims import summary_section, verdict
-from experiments.framework.intervals import counted, interval, sureness
+from experiments.framework.intervals import interval, sureness
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
+from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.framework.sites import SITES
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.improvement import classes
@@ -22,6 +22,7 @@ from experiments.moldable.terms import BASE
 from experiments.power.claims import claims, gain, survivors
 from experiments.power.pictures import draw_regret
 from experiments.published import PAPER_LOSES, Turnaround, one_apples
+from gas.printable import many
 
 __all__ = ["banner", "outcome_rows", "power_report"]
 
@@ -54,14 +55,14 @@ def banner(study: Results) -> str:
     less = [*study.missing, *study.left_out]
     options = study.options
     if options.seeds < FULL_SEEDS:
-        less.append(f"{counted(options.seeds, 'seed')} instead of {FULL_SEEDS}")
+        less.append(f"{many(options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if options.runs < FULL_RUNS:
         less.append(f"{options.runs} runs a month instead of {FULL_RUNS}")
     if options.terms != BASE:
         less.append(f"not on the paper's terms, but {options.terms.name}")
     if not options.others:
         less.append("other terms were not run")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+    return not_the_full(less)
 
 
 def power_report(study: Results, origin: Origin) -> Report:
@@ -94,7 +95,7 @@ def _lead(study: Results) -> str:
         for table in printed
     )
     return (
-        f"In {len(every):,} runs ({counted(len(study.seeds), 'seed')}; {', '.join(traces)}) Gas's requests took "
+        f"In {len(every):,} runs ({many(len(study.seeds), 'seed')}; {', '.join(traces)}) Gas's requests took "
         f"{every.gas.mean():,.0f} s from submission to end in the mean and static ones {every.static.mean():,.0f} s, "
         f"{gain(every):.1f} times as long (paper: {paper}). Static was sooner in {loses:.1f}% (paper, all logs: "
         f"{PAPER_LOSES}%). Static requests: {OPPONENTS[study.options.terms.opponent]}. The paper is: {_PAPER}."

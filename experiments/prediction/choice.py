@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import interval
+from experiments.framework.intervals import interval, signed
 from experiments.framework.report import Block, Column, Picture, Section, Table, Text
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.substitution import OPPONENTS
-from experiments.prediction.claims import signed
 from experiments.prediction.pictures import draw_choices
 from experiments.prediction.results import Choices, Results
 from experiments.prediction.run import MOST_SIZES

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 
 from experiments.framework.claims import Claim
-from experiments.framework.intervals import Interval
-from experiments.prediction.results import FEWEST, Choices, Predictions, Results
+from experiments.framework.intervals import FEWEST, Interval, better, signed, within
+from experiments.prediction.results import Choices, Predictions, Results
 from experiments.prediction.run import TOLD
 from experiments.published import PAPER_LOSES
 
-__all__ = ["COVERED", "SHARE", "SHARP", "better", "claims", "ratio", "ratio_of_medians", "signed", "within"]
+__all__ = ["COVERED", "SHARE", "SHARP", "claims", "ratio", "ratio_of_medians"]
 
 SHARE: Final = 0.9
 """Probability of the intervals that are judged."""
@@ -43,35 +43,6 @@ def ratio(found: Predictions, share: float = SHARE) -> float:
 def ratio_of_medians(found: Predictions, share: float = SHARE) -> float:
     """Return the median width of the intervals over the median way to the promise."""
     return float(np.median(found.width(share)) / np.median(found.way))
-
-
-def better(found: Interval) -> bool | None:
-    """Return whether a difference is below zero.
-
-    None without an interval, and where the difference is below zero but its interval is not.
-    """
-    if found.half_width is None:
-        return None
-    if found.mean >= 0:
-        return False
-    return None if found.mean + found.half_width >= 0 else True
-
-
-def within(found: Interval, low: float, high: float) -> bool | None:
-    """Return whether a mean lies between two bounds.
-
-    None without an interval, and where the mean does not but its interval reaches there.
-    """
-    if found.half_width is None:
-        return None
-    if low <= found.mean <= high:
-        return True
-    return None if found.mean - found.half_width <= high and found.mean + found.half_width >= low else False
-
-
-def signed(found: Interval, digits: int = 0) -> str:
-    """Return a difference in words."""
-    return f"{'+' if found.mean > 0 else ''}{found.text(digits)}"
 
 
 def _covers(study: Results, trace: str) -> Claim:

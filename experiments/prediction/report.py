@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from experiments.framework.claims import summary_section
-from experiments.framework.intervals import counted
+from experiments.framework.intervals import FEWEST, by_months
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
+from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.choice import choice_sections
 from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians
 from experiments.prediction.pictures import draw_ranks, draw_reliability, draw_starts
-from experiments.prediction.results import FEWEST, FULL, POLICY, SIZES, Predictions, Results, by_months
+from experiments.prediction.results import FULL, POLICY, SIZES, Predictions, Results
 from experiments.prediction.run import SHARES, TOLD
 from gas.prediction.forecast import TAIL
 from gas.prediction.past import STREAMS
 from gas.prediction.usage import LAST, PRIOR
+from gas.printable import many
 
 __all__ = ["banner", "choice_rows", "prediction_report", "prediction_rows"]
 
@@ -42,8 +43,8 @@ def banner(study: Results) -> str:
         if given < full:
             less.append(f"{given} {what} instead of {full}")
     if options.months is not None:
-        less.append(f"only the last {counted(options.months, 'month')} of each log")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+        less.append(f"only the last {many(options.months, 'month')} of each log")
+    return not_the_full(less)
 
 
 def prediction_report(study: Results, origin: Origin) -> Report:

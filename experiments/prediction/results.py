@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.intervals import Interval
+from experiments.framework.intervals import Interval, by_months
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month
 from experiments.framework.sites import SITES, Site
@@ -30,8 +30,8 @@ from experiments.prediction.run import TOLD
 from gas.errors import BadInput
 from gas.prediction.past import STREAMS
 
-__all__ = ["FEWEST", "FULL", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
-__all__ += ["Predictions", "Results", "by_months", "study_runs"]
+__all__ = ["FULL", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
+__all__ += ["Predictions", "Results", "planned", "study_runs", "summarised"]
 
 POLICY: Final = "s3"
 
@@ -40,9 +40,6 @@ SIZES: Final = {"up to 1/8": (0.0, 1 / 8), "to 1/2": (1 / 8, 1 / 2), "more": (1 
 
 _SAMPLES_TOLD: Final = {"running": 100, "waiting": 100, "all": STREAMS}
 """Where all run times are told only who arrives is drawn, and there are so many streams of arrivals."""
-
-FEWEST: Final = 4
-"""Months that an interval takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
 
 Month: TypeAlias = tuple[str, str]
 """A log as the papers call it, and a month of it."""
@@ -232,28 +229,6 @@ class Choices(Outcomes):
     def mean(self, column: NDArray[Any]) -> Interval:
         """Return the mean of a column, with its interval over months."""
         return by_months(np.asarray(column, np.float64), self.months)
-
-
-def by_months(values: NDArray[np.float64], months: Sequence[Month]) -> Interval:
-    """Return the mean of values, and half of its 90% interval after Student with months as batches.
-
-    Months weigh by how many values they have; the interval is that of a ratio of sums over batches (Cochran, Sampling
-    Techniques, 6.3). With fewer than `FEWEST` months there is none.
-    """
-    if not len(values):
-        return Interval(0.0, None)
-    index = {month: i for i, month in enumerate(dict.fromkeys(months))}
-    of = np.array([index[month] for month in months])
-    counts = np.bincount(of)
-    mean = float(values.mean())
-    if len(index) < FEWEST:
-        return Interval(mean, None)
-    from scipy.stats import t
-
-    count = len(index)
-    residual = np.bincount(of, weights=values) - mean * counts
-    spread = float(np.sqrt((residual**2).sum() / (count - 1)))
-    return Interval(mean, float(t.ppf(0.95, count - 1)) * spread / (float(counts.mean()) * float(np.sqrt(count))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import Interval, counted, interval
+from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Result
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Bullets, Column, Picture, Report, Section, Table, Text
+from experiments.framework.report import Block, Bullets, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.supercomputers.charge import charge_section
 from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation
@@ -30,6 +30,7 @@ from experiments.supercomputers.results import (
     rigid_mean,
     rigid_mean_of,
 )
+from gas.printable import many
 
 __all__ = ["banner", "supercomputers_report"]
 
@@ -87,12 +88,12 @@ def banner(study: Results) -> str:
     less = [*study.missing, *study.left_out]
     full, options = Options(), study.options
     if options.seeds < FULL_SEEDS:
-        less.append(f"{counted(options.seeds, 'seed')} instead of {FULL_SEEDS}")
+        less.append(f"{many(options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if options.months < full.months:
-        less.append(f"{counted(options.months, 'month')} of each log instead of {full.months}")
+        less.append(f"{many(options.months, 'month')} of each log instead of {full.months}")
     if not options.others:
         less.append("other settings were not run")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+    return not_the_full(less)
 
 
 def supercomputers_report(study: Results, origin: Origin) -> Report:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import counted
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Column, Report, Section, Table, Text
+from experiments.framework.report import Column, Report, Section, Table, Text, not_the_full
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import FULL_RUNS, Results
 from experiments.moldable.simulated import simulated_section
+from gas.printable import many
 
 __all__ = ["outcome_rows", "walk_report"]
 
@@ -52,8 +52,8 @@ def walk_report(study: Results, origin: Origin) -> Report:
         origin_section(study.logs, origin),
     )
     runs = study.options.runs
-    less = f"Not the full study: {counted(runs, 'moment')} a month instead of {FULL_RUNS}."
-    return Report("The paper's walk against the exact planner", lead, sections, less if runs < FULL_RUNS else "")
+    less = [f"{many(runs, 'moment')} a month instead of {FULL_RUNS}"] if runs < FULL_RUNS else []
+    return Report("The paper's walk against the exact planner", lead, sections, not_the_full(less))
 
 
 def _promised_later(row: Mapping[str, Any]) -> bool:

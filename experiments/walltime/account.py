@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import Interval
+from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
 from experiments.framework.report import Block, Bullets, Cell, Column, Section, Table, Text
 from experiments.walltime.accuracy import LEAST
 from experiments.walltime.claims import NAMES, advantages
 from experiments.walltime.method import CATEGORIES_MEAN
-from experiments.walltime.results import ADJUSTMENTS, MEASURES, NEIGHBOURS, PERCENTILES, QUEUES, Results, adjusted, sure
+from experiments.walltime.results import ADJUSTMENTS, MEASURES, NEIGHBOURS, PERCENTILES, QUEUES, Results, adjusted
 
 __all__ = ["account_section", "class_rows", "points"]
 

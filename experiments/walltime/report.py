@@ -5,9 +5,22 @@ from __future__ import annotations
 from itertools import product
 
 from experiments.framework.claims import summary_section
-from experiments.framework.intervals import Interval
+from experiments.framework.intervals import Interval, sure
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
+from experiments.framework.report import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    no,
+    not_the_full,
+    yes,
+)
 from experiments.framework.sites import Site
 from experiments.walltime.account import account_section, points
 from experiments.walltime.accuracy_report import accuracy_sections
@@ -24,7 +37,6 @@ from experiments.walltime.results import (
     QUEUES,
     Results,
     adjusted,
-    sure,
 )
 
 __all__ = ["banner", "walltime_report"]
@@ -41,7 +53,7 @@ def banner(study: Results) -> str:
     less = [text for text in study.missing if INTREPID.stem not in text]
     if study.options.quick:
         less.append("two windows instead of six; neither months apart nor changes of the scheme were run (--quick)")
-    return replaced(study) + (f" Not the full study: {'; '.join(less)}." if less else "")
+    return " ".join(words for words in (replaced(study), not_the_full(less)) if words)
 
 
 def walltime_report(study: Results, origin: Origin) -> Report:

@@ -35,7 +35,6 @@ __all__ = [
     "Terms",
     "adjusted",
     "study_runs",
-    "sure",
 ]
 
 INTREPID: Final = Source(
@@ -168,11 +167,6 @@ def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
                 for change in changes
             ]
     return found
-
-
-def sure(found: Interval) -> bool:
-    """Return whether other months of such a log would hardly give another sign."""
-    return found.half_width is not None and abs(found.mean) > found.half_width
 
 
 @dataclass(frozen=True, eq=False)

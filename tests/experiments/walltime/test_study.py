@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from experiments.framework.execution import computed
+from experiments.framework.intervals import sure
 from experiments.framework.logs import SOURCES, find_logs, load_log, log_in
 from experiments.published import walltime_gains, walltime_spread, walltime_text
 from experiments.walltime.account import account_section, class_rows
@@ -34,7 +35,6 @@ from experiments.walltime.results import (
     Terms,
     adjusted,
     study_runs,
-    sure,
 )
 from experiments.walltime.run import walltime_run
 from experiments.walltime.tables import accuracy_rows, gain_rows, month_rows, published_rows
