@@ -146,6 +146,17 @@ def test_experiments_hold_packages_alone():
     assert {path.name for path in (ROOT / "experiments").glob("*.py")} == {"__init__.py", "cli.py"}
 
 
+def test_studies_have_one_command_among_them():
+    folder = ROOT / "experiments"
+    commands = [folder / "cli.py", folder / "framework" / "options.py"]
+    of_typer = {path for path in folder.rglob("*.py") if "typer" in set(imported_by(path))}
+    assert of_typer <= {*commands, *folder.glob("*/study.py")}
+    assert sum(len(path.read_text().splitlines()) for path in commands) < 400
+    for path in folder.glob("*/study.py"):
+        if path.parent.name != "framework":
+            assert len(path.read_text().splitlines()) <= 80, "a study's own options, and what it consists of"
+
+
 def test_nothing_imports_experiments():
     for path in MODULES:
         if not name_of(path).startswith("experiments"):
