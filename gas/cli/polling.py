@@ -1,4 +1,4 @@
-"""Asking a scheduler that does not tell, again and again, and for some time also one that does not answer any more."""
+"""Polling a scheduler without events; one that stops answering is retried for some time."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Jobs in words: one line for each state, and how the end of one becomes an exit code."""
+"""Jobs in words: one line for each state, and the exit code for the end of a job."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gas.cli.tables import say
+from gas.cli.tables import many, say
 from gas.errors import GasError
 from gas.printable import as_line
 from gas.times import duration_text, iso_time, relative_text
@@ -15,14 +15,14 @@ ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
 
 
 class JobFailed(GasError):
-    """A job that was waited for did not complete."""
+    """The job did not complete."""
 
 
 def describe(job: dict[str, Any]) -> str:
-    """Return a job in one line; what somebody else's does not show is left out."""
-    called = f" ({job['name']})" if job["name"] is not None else f" of {job.get('user', 'somebody else')}"
+    """Return a job in one line; fields that are hidden for other users' jobs are left out."""
+    called = f" ({job['name']})" if job["name"] is not None else f" of {job.get('user', 'another user')}"
     limit = "walltime unlimited" if job["walltime"] is None else f"walltime {job['walltime']} s"
-    head = f"job {job['id']}{called}, {job['processors']} processors, {limit}: {job['state']}"
+    head = f"job {job['id']}{called}, {many(job['processors'], 'processor')}, {limit}: {job['state']}"
     promise, start, due, finished = (job[key] for key in ("promise", "start", "due", "finished"))
     expected = job.get("expected")
     if job["state"] == "reserved":
@@ -43,7 +43,7 @@ def describe(job: dict[str, Any]) -> str:
     said = [job["message"]] if job["message"] else []
     broken, start = job.get("broken_promise"), promise if start is None else start
     if broken is not None and start is not None and start > broken:
-        said.append(f"promised for {job['broken_promise_iso']}, {duration_text(start - broken)} later than that")
+        said.append(f"{duration_text(start - broken)} later than promised, {job['broken_promise_iso']}")
     return as_line(f"{text} ({'; '.join(said)})" if said else text)
 
 
@@ -60,18 +60,18 @@ def starts_text(job: dict[str, Any], now: int) -> str:
 
 
 def ends_text(job: dict[str, Any], now: int) -> str:
-    """Return when a job ends at the latest, or has; nothing where that is not known."""
+    """Return when a job has ended, or ends at the latest; empty if unknown."""
     end = job["finished"] if job["due"] is None else job["due"]
     return "" if end is None else relative_text(end, now)
 
 
 def walltime_text(job: dict[str, Any]) -> str:
-    """Return for how long a job may run."""
+    """Return the walltime of a job."""
     return "unlimited" if job["walltime"] is None else duration_text(job["walltime"])
 
 
 def _predicted(job: dict[str, Any]) -> str:
-    """Return when a job is likely to start, where its scheduler says so."""
+    """Return the predicted start of a job, where its scheduler gives one."""
     start, low, high = (job.get(f"predicted_{name}") for name in ("start", "low", "high"))
     if start is None or low is None or high is None:
         return ""
@@ -83,7 +83,7 @@ def _instant(word: str, instant: int | None) -> str:
 
 
 def report_end(job: dict[str, Any], *, quiet: bool) -> None:
-    """Say how a job has ended.
+    """Print how a job has ended.
 
     Raises
     ------
