@@ -5,18 +5,14 @@ Its modules:
     main            the program `gas`: entry point, and how errors become exit codes
     commands        its commands, and plug-ins
     options         options of several commands: endpoints, job references, idempotency keys
-    predicting      --predict: what is likely to become of the candidates of a plan
-    planning        the options of a plan; asking and planning with whoever answers
+    planning        the options of a plan, and the agent that commands drive
     scripts         what is planned and submitted: an application, or a Slurm job script
     plan            plan
     submit          submit
-    submitting      a job sent to one of several schedulers, once
     jobs            status, wait, logs, cancel, reserve
     why             why: why a job of a Slurm waits
     follow          status --follow
-    polling         polling a scheduler, also one that does not answer for a while
-    states          jobs in words, and the exit code for the end of a job
-    probing         asking a scheduler by real jobs when it would start them
+    states          jobs in tables, and the exit code for the end of a job
     reshape         reshape, watch
     schedulers      availability, endpoints
     serve           serve

@@ -9,12 +9,14 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from gas.cli.polling import Poll
-from gas.cli.states import ENDED, describe, report_end
-from gas.cli.tables import many, note, print_json_line, say
+from gas.agent.polling import Poll
+from gas.agent.states import ENDED, describe
+from gas.cli.states import report_end
+from gas.cli.tables import print_json_line, remark, say
 from gas.endpoints import JobEndpoint, S3Endpoint
 from gas.endpoints.events import ServiceEvent
 from gas.errors import NotFound
+from gas.printable import many
 
 __all__ = ["follow"]
 
@@ -42,7 +44,7 @@ def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
     if not isinstance(where, S3Endpoint):
         _poll(where, number, view)
         return
-    where.tell = lambda text: note(f"gas: {text}")
+    where.tell = remark
     current = True  # whether all missed changes have been read
     for event in where.events():
         if event.kind == "reset":
@@ -55,7 +57,7 @@ def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
             elif view.shown_jobs.get(number) is None or not current:
                 view.job(ServiceEvent("job", where.job(number), event.id))
             if number is None and not current:
-                note("gas: some changes were missed; gas status shows the current state")
+                remark("some changes were missed; gas status shows the current state")
             current = True
         if number is not None and (last := view.shown_jobs.get(number)) is not None and last["state"] in ENDED:
             report_end(last, quiet=True)
@@ -83,7 +85,7 @@ def _poll(where: JobEndpoint, number: int | None, view: _View) -> None:
 
 def _asked(where: JobEndpoint, number: int | None, known: dict[int, str]) -> Iterator[list[dict[str, Any]]]:
     """Yield the job, or all jobs of the schedule, at each poll; the caller keeps what it has printed in `known`."""
-    poll = Poll(PATIENCE_SECONDS)
+    poll = Poll(PATIENCE_SECONDS, remark)
     active: set[int] = set()
     while True:
         before = dict(known)
@@ -108,7 +110,7 @@ def _vanished(where: JobEndpoint, ids: set[int]) -> list[dict[str, Any]]:
         try:
             found.append(where.job(id))
         except NotFound:
-            note(f"gas: job {id} has left the schedule; {where.name} no longer knows how it ended")
+            remark(f"job {id} has left the schedule; {where.name} no longer knows how it ended")
     return found
 
 

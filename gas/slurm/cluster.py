@@ -152,6 +152,10 @@ class Job:
         The first part of the heterogeneous job that it is a part of.
     nice
         What its user takes off its priority.
+    restarts
+        How often it began anew, where that is published.
+    preemptable
+        From when on others may take its place; None if that is not published, or nobody may.
     """
 
     id: int
@@ -210,6 +214,8 @@ class Job:
     leader: int | None = None
     shared_with: str = ""
     nice: int = 0
+    restarts: int = 0
+    preemptable: int | None = None
 
     @property
     def pending(self) -> bool:

@@ -25,6 +25,7 @@ from gas.slurm.rows import (
     DEPTH,
     LATER_TASKS,
     LICENCES,
+    NOWHERE,
     PARTITION_DEPTH,
     PLANNED,
     REJECTED,
@@ -35,6 +36,7 @@ from gas.slurm.rows import (
     UNHELD,
     USER_DEPTH,
     USER_PARTITION_DEPTH,
+    WINDOW,
     Closures,
     Parameters,
     Plans,
@@ -253,6 +255,16 @@ def run_cycle(
                     at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
                     idle, running, table, parameters, rules, given,
                 )  # fmt: skip
+                hint = records.pinned_start[at]
+                if hint > now and array < 0 and start != hint and state in (PLANNED, NOWHERE, WINDOW):
+                    # Slurm publishes when it starts, and not where: of the other ways, the one that agrees
+                    other, moved, _ = seek(
+                        at, now_only, hint, records, closures, sets, options, preemptable, leaving, machine, use,
+                        idle, running, table, parameters, rules, scratch,
+                    )  # fmt: skip
+                    if other == PLANNED and moved == hint:
+                        state, start = other, moved
+                        given[:] = scratch
                 if state == STARTED and preemptable.any():
                     preemptable[:] = False
                     alone, _, _ = seek(
@@ -307,7 +319,8 @@ def run_cycle(
                 table, taken, records.licences[at], first, last, True
             ):
                 stopped = TABLE_FULL
-                plans.state[at] = TABLE_FULL if done + begun == 0 else plans.state[at]
+                if done + begun == 0:  # its start is published, but it holds nothing
+                    plans.state[at], plans.start[at] = TABLE_FULL, start
                 break
             plans.state[at] = PLANNED
             note(plans, at, start, limit, given)

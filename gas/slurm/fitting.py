@@ -151,7 +151,7 @@ def choose(
         given[:] = 0
         return False
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
-        return _first(capacity, need, machine, given)
+        return _first(capacity, need, gres, machine, use, given)
     if _consecutive(capacity, need, gres, required, machine, use, given):
         return True
     left = capacity.copy()
@@ -181,15 +181,24 @@ def choose(
 
 
 @kernel
-def _first(capacity: NDArray[np.int64], need: NDArray[np.int64], machine: Machine, given: NDArray[np.int64]) -> bool:
+def _first(
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    given: NDArray[np.int64],
+) -> bool:
     """Choose the first node by weight and place that has enough."""
     given[:] = 0
     best = -1
+    missing = gres[OF_JOB]
     for node in range(len(capacity)):
         if (
             capacity[node] >= need[CPUS]
             and capacity[node] > 0
             and (best < 0 or machine.weight[node] < machine.weight[best])
+            and _run_has(node, node, capacity, given, machine, use, missing)
         ):
             best = node
     if best >= 0:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, capable, choose
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
@@ -58,11 +58,20 @@ class Start:
 
 @dataclass(frozen=True)
 class Known:
-    """A start that is known beforehand: when and where, whatever the schedulers would do."""
+    """A start that is known beforehand: when and where, whatever the schedulers would do.
+
+    Attributes
+    ----------
+    partition
+        Where it runs; empty if it has only one.
+    cpus
+        Of each node, where that is known.
+    """
 
     start: int
     nodes: tuple[str, ...]
     partition: str = ""
+    cpus: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,7 @@ def run_forward(
     until: int | None = None,
     first_cycle: int | None = None,
     first_pass: int | None = None,
+    epilog: int = 0,
 ) -> Run:
     """Run the queue of a cluster forward until it is empty, or nothing more starts.
 
@@ -114,8 +124,10 @@ def run_forward(
         Epoch second at which it ends.
     first_cycle, first_pass
         When the backfill scheduler may run first, and when the main scheduler looks at all of the queue first.
+    epilog
+        Seconds from the end of a job until something starts on its nodes.
     """
-    return _Forward(cluster, seconds, arrivals, dict(known or {}), first_cycle, first_pass).run(until)
+    return _Forward(cluster, seconds, arrivals, dict(known or {}), first_cycle, first_pass, epilog).run(until)
 
 
 @dataclass
@@ -141,8 +153,9 @@ class _Forward:
         known: dict[tuple[int, int | None], Known],
         first_cycle: int | None,
         first_pass: int | None,
+        epilog: int,
     ) -> None:
-        self.cluster, self.known = cluster, known
+        self.cluster, self.known, self.epilog = cluster, known, epilog
         given = cluster.scheduling.parameters
         self.interval = _number(given, "bf_interval", 30)
         self.every = _number(given, "sched_interval", INTERVAL)
@@ -176,7 +189,10 @@ class _Forward:
             whole[row, [places[name] for name in record.partition.nodes if name in places]] = True
         self.places, self.whole = places, whole & self.state.usable
         self.sets = words_of(self.state.sets)
-        self.leaving = self.state.leaving
+        self.leaving = self.state.leaving.copy()
+        self.left: list[tuple[int, NDArray[np.int64]]] = []
+        if self.leaving.any():
+            self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
         self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
         self.starts: list[Start] = []
         self.cycles = self.passes = 0
@@ -217,11 +233,11 @@ class _Forward:
 
     def _instant(self) -> None:
         clock, now = self.clock, self.clock.now
-        ended = self._end()
-        if ended or self._start_known():
+        ended, released = self._end(), self._release()
+        if self._start_known() or ended or released:
             clock.changed = True
         self.waiting.age(now)
-        if ended:
+        if released:
             self._main(self.depth)
         for place in self.waiting.arriving(now):
             clock.changed = True
@@ -241,6 +257,7 @@ class _Forward:
         """Return when something is due next; None if nothing will change any more."""
         clock, now = self.clock, self.clock.now
         due = [one for one in (self.ends[0][0] if self.ends else None, self.waiting.next_event(now)) if one is not None]
+        due += [at for at, _ in self.left]
         due += [one.start for key, one in self.known.items() if one.start > now and self.waiting.waits(*key)]
         for one in self.cluster.reservations:
             due += [instant for instant in (one.start, one.end) if instant > now]
@@ -261,12 +278,25 @@ class _Forward:
             end, job, task = heappop(self.ends)
             key = (job, None if task == FIRST_TASK else task)
             at = next(at for at, one in enumerate(self.holders.who) if (one.job, one.task) == key)
+            nodes = self.holders.nodes(at)
             gone = self.holders.leave(at)
+            self.leaving[nodes] = True
+            self.left.append((end + self.epilog, nodes))
             self.state.licences[:] += gone.licences
             del self.jobs[key]
             self.waiting.ended(key, end)
             ended = True
         return ended
+
+    def _release(self) -> bool:
+        """Let jobs start on nodes that others have left, and whose epilogs have run."""
+        over = [one for one in self.left if one[0] <= self.clock.now]
+        if over:
+            self.left = [one for one in self.left if one[0] > self.clock.now]
+            self.leaving[:] = False
+            for _, nodes in self.left:
+                self.leaving[nodes] = True
+        return bool(over)
 
     # -- schedulers
 
@@ -315,8 +345,8 @@ class _Forward:
             before, row = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
                 at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
-                state.machine, state.use, state.running, state.licences, parameters, state.rules, depth,
-                self.partition_depth, waiting.limits_count, left, closed, tried, plans,
+                state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
+                depth, self.partition_depth, waiting.limits_count, left, closed, tried, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
@@ -399,7 +429,7 @@ class _Forward:
             cpus_on=dict(zip(names, cpus, strict=True)), partitions=(partition.name,), reason="",
         )  # fmt: skip
         heappush(self.ends, (end, key[0], FIRST_TASK if key[1] is None else key[1]))
-        waiting.started(record, now)
+        waiting.started(record, self.jobs[key], now)
         self.known.pop(key, None)
         self.starts.append(Start(key[0], key[1], partition.name, now, end, names, by))
 
@@ -415,21 +445,29 @@ class _Forward:
             state, rows = self.state, self.state.rows
             there = np.zeros(len(state.names), np.bool_)
             there[[self.places[name] for name in found.nodes]] = True
-            given, chosen = np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)
-            for use in (state.use, idle_of(state.use)):
-                capable(there, rows.need[record], rows.gres[record], state.machine, use, given)
-                if choose(given, rows.need[record], rows.gres[record], there, state.machine, use,
-                          state.rules.first_node, state.rules.weakest, chosen):  # fmt: skip
-                    break
-            else:
-                share = -(-int(rows.need[record][CPUS]) // max(int(there.sum()), 1))
-                chosen = np.where(there, share, 0)
+            chosen = self._given(record, there)
+            for name, cpus in (found.cpus or {}).items():
+                chosen[self.places[name]] = cpus
             at = int(state.running.total[0])
             if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen):
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
                 begun = True
         return begun
+
+    def _given(self, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many CPUs each of the nodes gives that a job is known to have."""
+        state, rows = self.state, self.state.rows
+        own, gres = rows.need[record].copy(), rows.gres[record]
+        given, chosen = np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)
+        for use in (state.use, idle_of(state.use)):
+            for required in (False, True):
+                own[HAS_REQUIRED] = required
+                capable(there, own, gres, state.machine, use, given)
+                if choose(given, own, gres, there, state.machine, use, state.rules.first_node, state.rules.weakest,
+                          chosen) and np.array_equal(chosen > 0, there):  # fmt: skip
+                    return chosen
+        return np.where(there, -(-int(own[CPUS]) // max(int(there.sum()), 1)), 0)
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int) -> int:

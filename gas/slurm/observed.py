@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from gas.slurm.settings import Settings
 
 __all__ = ["Observed", "observed"]
 
-MOST_JOBS = 500
+MOST_JOBS = 200
 """From how many waiting jobs weights are taken at the most, from all over the queue."""
 
 BASIC = 4_000_000_000
@@ -31,6 +32,9 @@ EXACT = 1.5
 
 AGREE = 0.8
 """The share of the jobs that must agree; others may have priorities of their administrators'."""
+
+FEWEST = 3
+"""How many jobs of the same priority tell that all have it."""
 
 SHARES = 3
 """How many users must have the same share before another one is taken to have it, too."""
@@ -52,14 +56,15 @@ class Observed:
         Priority is the order of submission.
     jobs
         How many jobs agree.
-    same_share
-        The fair share of the user is taken to be that of all others, which is the same.
+    share
+        What the fair share of the user is taken to be, where it does not show: ``same`` as that of all others, which is
+        the same, or ``above`` that of those of the account who have jobs, as the user has none; else empty.
     """
 
     value: int | None = None
     comes_last: bool = False
     jobs: int = 0
-    same_share: bool = False
+    share: str = ""
 
 
 def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
@@ -68,19 +73,49 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
     if not there:
         return Observed()
     values = np.array([one.priority for one, _ in there], np.float64)
-    if values.min() > BASIC or np.all(values == values[0]):  # all alike: by submission, too
+    alike = len(there) >= FEWEST and bool(np.all(values == values[0]))  # so that they start by submission, too
+    if values.min() > BASIC or alike:
         return Observed(int(values[0]) if values.max() <= BASIC else None, comes_last=True, jobs=len(there))
     values = values + np.array([one.nice for one, _ in there], np.float64) + 0.5
     named = _named(cluster, job, partition)
-    everybody = [*there, (named, partition)]
-    for alike in (False, True):
-        for columns in _models(cluster, everybody, alike):
+    for columns in _models(cluster, [*there, (named, partition)]):
+        found = _predicted(columns[:-1], values, columns[-1])
+        if found is not None:
+            return Observed(max(int(found[0] - named.nice), 1), False, found[1])
+    if len({one.user for one, _ in there}) >= SHARES:
+        for columns in _models(cluster, [*there, (named, partition)], alike=True):
             found = _predicted(columns[:-1], values, columns[-1])
             if found is not None:
-                return Observed(max(int(found[0] - named.nice), 1), False, found[1], alike)
-        if len({one.user for one, _ in there}) < SHARES:
-            break
+                return Observed(max(int(found[0] - named.nice), 1), False, found[1], "same")
+    if not any(one.user == named.user and (one.pending or one.nodes) for one in cluster.jobs):
+        return _above(cluster, there, values, named, partition)
     return Observed()
+
+
+def _above(
+    cluster: Cluster, there: list[tuple[Job, Partition]], values: NDArray[np.float64], job: Job, partition: Partition
+) -> Observed:
+    """Return what it is with a share above those of the users of the account who have jobs.
+
+    Fair Tree ranks the users of an account one after the other, who has used nothing before all others (fair_tree.c).
+    """
+    users = list(dict.fromkeys((one.user, one.account) for one, _ in there))
+    found: dict[tuple[str, str], float] = {}
+    jobs = 0
+    for user, account in users:
+        for columns in _models(cluster, [*there, (replace(job, user=user, account=account), partition)]):
+            one = _predicted(columns[:-1], values, columns[-1])
+            if one is not None:
+                found[user, account], jobs = one
+                break
+    own = [(value, user) for (user, account), value in found.items() if account == job.account]
+    if not own or len(found) < len(users):
+        return Observed()
+    value, best = max(own)
+    if any(one.user == best and one.nodes for one in cluster.jobs):  # else it has used nothing, either
+        distinct = sorted({round(value) for value in found.values()})
+        value += min((later - one for one, later in pairwise(distinct)), default=2) / 2
+    return Observed(max(int(value - job.nice), 1), False, jobs, "above")
 
 
 def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:
@@ -102,7 +137,9 @@ def _named(cluster: Cluster, job: Job, partition: Partition) -> Job:
     return replace(job, account=account, qos=job.qos or factors.qos)
 
 
-def _models(cluster: Cluster, jobs: list[tuple[Job, Partition]], alike: bool) -> Iterator[NDArray[np.float64]]:
+def _models(
+    cluster: Cluster, jobs: list[tuple[Job, Partition]], *, alike: bool = False
+) -> Iterator[NDArray[np.float64]]:
     """Yield a table of factors, a row for each job, the simplest first: what sites make of sizes, and ages.
 
     Parameters
@@ -157,19 +194,18 @@ def _predicted(
     scale[scale == 0] = 1
     table, new = table / scale, new / scale
     kept = np.ones(len(table), np.bool_)
-    for _ in range(4):
+    while True:
         weights, _, rank, _ = np.linalg.lstsq(table[kept], values[kept], rcond=1e-9)
         missed = np.abs(table @ weights - values)
         if rank >= kept.sum():  # nothing is left over to check it by
             return None
         if missed[kept].max() <= EXACT:
             break
-        worst = missed > max(EXACT, float(np.median(missed[kept])) * 3)
-        kept &= ~worst
+        most = max(len(table) // 50, 1)  # those that are missed the most are left out, few at a time
+        worst = np.argsort(np.where(kept, missed, -1.0))[-most:]
+        kept[worst] = False
         if kept.sum() < AGREE * len(table):
             return None
-    else:
-        return None
     rows = np.linalg.svd(table[kept], full_matrices=False)
     basis = rows[2][rows[1] > 1e-9 * rows[1].max()]
     outside = new - basis.T @ (basis @ new)

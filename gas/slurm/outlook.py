@@ -7,7 +7,7 @@ where there are such jobs before one that is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -21,6 +21,7 @@ from gas.slurm.cycle import run_cycle
 from gas.slurm.fitting import Use, capable, choose
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Limits, Record, queue
+from gas.slurm.out_of_turn import out_of_turn
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.rows import Parameters, Plans, Records
 from gas.slurm.state import State, end_of, state_of
@@ -193,13 +194,14 @@ def forecast(
     state = state_of(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until
     )
+    turn = out_of_turn(cluster, state) if probes else {}
     first = run_state(state)
     plans = _with_published(state, _plans_of(state, first))
     second: _Second | None = None
     if beyond:
         second = _second(state, first)
         plans += second.plans
-    found = tuple(_outlook(state, first, second, number) for number in range(len(probes)))
+    found = tuple(_outlook(state, first, second, turn, number) for number in range(len(probes)))
     unplanned = tuple(
         (record, why)
         for at, record in enumerate(records)
@@ -455,13 +457,17 @@ def _not_before(state: State, record: Record) -> int:
     return found
 
 
-def _outlook(state: State, first: Plans, second: _Second | None, number: int) -> Outlook:
+def _outlook(
+    state: State, first: Plans, second: _Second | None, turn: Mapping[int, tuple[str, ...]], number: int
+) -> Outlook:
     """Return what becomes of a probe, in the best of its partitions."""
     best: Outlook | None = None
     for at, record in enumerate(state.records):
         if record.probe != number:
             continue
         found = _of_record(state, first, second, at, record)
+        if at in turn and (found.planned is None or found.planned > state.parameters.now):
+            found = Outlook(state.parameters.now, state.parameters.now, turn[at], record.partition.name)
         if best is None or _key(found) < _key(best):
             best = found
     if best is None:

@@ -108,7 +108,8 @@ def parameters_of(cluster: Cluster, *, grace: int = KILL_WAIT, beyond: bool = Fa
         _number(given, "bf_max_job_user", 0), _number(given, "bf_max_job_part", 0),
         _number(given, "bf_max_job_user_part", 0), _number(given, "bf_max_job_assoc", 0), scheduling.array_depth,
         _number(given, "bf_job_part_count_reserve", 0), "bf_one_resv_per_job" in given, licenses,
-        _number(given, "bf_node_space_size", 0), _number(given, "bf_window_linear", 0), grace, False,
+        _number(given, "bf_node_space_size", max(scheduling.depth, 2)), _number(given, "bf_window_linear", 0), grace,
+        False,
     )  # fmt: skip
 
 
@@ -336,7 +337,7 @@ class _Builder:
             least = max(least, -(-tasks // per_node))
         least = max(least, partition.least_nodes, 1)
         if job.gres_per_job and tasks and not self.rules.more_nodes:
-            most = min(most, max(tasks, least))
+            most = min(most, max(tasks, least)) if tasks > 1 or not job.id else most
         if partition.most_nodes is not None:
             most, wanted = min(most, partition.most_nodes), min(wanted, partition.most_nodes)
         return least, max(least, wanted), most
@@ -525,6 +526,8 @@ def _records(
             if there.any() and not np.any(there & ~build.of_names(partition.nodes)):
                 plan[at], start[at] = build.sets.add(there), job.start
                 shown.add(job.id)
+            elif not job.planned_nodes and len(job.partitions) == 1:
+                start[at] = job.start  # v0.0.38 says no nodes
     considered = [record.blocked is None or (beyond and _comes(record)) for record in records]
     names = [(record.job.array, record.partition.name, record.job.reservation) for record in records]
     arrays = _numbers(record.job.array for record in records)

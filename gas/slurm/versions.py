@@ -70,6 +70,8 @@ class Rules(NamedTuple):
         Jobs of a partition that shares nothing count as whole-node jobs in the test.
     first_node
         A job of one node at the most gets the first node that fits; before, the fullest.
+    lost_use
+        What a job has used since the last calculation of priorities does not count when it ends.
     """
 
     first_task: bool
@@ -90,6 +92,7 @@ class Rules(NamedTuple):
     weakest: bool
     whole_partition: bool
     first_node: bool
+    lost_use: bool
 
     @classmethod
     def of(cls, version: str) -> Rules:
@@ -122,6 +125,7 @@ ROWS = (
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
+    Row("lost_use", (26, 5, 0), "seen: not on 22.05, on 26.05 (ranks of users after each calculation); between unknown"),
 )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from gas.endpoints.slurm.answer_records import Record, count, ended
 from gas.endpoints.slurm.notation import duration, node_names, tasks
-from gas.endpoints.slurm.resources import gres, licences, megabytes, memory_per_gpu
+from gas.endpoints.slurm.resources import amounts, gres, licences, megabytes, memory_per_gpu
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Cluster, Gres, Job
 from speedup_models.fields import quoted
@@ -161,7 +161,7 @@ def _details(
     if files_last:
         stderr = stderr or stdout  # it names that file once where both are one
     try:
-        least, most = record.read("NumNodes", count)
+        least, most = _nodes(job, record)
         status, signal = record.read("ExitCode", ended)
         found: dict[str, Any] = {
             "least_nodes": max(least, 1), "most_nodes": most, "eligible": record.instant("EligibleTime"),
@@ -174,6 +174,21 @@ def _details(
     leader = _LEADER.search(parts)
     found["leader"] = None if leader is None else int(leader[1])
     return found
+
+
+def _nodes(job: Job, record: Record) -> tuple[int, int | None]:
+    """Return the least and the most nodes that a job asks for.
+
+    Of a job that waits NumNodes is what it may need at the least, or both are the most that it asks for; what it must
+    have stands among its resources (seen: ``-N 2-6`` has ``NumNodes=6-6`` and ``TRES=...,node=2``, ``-n 12``
+    ``NumNodes=3`` or, on 26.05, ``3-12``, and ``node=1``).
+    """
+    least, most = record.read("NumNodes", count)
+    key = "ReqTRES" if "ReqTRES" in record.values else "TRES"
+    asked = record.read(key, amounts).get("node") if job.pending and key in record.values else None
+    if asked:
+        return int(asked), None if most is None or least < most else most
+    return least, most
 
 
 def _shares(job: Job, rest: str) -> dict[str, Any]:
@@ -201,6 +216,9 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
     for attribute, key in (("account", "Account"), ("qos", "QOS")):
         if key in values:
             found[attribute] = record.text(key)
+    for attribute, key in (("nice", "Nice"), ("restarts", "Restarts")):
+        if re.fullmatch(r"-?[0-9]{1,10}", values.get(key, "")):
+            found[attribute] = int(values[key])
     for attribute, key in _NUMBERS.items():
         if values.get(key, "").isdecimal():
             found[attribute] = record.number(key)

@@ -193,6 +193,7 @@ def interpret(
     alike = trust(cluster, limits=limits) if small and not state.unseen.any() else (0, 0)
     remarks = (
         *_remarks(age, seen, alike, sum(unseen.values()), unit),
+        *availability.unknown(),
         *caveats(cluster, chosen),
         *(f"{one} is not understood, and not planned with" for one in state.unclear),
     )

@@ -29,6 +29,8 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
     pending = states[0] == "PENDING"
     alive = states[0] in ("PENDING", "RUNNING", *HOLDING)
     least = entry.number("node_count")
+    if pending and (asked := entry.understood(amounts, "tres_req_str").get("node")):
+        least = int(asked)  # node_count is what it may need at the least, or the most that it asks for
     most = entry.number("max_nodes", default=None)
     exclusive, shared_with = _sharing(entry, pending)
     exit_status, signal = _ending(entry)
@@ -66,6 +68,9 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
         stdout=stdout,
         stderr=stderr,
         shared_with=shared_with,
+        nice=entry.number("nice", default=None) or 0,
+        restarts=entry.number("restart_cnt", default=None) or 0,
+        preemptable=entry.instant("preemptable_time", default=None) or None,
         **_request(entry),
     )
 

@@ -69,7 +69,8 @@ def partition(entry: Entry) -> Partition:
         memory_per_node=_limit(entry, "defaults/partition_memory_per_node", "default_memory_per_node"),
         most_memory_per_cpu=_limit(entry, "maximums/partition_memory_per_cpu", "maximum_memory_per_cpu"),
         most_memory_per_node=_limit(entry, "maximums/partition_memory_per_node", "maximum_memory_per_node"),
-        preempt_mode=_mode(entry.texts("preempt_mode", "preemption_mode", default=())),
+        # up to v0.0.38 it is "disabled" of all that have none of their own (seen)
+        preempt_mode=_mode(entry.texts("preempt_mode", default=())),
         billing_weights=entry.understood(weights, "tres/billing_weights", "billing_weights"),
         tres=entry.understood(amounts, "tres/configured", *_early_tres(entry)),
         selection=",".join(one for one in entry.texts("select_type", default=()) if one not in NOTHING),
