@@ -22,7 +22,7 @@ Where a job stands, before it is submitted::
     blocked       the waiting jobs that limits hold back; held_back is what limits say to any job
     explanation   why a job waits
 
-One cycle of the backfill scheduler, on arrays::
+One cycle of the backfill scheduler, and one pass of the main scheduler, on arrays::
 
     order         the queue: a record for each waiting job and partition, in the order in which they are considered
     preemption    whose place a waiting job may take
@@ -35,12 +35,13 @@ One cycle of the backfill scheduler, on arrays::
     table         what is planned for whom in which span
     search        the start of one record
     cycle         one cycle of the backfill scheduler
+    main_pass     one pass of the main scheduler
+    out_of_turn   jobs that the main scheduler starts at once, whatever is planned
     sooner        what would make a waiting job start sooner
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
 
 Run forward, where it is known how long jobs really take::
 
-    main_pass     one pass of the main scheduler
     dependencies  which other jobs a job waits for
     waiting       the queue while time goes on
     holders       who holds which part of the machine

@@ -169,8 +169,12 @@ def note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]
     row = plans.total[0]
     if row < len(plans.from_):
         plans.record[row], plans.from_[row], plans.limit[row] = at, start, limit
+        share = plans.first[row]
         for node in range(len(given)):
-            plans.nodes[row, node] = given[node]
+            if given[node] > 0:
+                plans.node[share], plans.cpus[share] = node, given[node]
+                share += 1
+        plans.first[row + 1] = share
         plans.total[0] += 1
     else:
         row = -1
@@ -317,27 +321,32 @@ def run_cycle(
                     row = known.row[following]
                     is_known = row >= 0 or (state != PLANNED and state != STARTED)
                     if row >= 0:
-                        for node in range(len(given)):
-                            given[node] = known.nodes[row, node]
+                        given[:] = 0
+                        for share in range(known.first[row], known.first[row + 1]):
+                            given[known.node[share]] = known.cpus[share]
                     following = following + 1 if is_known else known.total[0]
                 if not is_known:
                     not_before = records.not_before[at]
                     if leader >= 0:
                         not_before = max(not_before, latest_part[leader])
+                    able = False
                     for kind in range(kinds):
                         preemptable[kind] = preempts[records.kind[at], kind]
-                    state, start, tested = seek(
-                        at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
-                        idle, running, table, parameters, rules, room, given,
-                    )  # fmt: skip
-                    if state == STARTED and preemptable.any():
-                        preemptable[:] = False
-                        alone, _, _ = seek(
-                            at, True, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
-                            idle, running, table, parameters, rules, room, scratch,
+                        able = able or preemptable[kind]
+                    state, alone = SKIPPED, False
+                    while True:
+                        seen, when, looked = seek(
+                            at, now_only or alone, not_before, records, closures, sets, options, preemptable, leaving,
+                            machine, use, idle, running, table, parameters, rules, room, scratch if alone else given,
                         )  # fmt: skip
-                        if alone != STARTED:  # those who run there are ended first
+                        if not alone:
+                            state, start, tested = seen, when, looked
+                        elif seen != STARTED:  # those who run there are ended first
                             state = PLANNED
+                        if alone or not able or state != STARTED:
+                            break
+                        alone = True
+                        preemptable[:] = False
                 if not probe and found.total[0] < len(found.state):
                     entry = found.total[0]
                     found.record[entry], found.state[entry], found.start[entry] = at, state, start

@@ -75,9 +75,9 @@ def fulfilled(found: tuple[Dependency, ...], any_of: bool, now: int, others: Oth
 def _holds(one: Dependency, now: int, others: Others, alone: bool) -> bool:
     if one.kind == "singleton":
         return alone
+    if one.kind not in ("after", "afterany", "afterok"):
+        return False
     started, ended = others(one.job, one.task)
-    if one.kind in ("afterany", "afterok"):
-        return ended is not None and ended <= now
     if one.kind == "after":
         return started is not None and started + one.delay <= now
-    return False
+    return ended is not None and ended <= now

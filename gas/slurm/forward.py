@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, capable, choose, work_of
+from gas.slurm.fitting import CPUS, capable, choose
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import HOLDING
 from gas.slurm.outlook import idle_of, run_state
-from gas.slurm.rows import Plans, Records
+from gas.slurm.rows import Plans, Records, empty_plans
+from gas.slurm.search import room_of
 from gas.slurm.state import State, end_of, state_of
 from gas.slurm.waiting import Waiting
 
@@ -97,6 +98,7 @@ def run_forward(
     until: int | None = None,
     first_cycle: int | None = None,
     first_pass: int | None = None,
+    epilog: int = 0,
 ) -> Run:
     """Run the queue of a cluster forward until it is empty, or nothing more starts.
 
@@ -114,8 +116,10 @@ def run_forward(
         Epoch second at which it ends.
     first_cycle, first_pass
         When the backfill scheduler may run first, and when the main scheduler looks at all of the queue first.
+    epilog
+        Seconds from the end of a job until something starts on its nodes.
     """
-    return _Forward(cluster, seconds, arrivals, dict(known or {}), first_cycle, first_pass).run(until)
+    return _Forward(cluster, seconds, arrivals, dict(known or {}), first_cycle, first_pass, epilog).run(until)
 
 
 @dataclass
@@ -141,8 +145,9 @@ class _Forward:
         known: dict[tuple[int, int | None], Known],
         first_cycle: int | None,
         first_pass: int | None,
+        epilog: int,
     ) -> None:
-        self.cluster, self.known = cluster, known
+        self.cluster, self.known, self.epilog = cluster, known, epilog
         given = cluster.scheduling.parameters
         self.interval = _number(given, "bf_interval", 30)
         self.every = _number(given, "sched_interval", INTERVAL)
@@ -176,8 +181,11 @@ class _Forward:
             whole[row, [places[name] for name in record.partition.nodes if name in places]] = True
         self.places, self.whole = places, whole & self.state.usable
         self.sets = words_of(self.state.sets)
-        self.leaving = self.state.leaving
-        self.work = work_of(self.state.machine, 0)
+        self.room = room_of(self.state.machine, self.sets.shape[1], 0)
+        self.leaving = self.state.leaving.copy()
+        self.left: list[tuple[int, NDArray[np.int64]]] = []
+        if self.leaving.any():
+            self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
         self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
         self.starts: list[Start] = []
         self.cycles = self.passes = 0
@@ -218,11 +226,11 @@ class _Forward:
 
     def _instant(self) -> None:
         clock, now = self.clock, self.clock.now
-        ended = self._end()
-        if ended or self._start_known():
+        ended, released = self._end(), self._release()
+        if self._start_known() or ended or released:
             clock.changed = True
         self.waiting.age(now)
-        if ended:
+        if released:
             self._main(self.depth)
         for place in self.waiting.arriving(now):
             clock.changed = True
@@ -242,6 +250,7 @@ class _Forward:
         """Return when something is due next; None if nothing will change any more."""
         clock, now = self.clock, self.clock.now
         due = [one for one in (self.ends[0][0] if self.ends else None, self.waiting.next_event(now)) if one is not None]
+        due += [at for at, _ in self.left]
         due += [one.start for key, one in self.known.items() if one.start > now and self.waiting.waits(*key)]
         for one in self.cluster.reservations:
             due += [instant for instant in (one.start, one.end) if instant > now]
@@ -262,12 +271,25 @@ class _Forward:
             end, job, task = heappop(self.ends)
             key = (job, None if task == FIRST_TASK else task)
             at = next(at for at, one in enumerate(self.holders.who) if (one.job, one.task) == key)
+            nodes = self.holders.nodes(at)
             gone = self.holders.leave(at)
+            self.leaving[nodes] = True
+            self.left.append((end + self.epilog, nodes))
             self.state.licences[:] += gone.licences
             del self.jobs[key]
             self.waiting.ended(key, end)
             ended = True
         return ended
+
+    def _release(self) -> bool:
+        """Let jobs start on nodes that others have left, and whose epilogs have run."""
+        over = [one for one in self.left if one[0] <= self.clock.now]
+        if over:
+            self.left = [one for one in self.left if one[0] > self.clock.now]
+            self.leaving[:] = False
+            for _, nodes in self.left:
+                self.leaving[nodes] = True
+        return bool(over)
 
     # -- schedulers
 
@@ -289,11 +311,8 @@ class _Forward:
 
     def _plans(self, rows: Records) -> Plans:
         count, room = len(rows.job), int(min(rows.tasks.sum(), self.waiting.room)) + 1
-        return Plans(
-            np.zeros(count, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
-            np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
-            np.zeros((room, len(self.state.names)), np.int32), np.zeros(1, np.int64),
-        )  # fmt: skip
+        made = empty_plans(count, room, len(self.state.names))
+        return made._replace(state=np.zeros(count, np.int64))
 
     def _main(self, depth: int, only: int | None = None) -> bool:
         """Make a pass of the main scheduler; return whether something has started."""
@@ -316,8 +335,8 @@ class _Forward:
             before, row = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
                 at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
-                state.machine, state.use, state.running, state.licences, parameters, state.rules, depth,
-                self.partition_depth, waiting.limits_count, left, closed, tried, self.work, plans,
+                state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
+                depth, self.partition_depth, waiting.limits_count, left, closed, tried, self.room, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
@@ -427,7 +446,7 @@ class _Forward:
                 chosen = np.where(there, share, 0)
             at = int(state.running.total[0])
             if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen,
-                     self.work.missing):  # fmt: skip
+                     self.room.work.missing):  # fmt: skip
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
                 begun = True

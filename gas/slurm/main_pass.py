@@ -10,27 +10,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
+from gas.compiled import lean_kernel
 from gas.slurm.cycle import begin, note
-from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, Work, capable, choose_with
-from gas.slurm.node_sets import Words, count, has_outside, keep, remove, unpacked
+from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, capable, choose_with
+from gas.slurm.node_sets import Words, count, has_outside, keep, put, remove, unpacked
 from gas.slurm.rows import Closures, Parameters, Plans, Records
-from gas.slurm.search import reserved
+from gas.slurm.search import Room, reserved
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
 
 __all__ = ["OUTCOMES", "run_pass"]
 
-OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE) = range(8)
+OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE) = range(9)
 """What becomes of a record.
 
 BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is closed by one before it (Priority);
 NO_LICENCES: there are not enough now; RESERVED: a reservation is in its way; TOO_DEEP: the pass ended before it;
-ELSEWHERE: its job started in another partition.
+ELSEWHERE: its job started in another partition; NOT_THERE: the nodes that are left would not do if they were idle
+(ReqNodeNotAvail): it closes nothing, so that others start in its partition before it (node_scheduler.c,
+_pick_best_nodes; seen on 24.11).
 """
 
 
-@kernel
+@lean_kernel
 def run_pass(
     first: int,
     records: Records,
@@ -42,6 +44,7 @@ def run_pass(
     leaving: NDArray[np.bool_],
     machine: Machine,
     use: Use,
+    idle: Use,
     running: Running,
     licences: NDArray[np.int64],
     parameters: Parameters,
@@ -52,12 +55,13 @@ def run_pass(
     available: Words,
     closed: NDArray[np.bool_],
     tried: NDArray[np.int64],
-    work: Work,
+    room: Room,
     plans: Plans,
 ) -> int:
     """Start what starts, from record `first` on; return the place of the record to go on with, their number at the end.
 
-    What runs, licences and the plans are changed; outcomes stand in the plans' state.
+    What probes would do is only written down. What runs, licences and the plans are changed; outcomes stand in the
+    plans' state.
 
     Parameters
     ----------
@@ -65,42 +69,48 @@ def run_pass(
         By record: a limit keeps it from starting, and closes its partition (assoc_limit_stop).
     whole
         By partition: its nodes.
+    idle
+        What is in use without any job.
     leaving
         Nodes on which nothing starts now.
     depth, partition_depth
         How many records are tried at the most, in all and of a partition; 0 is no limit.
     singly
         Return after each start, so that limits are looked at again.
+    room
+        What it works in.
     available, closed, tried
         What is left of the pass so far: nodes; closed partitions and after these closed reservations; how many records
         were tried of each partition, and at the end in all. All nodes, False and 0 to begin with.
     """
     now, size, partitions = parameters.now, len(machine.cpus), len(whole)
-    given, capacity = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    there, required = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
-    nodes, some = sets[0].copy(), sets[0].copy()
+    given, capacity, there, required = room.trial, room.present, room.there, room.required
+    nodes, some, work = room.nodes, room.some, room.work
     for at in range(first, len(records.job)):
         if not records.considered[at] or plans.state[at] == ELSEWHERE:
             continue
         partition, own, need, gres = records.partition[at], records.reservation[at], records.need[at], records.gres[at]
-        if (own < 0 and closed[partition]) or (own >= 0 and closed[partitions + own]):
-            if plans.state[at] != STARTED:  # an array goes on behind its first tasks
-                plans.state[at] = BEHIND
-            continue
         if (depth > 0 and tried[partitions] > depth) or (partition_depth > 0 and tried[partition] >= partition_depth):
-            if plans.state[at] != STARTED:
+            if plans.state[at] != STARTED:  # an array goes on behind its first tasks
                 plans.state[at] = TOO_DEEP
             continue
         tried[partition] += 1
         tried[partitions] += 1
+        if (own < 0 and closed[partition]) or (own >= 0 and closed[partitions + own]):
+            if plans.state[at] != STARTED:
+                plans.state[at] = BEHIND
+            continue
         unpacked(sets[records.required[at]], required)
         begun = 0
         while begun < records.tasks[at]:
             if records.array[at] >= 0 and begun >= records.room[at]:
                 break
-            outcome = BUSY
+            outcome, overlapped = BUSY, False
+            put(some, whole[partition])
+            keep(some, available)
+            few = count(some) < need[LEAST]  # looked at before licences and required nodes are
             for one in range(len(licences)):
-                if records.licences[at, one] > licences[one]:
+                if records.licences[at, one] > licences[one] and not few:
                     outcome = NO_LICENCES
             if outcome == NO_LICENCES:
                 if begun == 0:
@@ -108,8 +118,8 @@ def run_pass(
                 if parameters.licenses:
                     return len(records.job)
                 break
-            if not limited[at] and records.leader[at] < 0 and records.not_before[at] <= now:
-                start, _ = reserved(at, now, records, closures, sets, nodes)
+            if not few and not limited[at] and records.leader[at] < 0 and records.not_before[at] <= now:
+                start, overlapped = reserved(at, now, records, closures, sets, nodes)
                 if start != now:
                     outcome = RESERVED
                     if begun == 0:
@@ -117,7 +127,7 @@ def run_pass(
                     break
                 keep(nodes, available)
                 for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
-                    some[:] = nodes
+                    put(some, nodes)
                     keep(some, sets[options[option]])
                     if count(some) < need[LEAST]:
                         continue
@@ -133,6 +143,25 @@ def run_pass(
                     ):  # fmt: skip
                         outcome = STARTED
                         break
+                put(some, whole[partition])
+                keep(some, available)
+                if outcome == BUSY and count(some) >= need[LEAST]:
+                    outcome = NOT_THERE
+                    for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
+                        put(some, nodes)
+                        keep(some, sets[options[option]])
+                        unpacked(some, there)
+                        capable(there, need, gres, machine, idle, capacity)
+                        if choose_with(
+                            capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, work, given
+                        ):  # fmt: skip
+                            outcome = BUSY
+                            break
+            if records.probe[at]:
+                plans.state[at] = outcome
+                if outcome == STARTED:
+                    note(plans, at, now, records.limit[at], given)
+                break
             if outcome == STARTED and begin(at, records, machine, use, running, now, 0, given, work.missing):
                 plans.state[at] = STARTED
                 note(plans, at, now, records.limit[at], given)
@@ -142,15 +171,17 @@ def run_pass(
                 if singly or records.array[at] < 0:
                     break
                 continue
+            if outcome == BUSY and own < 0 and overlapped:
+                outcome = RESERVED
             if begun == 0:
-                plans.state[at] = BUSY
-            if records.now_only[at]:
+                plans.state[at] = outcome
+            if records.now_only[at] or outcome == RESERVED:
                 break
             if own >= 0:
                 closed[partitions + own] = True
-            elif need[HAS_REQUIRED] and count(sets[records.required[at]]) >= need[LEAST]:
+            elif need[HAS_REQUIRED] and not few and count(sets[records.required[at]]) >= need[LEAST]:
                 remove(available, sets[records.required[at]])
-            else:
+            elif outcome != NOT_THERE:
                 closed[partition] = True
                 remove(available, whole[partition])
             break

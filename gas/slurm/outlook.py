@@ -7,7 +7,7 @@ where there are such jobs before one that is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -21,8 +21,9 @@ from gas.slurm.cycle import bench_of, run_cycle
 from gas.slurm.fitting import Use, capable, choose
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Limits, Record, queue
+from gas.slurm.out_of_turn import out_of_turn
 from gas.slurm.preemption import Preempts, preempting
-from gas.slurm.rows import Found, Parameters, Plans, Records
+from gas.slurm.rows import Found, Parameters, Plans, Records, empty_plans, nodes_of
 from gas.slurm.state import State, end_of, state_of
 from gas.slurm.table import Table, empty_table, enter, span_of
 from gas.slurm.will_run import Running
@@ -82,8 +83,8 @@ class Planned:
 
     Attributes
     ----------
-    nodes
-        CPUs by place of a node.
+    places, cpus
+        Which nodes, and CPUs of each.
     published
         Whether it is the one that Slurm publishes.
     listed
@@ -96,7 +97,8 @@ class Planned:
     partition: str
     start: int
     limit: int
-    nodes: NDArray[np.int32]
+    places: NDArray[np.int32]
+    cpus: NDArray[np.int32]
     published: bool = False
     listed: bool = True
     not_before: int = 0
@@ -217,6 +219,7 @@ def forecast(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until,
         like=before,
     )  # fmt: skip
+    turn = out_of_turn(cluster, state) if probes else {}
     passes = None if known is None or not _in_one_order(known.state.records, records) else known.passes
     did = _run(_copied(state), known=None if passes is None else passes[0].found)
     first = did.plans
@@ -229,7 +232,7 @@ def forecast(
     for at, record in enumerate(records):
         if record.probe is not None:
             places[record.probe].append(at)
-    found = tuple(_outlook(state, first, second, its) for its in places)
+    found = tuple(_outlook(state, first, second, turn, its) for its in places)
     unplanned = tuple(
         (record, why)
         for at, record in enumerate(records)
@@ -279,7 +282,7 @@ def _enter_running(state: State, table: Table) -> None:
     """Enter the running jobs that have their nodes whole, or licences; others are in no slot."""
     parameters, nodes = state.parameters, len(state.names)
     kept = [(at, one) for at, one in enumerate(state.running_jobs) if one.exclusive or one.licences]
-    put = fastest(enter, len(kept) ** 2 * (nodes // 64 + 1))
+    put = fastest(enter, len(kept) ** 2 * (nodes // 64 + 1), large="how Slurm plans")
     for number, one in kept:
         taken = np.zeros((1, nodes), np.bool_)
         first = int(state.running.first[number])
@@ -315,24 +318,21 @@ def _run(state: State, most: int = 10 * MOST, known: Found | None = None) -> _Pa
     window = parameters.window // parameters.resolution * parameters.resolution
     slots = 2 * room + 2 + (2 * len(state.running_jobs) if parameters.licenses else 0)
     table = empty_table(parameters.begin, parameters.begin + window, nodes, state.all_licences, slots)
-    plans = Plans(
-        np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
-        np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
-        np.zeros((room, nodes), np.int32), np.zeros(1, np.int64),
-    )  # fmt: skip
+    plans = empty_plans(count, room, nodes)
     if parameters.licenses:  # implies bf_running_job_reserve
         _enter_running(state, table)
     searches = count + room
     found = Found(
         np.zeros(searches, np.int64), np.zeros(searches, np.int64), np.zeros(searches, np.int64),
-        np.zeros(searches, np.bool_), np.zeros(searches, np.int64), plans.nodes, np.zeros(1, np.int64),
+        np.zeros(searches, np.bool_), np.zeros(searches, np.int64), plans.first, plans.node, plans.cpus,
+        np.zeros(1, np.int64),
     )  # fmt: skip
     if known is None:
         known = found._replace(total=np.zeros(1, np.int64))
     sets = words_of(state.sets)
     considered = int(np.count_nonzero(rows.considered & ~rows.probe)) - int(known.total[0])
     considered = min(max(considered, 0), int(depth)) + int(np.count_nonzero(rows.probe))
-    kernel = fastest(run_cycle, considered * (nodes + int(state.running.total[1])) * 30)
+    kernel = fastest(run_cycle, considered * (nodes + int(state.running.total[1])) * 30, large="how Slurm plans")
     kernel(
         rows, state.closures, sets, state.options, state.preempts, state.leaving, state.machine, state.use,
         idle_of(state.use), state.running, table, state.licences, parameters, state.rules, plans, known, found,
@@ -347,6 +347,12 @@ def _why(record: Record, state: int) -> Why | None:
     return _WHY.get(state)
 
 
+def _span_and_nodes(plans: Plans, row: int) -> tuple[int, int, NDArray[np.int32], NDArray[np.int32]]:
+    """Return start, length, nodes and CPUs of a plan."""
+    cpus = plans.cpus[plans.first[row] : plans.first[row + 1]]
+    return int(plans.from_[row]), int(plans.limit[row]), nodes_of(plans, row), cpus
+
+
 def _plans_of(state: State, plans: Plans) -> list[Planned]:
     """Return the plans of the jobs that wait."""
     found = []
@@ -356,7 +362,7 @@ def _plans_of(state: State, plans: Plans) -> list[Planned]:
         if record.probe is None:
             found.append(
                 Planned(
-                    record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                    record.job, record.partition.name, *_span_and_nodes(plans, row),
                     bool(state.rows.pinned[at] >= 0), not_before=int(state.rows.not_before[at]),
                 )
             )  # fmt: skip
@@ -464,7 +470,10 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
     index = np.array([one[0] for one in order], np.int64)
     pins = np.array([one[1] for one in order], np.int64)
     again = Records._make(field[index] for field in rows)
-    sets = np.concatenate([state.sets, first.nodes[: int(first.total[0])] > 0])
+    sets = np.zeros((len(state.sets) + int(first.total[0]), len(state.names)), np.bool_)
+    sets[: len(state.sets)] = state.sets
+    for row in range(int(first.total[0])):
+        sets[len(state.sets) + row, nodes_of(first, row)] = True
     again.considered[:] = True
     again.now_only[:] = False
     again.room[:] = 1 << 40
@@ -488,7 +497,7 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
             found.since[origin] = since
             if plans.start[at] >= 0 and plans.state[at] in (states.PLANNED, states.STARTED):
                 found.start[origin] = int(plans.start[at])
-                found.row[origin] = plans.nodes[plans.best[at]]
+                found.row[origin] = nodes_of(plans, int(plans.best[at]))
         elif pin < 0:
             placed = rows_of.get(at, [])
             found.left += copies - len(placed)
@@ -499,7 +508,7 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
             record = records[origin]
             found.plans += [
                 Planned(
-                    record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                    record.job, record.partition.name, *_span_and_nodes(plans, row),
                     listed=False, not_before=not_before,
                 )
                 for row in placed
@@ -538,11 +547,16 @@ def _not_before(state: State, record: Record) -> int:
     return found
 
 
-def _outlook(state: State, first: Plans, second: _Second | None, places: Sequence[int]) -> Outlook:
+def _outlook(
+    state: State, first: Plans, second: _Second | None, turn: Mapping[int, tuple[str, ...]], places: Sequence[int]
+) -> Outlook:
     """Return what becomes of a probe, in the best of its partitions: its records stand at these places."""
     best: Outlook | None = None
     for at in places:
-        found = _of_record(state, first, second, at, state.records[at])
+        record = state.records[at]
+        found = _of_record(state, first, second, at, record)
+        if at in turn and (found.planned is None or found.planned > state.parameters.now):
+            found = Outlook(state.parameters.now, state.parameters.now, turn[at], record.partition.name)
         if best is None or _key(found) < _key(best):
             best = found
     if best is None:
@@ -561,16 +575,15 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
     why = _why(record, int(first.state[at]))
     if why is None and first.start[at] >= 0:
         planned = int(first.start[at])
-        names = tuple(state.names[place] for place in np.flatnonzero(first.nodes[first.best[at]]).tolist())
+        names = tuple(state.names[place] for place in nodes_of(first, int(first.best[at])).tolist())
     expected = planned
     if second is not None and (_moves(record) or record.release is not None):
         late = planned is None or planned >= second.since.get(at, 1 << 60)
-        late = late or (planned is not None and _closed(state, at, planned, first.nodes[first.best[at]] > 0))
+        late = late or (planned is not None and _closed(state, at, planned, nodes_of(first, int(first.best[at]))))
         if late and at in second.start:
             expected = second.start[at]
             if planned is None:
-                row = second.row[at]
-                names = tuple(state.names[place] for place in np.flatnonzero(row).tolist())
+                names = tuple(state.names[place] for place in second.row[at].tolist())
         elif late and planned is None:
             expected = None
     never = why in FINAL
@@ -584,7 +597,7 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
     return Outlook(expected, planned, names, record.partition.name, why, words, never)
 
 
-def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool:
+def _closed(state: State, at: int, start: int, nodes: NDArray[np.int32]) -> bool:
     """Return whether a plan reaches into a reservation that is not open to the job; Slurm finds that when it starts."""
     closures, rows = state.closures, state.rows
     end = start + int(rows.limit[at])
@@ -593,7 +606,7 @@ def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool
         and closures.end[one] > start
         and one != rows.reservation[at]
         and not rows.allowed[at, one]
-        and bool(np.any(state.sets[closures.nodes[one]] & nodes))
+        and bool(np.any(state.sets[closures.nodes[one]][nodes]))
         for one in range(len(closures.start))
     )
 

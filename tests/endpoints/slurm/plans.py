@@ -49,7 +49,9 @@ SOON = 60
 NEAR = 0.02
 """So much later than the first may be what is taken."""
 
-HELD = re.compile("Assoc|QOS|Max|uid |Partition|Invalid|AccountNotAllowed|BadConstraints|JobHeld")
+HELD = re.compile(
+    "(Assoc|QOS|Max|Partition|Invalid|AccountNotAllowed|BadConstraints|JobHeld)|.*(not in group|not permitted)"
+)
 """Reasons for which a job does not start although its nodes may be free."""
 
 PER_CLUSTER = {"limits": 25, "choice": 4}
@@ -300,8 +302,14 @@ def _said_limit(slurm: PrivateSlurm, id: int, plan: Plan) -> str:
 # -- limits
 
 
-def drawn_asking(chance: random.Random) -> Asking:
-    """Return a small application at the cluster of `Situations`, with some options."""
+def drawn_asking(chance: random.Random, *, groups_known: bool) -> Asking:
+    """Return a small application at the cluster of `Situations`, with some options.
+
+    Parameters
+    ----------
+    groups_known
+        Also try the partition that is for a group only; in which groups one is, slurmrestd does not say.
+    """
     sizes = sorted(chance.sample((1, 2, 3, 4, 6, 8, 12, 16), chance.randint(3, 4)))
     native = []
     if chance.random() < 0.25:
@@ -312,7 +320,7 @@ def drawn_asking(chance: random.Random) -> Asking:
         native.append("--exclusive")
     application = application_of(sizes, chance.randint(1200, 12_000), chance)
     choices = [Choice(account, qos) for account in ("", "chem") for qos in ("", "high", "low")]
-    names = ("main", "pq", "tight", "closed", "grp")
+    names = ("main", "pq", "tight", "closed", *(["grp"] if groups_known else []))
     return Asking(application, tuple(native), tuple(sorted(chance.sample(names, 3))), tuple(choices))
 
 
@@ -334,7 +342,7 @@ def at_limits(release: str, seed: str, situations: int) -> Iterator[Situation]:
             undo, about = there.limit(chance)
             name = TRANSPORTS[number % 5 == 4]
             try:
-                asking = drawn_asking(chance)
+                asking = drawn_asking(chance, groups_known=name == "commands")
                 found = made(asking, ways[name])
                 keys = [key for key in found.requests if key != found.best]
                 other = found.requests[chance.choice(keys)]

@@ -65,8 +65,8 @@ class Site:
     def cpus(self) -> int:
         return sum(group.count * group.cpus for group in self.groups)
 
-    def slurm(self, release: str) -> PrivateSlurm:
-        """Return its Slurm, to be started."""
+    def slurm(self, release: str, *, rest: bool = True) -> PrivateSlurm:
+        """Return its Slurm, to be started; with slurmrestd or without."""
         main = {"Nodes": "ALL", "Default": "YES", "OverSubscribe": "NO", "DefaultTime": "60", "MaxTime": "1440"}
         lines = [f"{key}={value}" for key, value in self.lines.items()]
         if self.enforced:
@@ -78,7 +78,7 @@ class Site:
         lines += [f"PartitionName={name} State=UP {words}" for name, words in partitions.items()]
         scheduling = ",".join(key if value is None else f"{key}={value}" for key, value in self.scheduling.items())
         return PrivateSlurm(
-            self.groups, 0, *lines, release=release, scheduling=scheduling, rest=True, accounting=self.accounting,
+            self.groups, 0, *lines, release=release, scheduling=scheduling, rest=rest, accounting=self.accounting,
             accounts=self.accounts() if self.accounting else "",
         )  # fmt: skip
 
