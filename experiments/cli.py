@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.bushel_command import bushel_command
-from experiments.command_options import OutputOption, TracesOption, WorkersOption, whole_number, whole_seed
-from experiments.estimates_command import estimates_command
-from experiments.power_command import power_command
-from experiments.prediction_command import prediction_command
-from experiments.supercomputers_command import supercomputers_command
-from experiments.telling import tell, tell_verdict, told_often
-from experiments.walk_command import walk_command
-from experiments.walltime_command import walltime_command
+from experiments.bushel.command import bushel_command
+from experiments.estimates.command import estimates_command
+from experiments.framework.console import tell, tell_verdict, told_often
+from experiments.framework.options import OutputOption, TracesOption, WorkersOption, whole_number, whole_seed
+from experiments.power.command import power_command
+from experiments.prediction.command import prediction_command
+from experiments.supercomputers.command import supercomputers_command
+from experiments.walk.command import walk_command
+from experiments.walltime.command import walltime_command
 from gas.cli.logs import courtesy
 from gas.cli.tables import note
 
 if TYPE_CHECKING:
-    from experiments.backfilling import Options, Study
+    from experiments.backfilling.results import Options, Study
 
 __all__ = ["experiment_app"]
 
@@ -72,7 +72,7 @@ def backfilling_command(
     With five logs and two processors it takes 20 to 40 s, with --quick 6 to 20 s; the first time the simulator is
     compiled, which takes half a minute more.
     """
-    from experiments.backfilling import LOADS, Options
+    from experiments.backfilling.results import LOADS, Options
 
     loads = QUICK_LOADS if quick else LOADS
     options = Options(seed, loads, jobs_per_point or (QUICK_JOBS if quick else None))
@@ -85,12 +85,12 @@ def backfilling_command(
 
 def _backfilling(traces: Path | None, output: Path, options: Options, workers: int) -> Study:
     """Return the study, with what is not kept yet computed."""
-    from experiments.backfilling import Study, change_runs, log_runs, model_runs
-    from experiments.compiling import compile_simulator
-    from experiments.dependencies import version_of
-    from experiments.ledger import Ledger
-    from experiments.logs import find_logs
-    from experiments.runs import study_run
+    from experiments.backfilling.results import Study, change_runs, log_runs, model_runs
+    from experiments.backfilling.run import study_run
+    from experiments.framework.compiling import compile_simulator
+    from experiments.framework.dependencies import version_of
+    from experiments.framework.ledger import Ledger
+    from experiments.framework.logs import find_logs
 
     logs, missing, left_out = find_logs(traces)
     for words in left_out:
@@ -129,14 +129,14 @@ def _backfilling(traces: Path | None, output: Path, options: Options, workers: i
 
 
 def _report(study: Study, output: Path, command: str) -> None:
-    from experiments.backfilling_method import form
-    from experiments.backfilling_report import backfilling_report
-    from experiments.backfilling_tables import cell_rows, result_rows
-    from experiments.claims import claims, headline
-    from experiments.month_command import origin_of
-    from experiments.records import table_files
-    from experiments.report import write, write_files
-    from experiments.runs import study_run
+    from experiments.backfilling.claims import claims, headline
+    from experiments.backfilling.method import form
+    from experiments.backfilling.report import backfilling_report
+    from experiments.backfilling.run import study_run
+    from experiments.backfilling.tables import cell_rows, result_rows
+    from experiments.framework.origin import origin_of
+    from experiments.framework.records import table_files
+    from experiments.framework.report import write, write_files
 
     written = write(backfilling_report(study, origin_of(command, study_run)), output, "backfilling")
     written += write_files(output, table_files("results", result_rows(study)) | table_files("cells", cell_rows(study)))

@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # as type checkers know it: the command line begins in he
 if TYPE_CHECKING:
     import re
 
-__all__ = ["as_line", "escaped_json", "first_steering", "printable"]
+__all__ = ["as_line", "escaped_json", "first_steering", "many", "printable"]
 
 _STEERING = (
     "[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
@@ -18,9 +18,6 @@ _STEERING = (
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
 """Control and format characters (Cc, Cf), line and paragraph separators (Zl, Zp), surrogates (Cs)."""
-
-_RAW = _STEERING.replace("\x00-\x1f", "", 1)
-"""Those that JSON allows in a string; line breaks between its values are its layout."""
 
 
 def printable(text: str) -> str:
@@ -38,6 +35,11 @@ def as_line(text: str) -> str:
     return printable(text).replace("\n", " ")
 
 
+def many(count: int, thing: str) -> str:
+    """Return a number and what is counted: 1 job, 1,200 jobs."""
+    return f"{count:,} {thing}" + ("" if count == 1 else "s")
+
+
 def first_steering(text: str) -> str | None:
     """Return the first control or format character of a text, such as ``U+202E``; None if there is none."""
     import re
@@ -47,13 +49,15 @@ def first_steering(text: str) -> str | None:
 
 
 def escaped_json(text: str) -> str:
-    """Return JSON that says the same with all such characters written as escapes."""
+    """Return JSON that says the same with all that is not printable written as escapes; line breaks are its layout."""
     import re
 
-    return re.sub(_RAW, _escape, text)
+    return re.sub("[^\n -~]", _escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:
+    if found[0].isprintable():
+        return found[0]
     code = ord(found[0])
     if code < 0x10000:
         return f"\\u{code:04x}"

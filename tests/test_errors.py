@@ -11,7 +11,7 @@ import experiments
 import gas
 import speedup_models
 import workloads
-from experiments.substitution import TooFewJobs
+from experiments.moldable.substitution import TooFewJobs
 from gas.cli.states import JobFailed
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.endpoint import InDoubt

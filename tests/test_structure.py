@@ -28,6 +28,7 @@ FLOORS = [
     {"gas.simulation"},
     {"gas.prediction"},
     {"gas.endpoints", "gas.pictures"},
+    {"gas.agent"},
     {"gas.workflows"},
     {"gas.service"},
     {"gas.cli"},
@@ -119,6 +120,32 @@ def test_the_ground_floor_knows_nothing_of_the_others(package):
         assert not {name.split(".")[0] for name in imported_by(path)} & others, path
 
 
+SHARED = {"experiments.framework", "experiments.moldable", "experiments.published"}
+"""What studies share; every other package of `experiments` is a study."""
+
+
+def package_of(module):
+    return ".".join(module.split(".")[:2])
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if name_of(p).startswith("experiments.")], ids=name_of)
+def test_no_study_imports_another_one(path):
+    own = package_of(name_of(path))
+    known = {package_of(name) for name in imported_by(path) if name.startswith("experiments.")}
+    if own == "experiments.cli":
+        return
+    if own == "experiments.framework":
+        assert known <= {own, "experiments.published"}
+    elif own == "experiments.published":
+        assert known <= {own}
+    else:
+        assert known <= {own, *SHARED}
+
+
+def test_experiments_hold_packages_alone():
+    assert {path.name for path in (ROOT / "experiments").glob("*.py")} == {"__init__.py", "cli.py"}
+
+
 def test_nothing_imports_experiments():
     for path in MODULES:
         if not name_of(path).startswith("experiments"):
@@ -134,6 +161,7 @@ def test_deciding_code_acts_on_nothing(path):
 
 def test_each_package_docstring_maps_its_modules():
     for package in (
+        "gas.agent",
         "gas.cli",
         "gas.endpoints",
         "gas.endpoints.oar",
@@ -145,6 +173,7 @@ def test_each_package_docstring_maps_its_modules():
         "gas.slurm",
         "gas.workflows",
         "experiments",
+        *sorted(f"experiments.{path.parent.name}" for path in (ROOT / "experiments").glob("*/__init__.py")),
         "speedup_models",
         "workloads",
     ):

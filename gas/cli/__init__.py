@@ -4,19 +4,15 @@ Its modules:
 
     main            the program `gas`: how it begins, and how errors end it
     commands        its commands, and plug-ins
-    options         what several commands share: endpoints, planning options, job references
-    predicting      --predict: what is likely to become of the candidates of a plan
-    planning        the options of a plan; asking and planning with whoever answers
+    options         what several commands share: endpoints, job references
+    planning        the options of a plan, and the agent that commands drive
     scripts         what is planned and submitted: an application, or a Slurm job script
     plan            plan
     submit          submit
-    submitting      a job sent to one of several schedulers, once
     jobs            status, wait, logs, cancel, reserve
     why             why: why a job of a Slurm waits
     follow          status --follow
-    polling         asking again and again, also one that does not answer for a while
-    states          jobs in words, and how the end of one becomes an exit code
-    probing         asking a scheduler by real jobs when it would start them
+    states          jobs in tables, and how the end of one becomes an exit code
     reshape         reshape, watch
     schedulers      availability, endpoints
     serve           serve

@@ -14,7 +14,7 @@ from gas.application import Application
 from gas.cli.logs import read_log
 from gas.cli.options import Json
 from gas.cli.plan import draw, sentence, show_plan
-from gas.cli.planning import Wishes, make_plan
+from gas.cli.planning import agent_for
 from gas.cli.progress import progress
 from gas.cli.tables import print_json, print_table, say
 from gas.endpoints import JobDescription, Request, S3Endpoint
@@ -86,7 +86,8 @@ def demo_command(
                 f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait.\n",
             )
             endpoint = S3Endpoint(embedded.url, embedded.url)
-            answers, found = make_plan(application, [endpoint], Wishes())
+            planned = agent_for(application, [endpoint]).plan()
+            answers, found = planned.answers, planned.plan
             best = found.best
             if best is None:
                 raise Infeasible("the demo's application fits nowhere on this machine; give it more --processors")

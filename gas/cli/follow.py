@@ -9,9 +9,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from gas.cli.polling import Poll
-from gas.cli.states import ENDED, describe, report_end
-from gas.cli.tables import note, print_json_line, say
+from gas.agent.polling import Poll
+from gas.agent.states import ENDED, describe
+from gas.cli.states import report_end
+from gas.cli.tables import print_json_line, remark, say
 from gas.endpoints import JobEndpoint, S3Endpoint
 from gas.endpoints.events import ServiceEvent
 from gas.errors import NotFound
@@ -42,7 +43,7 @@ def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
     if not isinstance(where, S3Endpoint):
         _poll(where, number, view)
         return
-    where.tell = lambda text: note(f"gas: {text}")
+    where.tell = remark
     current = True  # whether everything that was missed has been read
     for event in where.events():
         if event.kind == "reset":
@@ -55,7 +56,7 @@ def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
             elif view.shown_jobs.get(number) is None or not current:
                 view.job(ServiceEvent("job", where.job(number), event.id))
             if number is None and not current:
-                note("gas: some changes were missed; gas status shows how things stand")
+                remark("some changes were missed; gas status shows how things stand")
             current = True
         if number is not None and (last := view.shown_jobs.get(number)) is not None and last["state"] in ENDED:
             report_end(last, quiet=True)
@@ -83,7 +84,7 @@ def _poll(where: JobEndpoint, number: int | None, view: _View) -> None:
 
 def _asked(where: JobEndpoint, number: int | None, known: dict[int, str]) -> Iterator[list[dict[str, Any]]]:
     """Yield the job, or all jobs of the schedule, now and again; `known` is what is known of each when this goes on."""
-    poll = Poll(PATIENCE_SECONDS)
+    poll = Poll(PATIENCE_SECONDS, remark)
     active: set[int] = set()
     while True:
         before = dict(known)
@@ -108,7 +109,7 @@ def _vanished(where: JobEndpoint, ids: set[int]) -> list[dict[str, Any]]:
         try:
             found.append(where.job(id))
         except NotFound:
-            note(f"gas: job {id} is not in the schedule any more; {where.name} does not remember how it ended")
+            remark(f"job {id} is not in the schedule any more; {where.name} does not remember how it ended")
     return found
 
 

@@ -9,22 +9,21 @@ from typing import Annotated, Any
 
 import typer
 
-from gas.cli.follow import follow
+from gas.agent.gathering import find_by_key
+from gas.agent.options import checked_key
+from gas.agent.states import ENDED, describe
 from gas.cli.options import (
     ConfigFile,
     Endpoints,
     Json,
     KeyOption,
     OneEndpoint,
-    checked_key,
-    find_by_key,
     job_endpoint,
     job_endpoints,
     job_of,
 )
-from gas.cli.polling import Poll
-from gas.cli.states import ENDED, JobFailed, describe, ends_text, report_end, starts_text, walltime_text
-from gas.cli.tables import note, print_json, print_table, say, write_output
+from gas.cli.states import JobFailed, ends_text, report_end, starts_text, walltime_text
+from gas.cli.tables import note, print_json, print_table, remark, say, write_output
 from gas.endpoints import InDoubt, JobEndpoint, S3Endpoint
 from gas.errors import BadInput, GasError, NotFound, Unreachable, outcome_of
 from gas.times import parse_duration, parse_instant
@@ -68,6 +67,8 @@ def status_command(
     if follows:
         one = _one(endpoint)
         where, number = (job_endpoint(one, config), None) if job is None else job_of(job, one, config)
+        from gas.cli.follow import follow
+
         follow(where, number, json=json)
     elif job is not None:
         where, number = job_of(job, _one(endpoint), config)
@@ -111,7 +112,7 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
         except Exception as error:
             if len(endpoints) == 1 or outcome_of(error) is None:
                 raise
-            note(f"gas: {error}")
+            remark(str(error))
             entries.append({"scheduler": name, "ok": False, "error": str(error), "jobs": []})
             continue
         entries.append({"scheduler": name, "ok": True, "error": None, "jobs": jobs})
@@ -185,8 +186,10 @@ def wait_for_end(where: JobEndpoint, number: int, timeout: str | None = None, *,
     Unreachable
         Nobody answers for `PATIENCE_SECONDS`.
     """
+    from gas.agent.polling import Poll
+
     limit = None if timeout is None else time.monotonic() + parse_duration(timeout, "--timeout")
-    poll, shown = Poll(PATIENCE_SECONDS), ""
+    poll, shown = Poll(PATIENCE_SECONDS, remark), ""
     while True:
         before = shown
         found: dict[str, Any] | None = None
@@ -228,7 +231,7 @@ def logs_command(
         return
     write_output(output, raw=raw)
     if len(output) == limit:
-        note(f"gas: these are the last {limit} bytes; --bytes shows more")
+        remark(f"these are the last {limit} bytes; --bytes shows more")
 
 
 def cancel_command(
@@ -242,7 +245,7 @@ def cancel_command(
     before = where.job(number)["state"]
     found = where.cancel(number)
     if before in ENDED and not json:
-        note(f"gas: job {number} had ended already; there was nothing to cancel")
+        remark(f"job {number} had ended already; there was nothing to cancel")
     if json:
         print_json({"schema": "gas.job/1", **found})
     else:
@@ -270,12 +273,12 @@ def reserve_command(
         raise BadInput(f"--start {start!r}: write @ and epoch seconds")
     if key is not None and (earlier := where.job_by_key(checked_key(key))) is not None:
         if not json:
-            note("gas: reserved already")
+            remark("reserved already")
         _show_job(earlier, json=json)
         return
     begin = parse_instant(start, _clock(where) if start.strip().startswith("+") else 0, "--start")
     if hasattr(where, "tell"):
-        where.tell = lambda text: note(f"gas: {text}")
+        where.tell = remark
     used = key or uuid.uuid4().hex
     way_out = (
         f"it may or may not have been reserved: gas status --key {used} -e {where.name} finds out, and the same gas "
@@ -289,6 +292,6 @@ def reserve_command(
         raise
     except KeyboardInterrupt:
         if where.in_doubt(used):
-            note(f"gas: {way_out}")
+            remark(way_out)
         raise
     _show_job(found, json=json)

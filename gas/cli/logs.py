@@ -13,13 +13,25 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from gas.cli.tables import many, note
+from gas.cli.tables import many, note, remark
 from gas.errors import BadInput
 from workloads import Log, LogError, machine_size, parse_swf, read_swf
 
-__all__ = ["LARGEST_MACHINE", "check_readable", "courtesy", "machine_of", "piped", "read_log", "read_log_and_digest"]
+if TYPE_CHECKING:
+    from gas.prediction.history import History
+
+__all__ = [
+    "LARGEST_MACHINE",
+    "check_readable",
+    "courtesy",
+    "machine_of",
+    "piped",
+    "read_history",
+    "read_log",
+    "read_log_and_digest",
+]
 
 LARGEST_MACHINE = 2**31 - 1
 """Processors; more are a mistake of whoever wrote the header."""
@@ -108,6 +120,27 @@ def read_log(
     if thanked is not None:
         thanked.add(thanks)
     return log
+
+
+def read_history(path: str) -> History:
+    """Return the history in a file: a log, or what sacct printed."""
+    from gas.prediction.history import History
+    from workloads.sacct import is_sacct, parse_sacct, read_sacct, why_no_sacct
+
+    check_readable([path])
+    if Path(path).is_dir() and path != "-":
+        raise BadInput(f"{path}: is a directory; name a log, or a file of what sacct printed")
+    data = piped(path)
+    source = path if data is None else data
+    name = "standard input" if path == "-" else Path(path).name
+    if is_sacct(source):
+        found = read_sacct(path, lenient=True) if data is None else parse_sacct(data, name=name, lenient=True)
+        for line in found.remarks:
+            remark(line)
+        return History.of_accounting(found)
+    if why := why_no_sacct(source):
+        raise BadInput(f"{name}: {why}")
+    return History.of_log(read_log(path, lenient=True, data=data, or_else="what sacct --parsable2 printed"), name=name)
 
 
 def courtesy(acknowledgements: Iterable[str]) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from gas.agent.gathering import Scheduler
 from gas.cli.tables import note
 from gas.compiled import tell_of_compiling
 from gas.endpoints import Configuration, Endpoint, FileEndpoint, JobEndpoint, S3Endpoint, load_configuration
 from gas.endpoints.access import Access
-from gas.errors import BadInput, GasError, Unreachable
+from gas.errors import BadInput, GasError
 from speedup_models import FieldError
 
 __all__ = [
@@ -23,9 +23,7 @@ __all__ = [
     "Json",
     "KeyOption",
     "OneEndpoint",
-    "checked_key",
     "chosen_endpoints",
-    "find_by_key",
     "job_endpoint",
     "job_endpoints",
     "job_of",
@@ -81,7 +79,7 @@ KeyOption = Annotated[
 
 def chosen_endpoints(
     names: list[str] | None, files: list[str] | None, config: Path | None, *, slurm_here: bool = False
-) -> list[Endpoint | tuple[str, Exception]]:
+) -> list[Scheduler]:
     """Return the schedulers that are meant: those named, or all of the configuration.
 
     An endpoint that cannot even be set up comes as its name and the error, so that the others go on.
@@ -102,7 +100,7 @@ def chosen_endpoints(
             raise BadInput(
                 "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
             )
-    chosen: list[Endpoint | tuple[str, Exception]] = []
+    chosen: list[Scheduler] = []
     alone = bool(names) and len(set(given)) == 1  # then a token of the environment is meant for it
     for name in dict.fromkeys(given):
         if "://" in name:
@@ -185,37 +183,6 @@ def job_endpoints(names: list[str] | None, config: Path | None) -> list[JobEndpo
     if not usable:
         raise BadInput("which scheduler? none of the configuration takes jobs; name one with -e NAME or URL")
     return usable
-
-
-def checked_key(key: str) -> str:
-    """Return a key that every scheduler takes."""
-    if not 0 < len(key) <= 200 or not all("\x21" <= c <= "\x7e" for c in key):
-        raise BadInput(f"--key {key[:60]!r}: must be 1 to 200 printable ASCII characters without spaces")
-    return key
-
-
-def find_by_key(
-    endpoints: Sequence[Endpoint | tuple[str, Exception]], key: str
-) -> tuple[JobEndpoint, dict[str, Any]] | None:
-    """Return the scheduler that has a job of this key, and the job; None if none of them has.
-
-    Raises
-    ------
-    Unreachable
-        None of those that answer has it, and one cannot be asked.
-    """
-    silent: list[str] = []
-    for endpoint in endpoints:
-        try:
-            if isinstance(endpoint, tuple):
-                raise endpoint[1]
-            if isinstance(endpoint, JobEndpoint) and (job := endpoint.job_by_key(key)) is not None:
-                return endpoint, job
-        except (GasError, FieldError) as error:
-            silent.append(str(error))
-    if silent:
-        raise Unreachable(f"it is not known whether there is a job of the key {key}: {'; '.join(silent)}")
-    return None
 
 
 def job_of(text: str, endpoint: str | None, config: Path | None) -> tuple[JobEndpoint, int]:

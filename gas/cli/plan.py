@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from gas.agent.choice import Planned, why_nothing
 from gas.application import Application
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
 from gas.cli.planning import (
@@ -17,14 +18,18 @@ from gas.cli.planning import (
     MaxProcessorHours,
     NotBefore,
     Plot,
+    Predict,
     Probes,
+    Risk,
+    Samples,
+    Seed,
     StaleOk,
     Tolerance,
-    Wishes,
-    make_plan,
-    why_nothing,
+    agent_for,
+    forecasting,
+    plan_options,
+    refuse_both_from_standard_input,
 )
-from gas.cli.predicting import Predict, Risk, Samples, Seed, predicting, refuse_both_from_standard_input
 from gas.cli.scripts import ScriptFile, ScriptUnit, Sizes, Times, repeated, work_of
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
@@ -80,17 +85,17 @@ def plan_command(
     refuse_both_from_standard_input(application, predict)
     work = work_of(application, script, sizes, times, unit)
     app = work.app
-    predictor = predicting(predict, risk, samples, seed)
-    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor, stale_ok)
+    predicted = forecasting(predict, risk, samples, seed)
+    options = plan_options(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predicted, stale_ok)
     chosen = chosen_endpoints(endpoint, availability, config, slurm_here=work.script is not None)
-    answers, found = make_plan(app, work.on(chosen), wishes)
+    planned = agent_for(app, work.on(chosen)).plan(options)
+    answers, found = planned.answers, planned.plan
     if plot is not None:
         draw(found, answers, plot)
     if form is not None and found.best is not None:
         from gas.workflows.conversions import converted
 
-        best = found.best
-        line = _line_of(app, answers, best)
+        line = _line_of(app, planned)
         if form == "sbatch" and line is not None:  # of a scheduler that knows its partition, account and unit
             words: Any = line
         else:
@@ -100,24 +105,24 @@ def plan_command(
         else:
             print_json(words)
     elif json:
-        print_json(found.to_wire([a.to_wire() for a in answers]))
+        print_json(planned.to_wire())
     else:
         show_plan(found, answers, explain=explain)
         if found.best is not None and work.script is not None:
             say(f"\nprocessors are {work.counts} ({work.script.path})")
             say(f"submit it: {repeated(context, 'submit')}")
-            if (line := _line_of(app, answers, found.best)) is not None:
+            if (line := _line_of(app, planned)) is not None:
                 say(f"or by hand: {line}")
     if found.best is None:
         raise Infeasible(why_nothing(found))
 
 
-def _line_of(app: Application, answers: Sequence[Answer], best: Candidate) -> str | None:
-    """Return the command that submits a request by hand; None if its scheduler does not say it."""
-    where: Any = next(a.endpoint for a in answers if a.name == best.scheduler and a.availability is not None)
+def _line_of(app: Application, planned: Planned) -> str | None:
+    """Return the command that submits the best request by hand; None if its scheduler does not say it."""
+    where: Any = planned.endpoint
     if not hasattr(where, "line"):
         return None
-    line: str = where.line(Request(best.processors, best.walltime), app.name)
+    line: str = where.line(Request(planned.best.processors, planned.best.walltime), app.name)
     return line
 
 

@@ -7,10 +7,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal
 
 import typer
 
+from gas.agent.gathering import Asking, Scheduler
 from gas.application import Application
 from gas.endpoints import Endpoint
 from gas.errors import BadInput, GasError, Infeasible
@@ -44,16 +45,6 @@ MOST_BYTES = 4 * 2**20
 """The largest script that Slurm takes by default (slurm.conf(5), max_script_size)."""
 
 
-@runtime_checkable
-class Asking(Protocol):
-    """A scheduler whose jobs can ask for more than a size and a walltime, and that plans with it."""
-
-    name: str
-
-    def asking(self, **more: Any) -> Endpoint:
-        """Return it as one of jobs that ask for more."""
-
-
 @dataclass(frozen=True)
 class Work:
     """What is to run.
@@ -73,9 +64,7 @@ class Work:
     unit: str | None = None
     counts: str = "processors"
 
-    def on(
-        self, endpoints: Sequence[Endpoint | tuple[str, Exception]], native: Sequence[str] = (), command: Any = None
-    ) -> list[Endpoint | tuple[str, Exception]]:
+    def on(self, endpoints: Sequence[Scheduler], native: Sequence[str] = (), command: Any = None) -> list[Scheduler]:
         """Return schedulers as those of such jobs; one that cannot be comes as its name and the error.
 
         Partitions that a script leaves out are left out.
@@ -94,7 +83,7 @@ class Work:
         if self.script is None:
             return found
         targets: set[str] = set()  # two partitions of one Slurm that the script names are one
-        kept: list[Endpoint | tuple[str, Exception]] = []
+        kept: list[Scheduler] = []
         for one in found:
             if isinstance(one, tuple):
                 kept += [] if isinstance(one[1], Infeasible) else [one]
@@ -103,7 +92,7 @@ class Work:
                 kept.append(one)
         return kept
 
-    def _on(self, endpoint: Endpoint, native: Sequence[str], command: Any) -> Endpoint | tuple[str, Exception]:
+    def _on(self, endpoint: Endpoint, native: Sequence[str], command: Any) -> Scheduler:
         if isinstance(endpoint, Asking):
             try:
                 return endpoint.asking(native=native, command=command, script=self.script, unit=self.unit)

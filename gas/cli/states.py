@@ -1,50 +1,19 @@
-"""Jobs in words: one line for each state, and how the end of one becomes an exit code."""
+"""Jobs in tables, and how the end of one becomes an exit code."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from gas.agent.states import ENDED, describe
 from gas.cli.tables import say
 from gas.errors import GasError
-from gas.printable import as_line
-from gas.times import duration_text, iso_time, relative_text
+from gas.times import duration_text, relative_text
 
-__all__ = ["ENDED", "JobFailed", "describe", "ends_text", "report_end", "starts_text", "walltime_text"]
-
-ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
+__all__ = ["JobFailed", "ends_text", "report_end", "starts_text", "walltime_text"]
 
 
 class JobFailed(GasError):
     """A job that was waited for did not complete."""
-
-
-def describe(job: dict[str, Any]) -> str:
-    """Return a job in one line; what somebody else's does not show is left out."""
-    called = f" ({job['name']})" if job["name"] is not None else f" of {job.get('user', 'somebody else')}"
-    limit = "walltime unlimited" if job["walltime"] is None else f"walltime {job['walltime']} s"
-    head = f"job {job['id']}{called}, {job['processors']} processors, {limit}: {job['state']}"
-    promise, start, due, finished = (job[key] for key in ("promise", "start", "due", "finished"))
-    expected = job.get("expected")
-    if job["state"] == "reserved":
-        begin = expected if promise is None else promise
-        text = f"{head}{_instant(' from', begin)}{_instant(' to', due)}"
-    elif job["state"] == "queued" and promise is not None:
-        text = f"{head}; starts {iso_time(promise)} at the latest{_predicted(job)}"
-    elif job["state"] == "queued":
-        text = f"{head}; {'no start is planned' if expected is None else f'may start {iso_time(expected)}'}"
-    elif job["state"] == "running":
-        ends = "" if due is None else f", ends {iso_time(due)} at the latest"
-        text = f"{head}{_instant(' since', start)}{ends}"
-    else:
-        status = "" if job["exit_status"] is None else f" with exit status {job['exit_status']}"
-        by = f" by {job['signal']}" if job["signal"] else ""
-        lasted = "" if start is None or finished is None else f" after {duration_text(finished - start)}"
-        text = f"{head}{status}{by}{lasted}{_instant(', at', finished)}"
-    said = [job["message"]] if job["message"] else []
-    broken, start = job.get("broken_promise"), promise if start is None else start
-    if broken is not None and start is not None and start > broken:
-        said.append(f"promised for {job['broken_promise_iso']}, {duration_text(start - broken)} later than that")
-    return as_line(f"{text} ({'; '.join(said)})" if said else text)
 
 
 def starts_text(job: dict[str, Any], now: int) -> str:
@@ -68,18 +37,6 @@ def ends_text(job: dict[str, Any], now: int) -> str:
 def walltime_text(job: dict[str, Any]) -> str:
     """Return for how long a job may run."""
     return "unlimited" if job["walltime"] is None else duration_text(job["walltime"])
-
-
-def _predicted(job: dict[str, Any]) -> str:
-    """Return when a job is likely to start, where its scheduler says so."""
-    start, low, high = (job.get(f"predicted_{name}") for name in ("start", "low", "high"))
-    if start is None or low is None or high is None:
-        return ""
-    return f"; predicted: {iso_time(start)} (9 of 10 times from {iso_time(low)} to {iso_time(high)})"
-
-
-def _instant(word: str, instant: int | None) -> str:
-    return "" if instant is None else f"{word} {iso_time(instant)}"
 
 
 def report_end(job: dict[str, Any], *, quiet: bool) -> None:

@@ -1,15 +1,12 @@
-"""``gas submit``: the request that finishes first, sent, and made a job exactly once (`gas.cli.submitting`)."""
+"""``gas submit``: the request that finishes first, sent, and made a job exactly once (`gas.agent.submission`)."""
 
 from __future__ import annotations
 
-import math
-import uuid
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gas.agent.options import Run, checked_key
 from gas.application import Application
 from gas.cli.jobs import wait_for_end
 from gas.cli.options import (
@@ -17,7 +14,6 @@ from gas.cli.options import (
     Endpoints,
     Json,
     KeyOption,
-    checked_key,
     chosen_endpoints,
 )
 from gas.cli.plan import draw, how_sure, sentence, show_plan
@@ -29,21 +25,29 @@ from gas.cli.planning import (
     MaxProcessorHours,
     NotBefore,
     Plot,
+    Predict,
     Probes,
+    Risk,
+    Samples,
+    Seed,
     StaleOk,
     Tolerance,
-    Wishes,
+    agent_for,
+    forecasting,
+    plan_options,
+    refuse_both_from_standard_input,
 )
-from gas.cli.predicting import Predict, Risk, Samples, Seed, predicting, refuse_both_from_standard_input
-from gas.cli.scripts import Asking, ScriptFile, ScriptUnit, Sizes, Times, command_script, work_of
+from gas.cli.scripts import ScriptFile, ScriptUnit, Sizes, Times, command_script, work_of
 from gas.cli.states import report_end
-from gas.cli.submitting import Made, Submission, called, planned
 from gas.cli.tables import note, print_json, say
-from gas.endpoints import Answer, Endpoint, JobDescription, Request
+from gas.endpoints import JobDescription
 from gas.errors import BadInput
-from gas.planner import Candidate, Plan
+from gas.planner import Plan
 from gas.prediction.choice import PredictedPlan
-from gas.times import iso_time, parse_instant, relative_text
+from gas.times import iso_time, relative_text
+
+if TYPE_CHECKING:
+    from gas.agent.submission import Prepared, Submitted
 
 __all__ = ["submit_command"]
 
@@ -121,100 +125,63 @@ def submit_command(
     if key is not None:
         checked_key(key)
     app = work.app
-    predictor = predicting(predict, risk, samples, seed)
-    wishes = Wishes(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predictor, stale_ok)
-    environment = _environment(env or [])
-    endpoints = work.on(
-        chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None),
-        native or (),
-        command_script(command, directory),
-    )
-
-    def sized(found: Plan, best: Candidate, chosen: Endpoint) -> tuple[Request, JobDescription]:
-        own_directory = work.script is not None and work.script.says("chdir")
-        here = directory or (str(Path.cwd()) if getattr(chosen, "is_local", False) and not own_directory else None)
-        job = JobDescription(
-            name or app.name,
-            command,
-            environment,
-            here,
-            best.execution_time if simulate else None,
-            () if isinstance(chosen, Asking) else tuple(native or ()),
-        ).sized(best.processors, best.walltime)
-        wanted = None if not_before is None else parse_instant(not_before, found.now, "--not-before")
-        others = ((c.processors, c.walltime) for c in found.candidates if c.scheduler == best.scheduler and c != best)
-        alternatives = tuple(others) if getattr(chosen, "moldable", False) else ()
-        return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted, alternatives), job
-
+    predicted = forecasting(predict, risk, samples, seed)
+    options = plan_options(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predicted, stale_ok)
+    variables = _environment(env or [])
+    own_folder = work.script is not None and work.script.says("chdir")
+    job = JobDescription(name or app.name, command, variables, directory or None, native=tuple(native or ()))
+    run = Run(job, simulate, here=not own_folder)
+    chosen = chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None)
+    agent = agent_for(app, work.on(chosen, native or (), command_script(command, directory)), config)
     if dry_run:
-        answers, found, best, chosen = planned(app, endpoints, wishes)
-        request, job = sized(found, best, chosen)
-        preview = chosen.preview(request, job) if isinstance(chosen, Previewing) else None
-        _show_request(found, answers, request, job, preview, explain=explain, json=json)
+        _show_request(prepared := agent.prepare(run, options), explain=explain, json=json)
         if plot is not None:
-            draw(found, answers, plot)
+            draw(prepared.planned.plan, prepared.planned.answers, plot)
         return
-    submission = Submission(app, endpoints, wishes, sized, key or uuid.uuid4().hex, config)
-    made = submission.make() if key is None else submission.make_or_find()
+    made = agent.submit(run, options, key=key)
     finished = None
     if wait:
         if json:
-            note(f"job {_reference(made.endpoint, made.job['id'])}")
+            note(f"job {made.reference}")
         else:
-            _tell(app, made, explain=explain)
+            _show_job(app, made, explain=explain)
         finished = wait_for_end(made.endpoint, int(made.job["id"]), quiet=json)
     if json:
-        found_wire = None if made.plan is None else made.plan.to_wire([a.to_wire() for a in made.answers])
         print_json(
             {
                 "schema": "gas.submission/1",
                 "scheduler": made.scheduler,
                 "endpoint": made.endpoint.address,
-                "key": submission.key,
-                "already": made.plan is None,
+                "key": made.key,
+                "already": made.planned is None,
                 "attempts": made.attempts,
                 "job": made.job if finished is None else finished,
-                "plan": found_wire,
+                "plan": None if made.planned is None else made.planned.to_wire(),
             }
         )
     elif not wait:
-        _tell(app, made, explain=explain)
-        say(f"follow it: gas wait {_reference(made.endpoint, made.job['id'])}")
-    if plot is not None and made.plan is not None:
-        draw(made.plan, made.answers, plot)
+        _show_job(app, made, explain=explain)
+        say(f"follow it: gas wait {made.reference}")
+    if plot is not None and made.planned is not None:
+        draw(made.planned.plan, made.planned.answers, plot)
     if finished is not None:
         report_end(finished, quiet=json)
 
 
-@runtime_checkable
-class Previewing(Protocol):
-    """A scheduler whose submissions can be shown."""
-
-    def preview(self, request: Request, job: JobDescription) -> str:
-        """Return what would be submitted, as a person would write it."""
-
-
-def _tell(app: Application, made: Made, *, explain: bool) -> None:
+def _show_job(app: Application, made: Submitted, *, explain: bool) -> None:
     """Say what was submitted."""
-    if made.plan is None:
+    if made.planned is None:
         say(f"{app.name}: submitted already, as job {made.job['id']} on {made.scheduler} ({made.job['state']})")
         return
+    found, answers, best = made.planned.plan, made.planned.answers, made.planned.best
     if explain:
-        show_plan(made.plan, made.answers, explain=True)
+        show_plan(found, answers, explain=True)
         say()
-    elif made.plan.best is not None:
-        say(f"{app.name}: {sentence(made.plan.best, made.plan)}")
-        if said := how_sure(made.plan.best, made.answers):
+    else:
+        say(f"{app.name}: {sentence(best, found)}")
+        if said := how_sure(best, answers):
             say(said)
-    say(f"job {made.job['id']} on {made.scheduler}, {_start(made.job, made.plan)}{_likely(made.plan)}")
-
-
-def _slack(found: Plan, best: Candidate) -> int:
-    """Return how much later than planned a start may be without planning again: 1% of the turn-around, at least 1 s.
-
-    A start "now" is a second later by the time the request arrives, and that changes no decision.
-    """
-    return max(1, math.ceil(found.turnaround(best) * 0.01))
+    say(f"job {made.job['id']} on {made.scheduler}, {_start(made.job, found)}{_likely(found)}")
 
 
 def _start(job: dict[str, Any], found: Plan) -> str:
@@ -229,11 +196,6 @@ def _likely(found: Plan) -> str:
     """Return in words when the best request is predicted to start; nothing if it is not."""
     likely = found.predictions.get(found.best) if isinstance(found, PredictedPlan) and found.best is not None else None
     return "" if likely is None else f"; predicted to start {relative_text(likely.start, found.now)}"
-
-
-def _reference(endpoint: Endpoint, id: int) -> str:
-    """Return a job as the other commands take it."""
-    return f"{id} -e {called(endpoint)}"
 
 
 def _refuse_besides_script(given: dict[str, Any]) -> None:
@@ -253,16 +215,8 @@ def _environment(pairs: list[str]) -> dict[str, str]:
     return environment
 
 
-def _show_request(
-    found: Plan,
-    answers: Sequence[Answer],
-    request: Request,
-    job: JobDescription,
-    preview: str | None,
-    *,
-    explain: bool,
-    json: bool,
-) -> None:
+def _show_request(prepared: Prepared, *, explain: bool, json: bool) -> None:
+    request, job, preview = prepared.request, prepared.job, prepared.preview
     if json:
         print_json(
             {
@@ -278,11 +232,11 @@ def _show_request(
                 "environment": dict(job.environment),
                 "directory": job.directory,
                 "submission": preview,
-                "plan": found.to_wire([a.to_wire() for a in answers]),
+                "plan": prepared.planned.to_wire(),
             }
         )
         return
-    show_plan(found, answers, explain=explain)
+    show_plan(prepared.planned.plan, prepared.planned.answers, explain=explain)
     say()
     if preview is not None:
         say(f"would submit (nothing was):\n{preview.rstrip()}")

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gas.errors import BadInput
-from gas.printable import as_line, escaped_json, printable
+from gas.printable import as_line, escaped_json, many, printable
 from workloads.whole_file import whole_file
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "print_json",
     "print_json_line",
     "print_table",
+    "remark",
     "say",
     "show",
     "wants_ascii",
@@ -73,9 +74,9 @@ def note(text: str) -> None:
     print(printable(text), file=sys.stderr, flush=True)
 
 
-def many(count: int, thing: str) -> str:
-    """Return a number and what is counted: 1 job, 1,200 jobs."""
-    return f"{count:,} {thing}" + ("" if count == 1 else "s")
+def remark(text: str) -> None:
+    """Print what the user should know beside the result, as a remark of the program's."""
+    note(f"gas: {text}")
 
 
 def print_json(document: Any) -> None:

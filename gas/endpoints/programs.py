@@ -174,10 +174,16 @@ def user_name() -> str:
         ) from None
 
 
-def own_groups() -> frozenset[str]:
-    """Return the names of the user's groups: partitions may be for some of them only."""
+def own_groups(user: str | None = None) -> frozenset[str]:
+    """Return the names of the groups of a user, by default of this process: partitions may be for some of them only."""
+    numbers = {os.getgid(), *os.getgroups()}
+    if user is not None and user != user_name():
+        try:
+            numbers = {*os.getgrouplist(user, pwd.getpwnam(user).pw_gid)}
+        except KeyError:
+            numbers = set()
     found = set()
-    for number in {os.getgid(), *os.getgroups()}:
+    for number in numbers:
         with suppress(KeyError):
             found.add(grp.getgrgid(number).gr_name)
     return frozenset(found)

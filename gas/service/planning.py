@@ -1,7 +1,8 @@
 """Planning for a client (``POST /v1/plan``): an application's tables as JSON in, the object of gas.plan/1 out.
 
 The tables are read as those of an application file are, and planned by `gas.planner`; what is added here are limits,
-since the one who asks is not the one who pays: no plug-ins, and no request that keeps the service busy for long.
+since the one who asks is not the one who pays: no plug-ins, and no request that keeps the service busy for long. No
+agent (`gas.agent`) is needed: the only list is at hand, so that there is nobody to ask and nothing to go stale.
 """
 
 from __future__ import annotations

@@ -27,7 +27,11 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     order         the queue: a record for each waiting job and partition, in the order in which they are considered
     preemption    whose place a waiting job may take
     features      which nodes a constraint allows
-    state         a cluster and its queue as arrays
+    parameters    how the backfill scheduler plans
+    needs         what a job asks of nodes
+    builder       the machine and what runs on it as arrays
+    records       the queue as arrays
+    state         all of that together: what a cycle begins with
     node_sets     sets of nodes as words of 64 bits
     rows          the arrays of a cycle: records, reservations, parameters, plans
     fitting       whether a job fits on some nodes, and which of them it gets
@@ -35,6 +39,9 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     table         what is planned for whom in which span
     search        the start of one record
     cycle         one cycle of the backfill scheduler
+    observed_depth
+                  how many jobs a cycle plans, where that is not published
+    unpublished   that, and what else shows of a configuration that is not published
     main_pass     one pass of the main scheduler
     out_of_turn   jobs that the main scheduler starts at once, whatever is planned
     sooner        what would make a waiting job start sooner
@@ -43,6 +50,7 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
 Run forward, where it is known how long jobs really take::
 
     dependencies  which other jobs a job waits for
+    ageing        priorities while time goes on
     waiting       the queue while time goes on
     holders       who holds which part of the machine
     forward       both schedulers from instant to instant, until the queue is empty

@@ -27,6 +27,7 @@ from gas.slurm.rows import (
     DEPTH,
     LATER_TASKS,
     LICENCES,
+    NOWHERE,
     PARTITION_DEPTH,
     PLANNED,
     REJECTED,
@@ -37,6 +38,7 @@ from gas.slurm.rows import (
     UNHELD,
     USER_DEPTH,
     USER_PARTITION_DEPTH,
+    WINDOW,
     Closures,
     Found,
     Parameters,
@@ -64,6 +66,8 @@ class Bench(NamedTuple):
         What the nodes give to a record; and the set of them.
     preemptable
         By kind of running job; the last are those that start in this cycle.
+    near
+        By node, what is kept of `Machine.near` while a probe is looked at.
     """
 
     of_user: NDArray[np.int64]
@@ -80,6 +84,7 @@ class Bench(NamedTuple):
     taken: Words
     where: NDArray[np.bool_]
     preemptable: NDArray[np.bool_]
+    near: NDArray[np.int64]
     room: Room
 
 
@@ -101,7 +106,7 @@ def bench_of(records: Records, machine: Machine, running: Running, sets: Words, 
     return Bench(
         numbers(most), numbers(most), numbers(most), numbers(most), numbers(most), flags(most), flags(most),
         flags(most), numbers(most), numbers(size), numbers(size), np.zeros(words, np.uint64), flags(size),
-        flags(preempts.shape[1] + 1), room_of(machine, words, len(running.end)),
+        flags(preempts.shape[1] + 1), numbers(len(machine.near)), room_of(machine, words, len(running.end)),
     )  # fmt: skip
 
 
@@ -231,7 +236,7 @@ def run_cycle(
     held_by_partition, latest_part = bench.held_by_partition, bench.latest_part
     started, planned, rejected = bench.started, bench.planned, bench.rejected
     given, scratch, taken, where, preemptable = bench.given, bench.scratch, bench.taken, bench.where, bench.preemptable
-    room = bench.room
+    room, near = bench.room, bench.near
     for job in range(running.total[0]):
         leaving_first(running, job, room.soonest)
     kinds = preempts.shape[1]
@@ -329,24 +334,37 @@ def run_cycle(
                     not_before = records.not_before[at]
                     if leader >= 0:
                         not_before = max(not_before, latest_part[leader])
-                    able = False
                     for kind in range(kinds):
                         preemptable[kind] = preempts[records.kind[at], kind]
-                        able = able or preemptable[kind]
-                    state, alone = SKIPPED, False
-                    while True:
-                        seen, when, looked = seek(
-                            at, now_only or alone, not_before, records, closures, sets, options, preemptable, leaving,
-                            machine, use, idle, running, table, parameters, rules, room, scratch if alone else given,
+                    if probe:
+                        for node in range(len(near)):
+                            near[node] = machine.near[node]
+                    state, start, tested = seek(
+                        at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
+                        idle, running, table, parameters, rules, room, given,
+                    )  # fmt: skip
+                    hint = records.pinned_start[at]
+                    if hint > now and array < 0 and start != hint and state in (PLANNED, NOWHERE, WINDOW):
+                        # Slurm publishes when it starts, and not where: of the other ways, the one that agrees
+                        other, moved, _ = seek(
+                            at, now_only, hint, records, closures, sets, options, preemptable, leaving, machine, use,
+                            idle, running, table, parameters, rules, room, scratch,
                         )  # fmt: skip
-                        if not alone:
-                            state, start, tested = seen, when, looked
-                        elif seen != STARTED:  # those who run there are ended first
-                            state = PLANNED
-                        if alone or not able or state != STARTED:
-                            break
-                        alone = True
+                        if other == PLANNED and moved == hint:
+                            state, start = other, moved
+                            for node in range(len(given)):
+                                given[node] = scratch[node]
+                    if state == STARTED and preemptable.any():
                         preemptable[:] = False
+                        alone, _, _ = seek(
+                            at, True, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
+                            idle, running, table, parameters, rules, room, scratch,
+                        )  # fmt: skip
+                        if alone != STARTED:  # those who run there are ended first
+                            state = PLANNED
+                    if probe:
+                        for node in range(len(near)):
+                            machine.near[node] = near[node]
                 if not probe and found.total[0] < len(found.state):
                     entry = found.total[0]
                     found.record[entry], found.state[entry], found.start[entry] = at, state, start
@@ -402,7 +420,8 @@ def run_cycle(
                 table, taken, records.licences[at], first, last, True
             ):
                 stopped = TABLE_FULL
-                plans.state[at] = TABLE_FULL if done + begun == 0 else plans.state[at]
+                if done + begun == 0:  # its start is published, but it holds nothing
+                    plans.state[at], plans.start[at] = TABLE_FULL, start
                 break
             plans.state[at] = PLANNED
             row = note(plans, at, start, limit, given)

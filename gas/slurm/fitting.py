@@ -61,6 +61,9 @@ class Machine(NamedTuple):
         CPUs of a core, where jobs get whole cores; else 1.
     gpu
         Which of the columns of generic resources are GPUs.
+    near
+        By how much the weights of nodes were lowered for the last job with GPUs that was tested on them, where that
+        stays for the jobs behind it; it is changed. Empty where weights are set for each test.
     """
 
     cpus: NDArray[np.int64]
@@ -69,6 +72,7 @@ class Machine(NamedTuple):
     weight: NDArray[np.int64]
     core: NDArray[np.int64]
     gpu: NDArray[np.bool_]
+    near: NDArray[np.int64]
 
 
 class Use(NamedTuple):
@@ -242,7 +246,7 @@ def choose_with(
     if count < need[LEAST] or total < need[CPUS]:
         return False
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
-        return _first(capacity, places, count, need, machine, given)
+        return _first(capacity, places, count, need, gres, machine, use, given)
     if _consecutive(capacity, count, need, gres, required, machine, use, work, given):
         return True
     left = work.left
@@ -283,7 +287,9 @@ def _first(
     places: NDArray[np.int64],
     count: int,
     need: NDArray[np.int64],
+    gres: NDArray[np.int64],
     machine: Machine,
+    use: Use,
     given: NDArray[np.int64],
 ) -> bool:
     """Choose the first node by weight and place that has enough."""
@@ -292,7 +298,12 @@ def _first(
     for at in range(count):
         node = places[at]
         if capacity[node] >= need[CPUS] and (best < 0 or machine.weight[node] < machine.weight[best]):
-            best = node
+            has = True
+            for column in range(gres.shape[1]):
+                if gres[OF_JOB, column] > machine.gres[node, column] - use.gres[node, column]:
+                    has = False
+            if has:
+                best = node
     if best >= 0:
         given[best] = need[CPUS]
     return best >= 0
@@ -313,6 +324,10 @@ def _weight(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, task
                 left = min(left, asked)
                 near = left if near < 0 else min(near, left)
         weight -= min(max(near, 0), 255)
+        if len(machine.near) > 0:
+            machine.near[node] = min(max(near, 0), 255)
+    elif len(machine.near) > 0:
+        weight -= machine.near[node]
     return int(weight)
 
 

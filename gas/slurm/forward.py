@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, capable, choose
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
-from gas.slurm.order import HOLDING
+from gas.slurm.order import HOLDING, end_of
 from gas.slurm.outlook import idle_of, run_state
 from gas.slurm.rows import Plans, Records, empty_plans
 from gas.slurm.search import room_of
-from gas.slurm.state import State, end_of, state_of
+from gas.slurm.state import State, state_of
 from gas.slurm.waiting import Waiting
 
 __all__ = ["Known", "Run", "Start", "run_forward"]
@@ -59,11 +59,20 @@ class Start:
 
 @dataclass(frozen=True)
 class Known:
-    """A start that is known beforehand: when and where, whatever the schedulers would do."""
+    """A start that is known beforehand: when and where, whatever the schedulers would do.
+
+    Attributes
+    ----------
+    partition
+        Where it runs; empty if it has only one.
+    cpus
+        Of each node, where that is known.
+    """
 
     start: int
     nodes: tuple[str, ...]
     partition: str = ""
+    cpus: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -419,7 +428,7 @@ class _Forward:
             cpus_on=dict(zip(names, cpus, strict=True)), partitions=(partition.name,), reason="",
         )  # fmt: skip
         heappush(self.ends, (end, key[0], FIRST_TASK if key[1] is None else key[1]))
-        waiting.started(record, now)
+        waiting.started(record, self.jobs[key], now)
         self.known.pop(key, None)
         self.starts.append(Start(key[0], key[1], partition.name, now, end, names, by))
 
@@ -435,15 +444,9 @@ class _Forward:
             state, rows = self.state, self.state.rows
             there = np.zeros(len(state.names), np.bool_)
             there[[self.places[name] for name in found.nodes]] = True
-            given, chosen = np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)
-            for use in (state.use, idle_of(state.use)):
-                capable(there, rows.need[record], rows.gres[record], state.machine, use, given)
-                if choose(given, rows.need[record], rows.gres[record], there, state.machine, use,
-                          state.rules.first_node, state.rules.weakest, chosen):  # fmt: skip
-                    break
-            else:
-                share = -(-int(rows.need[record][CPUS]) // max(int(there.sum()), 1))
-                chosen = np.where(there, share, 0)
+            chosen = self._given(record, there)
+            for name, cpus in (found.cpus or {}).items():
+                chosen[self.places[name]] = cpus
             at = int(state.running.total[0])
             if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen,
                      self.room.work.missing):  # fmt: skip
@@ -451,6 +454,20 @@ class _Forward:
                 self._started(record, at, "known")
                 begun = True
         return begun
+
+    def _given(self, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many CPUs each of the nodes gives that a job is known to have."""
+        state, rows = self.state, self.state.rows
+        own, gres = rows.need[record].copy(), rows.gres[record]
+        given, chosen = np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)
+        for use in (state.use, idle_of(state.use)):
+            for required in (False, True):
+                own[HAS_REQUIRED] = required
+                capable(there, own, gres, state.machine, use, given)
+                if choose(given, own, gres, there, state.machine, use, state.rules.first_node, state.rules.weakest,
+                          chosen) and np.array_equal(chosen > 0, there):  # fmt: skip
+                    return chosen
+        return np.where(there, -(-int(own[CPUS]) // max(int(there.sum()), 1)), 0)
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int) -> int:

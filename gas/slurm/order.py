@@ -16,7 +16,10 @@ from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.verdict import FREE, WAITS, Verdict
 
-__all__ = ["HOLDING", "NO_LIMIT", "Blocked", "Record", "blocked_by", "limit_of", "queue", "running_tasks", "sort_key"]
+__all__ = [
+    "HOLDING", "NO_LIMIT", "Blocked", "Record", "blocked_by", "end_of", "limit_of", "queue", "running_tasks",
+    "sort_key",
+]  # fmt: skip
 
 HOLDING = frozenset(
     {"RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
@@ -88,6 +91,13 @@ def limit_of(job: Job, partition: Partition) -> int:
     if partition.longest is not None:
         limit = min(limit, partition.longest)
     return limit if job.shortest is None else min(limit, job.shortest)
+
+
+def end_of(job: Job, now: int) -> int:
+    """Return by when a running job has to have ended."""
+    if job.end is not None:
+        return job.end
+    return (job.start or now) + (NO_LIMIT if job.time_limit is None else job.time_limit)
 
 
 def sort_key(record: Record) -> tuple[bool, int, int, int, int, int]:

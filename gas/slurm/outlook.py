@@ -20,11 +20,11 @@ from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import bench_of, run_cycle
 from gas.slurm.fitting import Use, capable, choose
 from gas.slurm.node_sets import words_of
-from gas.slurm.order import Blocked, Limits, Record, queue
+from gas.slurm.order import Blocked, Limits, Record, end_of, queue
 from gas.slurm.out_of_turn import out_of_turn
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.rows import Found, Parameters, Plans, Records, empty_plans, nodes_of
-from gas.slurm.state import State, end_of, state_of
+from gas.slurm.state import State, state_of
 from gas.slurm.table import Table, empty_table, enter, span_of
 from gas.slurm.will_run import Running
 
@@ -219,8 +219,18 @@ def forecast(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until,
         like=before,
     )  # fmt: skip
+    if before is None and len(state.machine.near) and state.rows.gres.any():  # weights are as the last cycle left them
+        last = state_of(
+            cluster, queue(cluster, (), limits, believe_plans=False), pinned=False, preempts=preempts,
+            memory_counts=memory_counts, unseen_until=unseen_until,
+        )  # fmt: skip
+        _run(last)
+        state.machine.near[:] = last.machine.near
     turn = out_of_turn(cluster, state) if probes else {}
-    passes = None if known is None or not _in_one_order(known.state.records, records) else known.passes
+    passes = None
+    weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves weights to the next
+    if known is not None and not weighted and _in_one_order(known.state.records, records):
+        passes = known.passes
     did = _run(_copied(state), known=None if passes is None else passes[0].found)
     first = did.plans
     plans = _with_published(state, _plans_of(state, first))
@@ -302,7 +312,10 @@ def run_state(state: State) -> Plans:
 def _copied(state: State) -> State:
     """Return a state that may be changed."""
     use, running = (one.copy() for one in state.use), (one.copy() for one in state.running)
-    return replace(state, use=Use._make(use), running=Running._make(running), licences=state.licences.copy())
+    machine = state.machine._replace(near=state.machine.near.copy())
+    return replace(
+        state, machine=machine, use=Use._make(use), running=Running._make(running), licences=state.licences.copy()
+    )  # fmt: skip
 
 
 def _run(state: State, most: int = 10 * MOST, known: Found | None = None) -> _Pass:
@@ -476,6 +489,7 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
         sets[len(state.sets) + row, nodes_of(first, row)] = True
     again.considered[:] = True
     again.now_only[:] = False
+    again.unheld[:] = False
     again.room[:] = 1 << 40
     again.tasks[:] = [one[2] for one in order]
     again.not_before[:] = [one[3] for one in order]

@@ -37,8 +37,8 @@ class Priority:
         What it depends on and is not published, in words.
     observed
         From the priorities of how many waiting jobs it was worked out; 0 where it was calculated.
-    same_share
-        The user's fair share is taken to be that of all others.
+    share
+        What the user's fair share is taken to be, where it does not show (`gas.slurm.observed.Observed`).
     """
 
     value: int | None
@@ -47,7 +47,7 @@ class Priority:
     comes_last: bool = False
     unknown: tuple[str, ...] = ()
     observed: int = 0
-    same_share: bool = False
+    share: str = ""
 
     @property
     def sure(self) -> bool:
@@ -98,7 +98,7 @@ def _observed(cluster: Cluster, job: Job, partition: Partition, missing: str) ->
         return Priority(None, comes_last=True, observed=found.jobs)
     if found.value is None:
         return Priority(None, unknown=(missing,))
-    return Priority(found.value, found.value, observed=found.jobs, same_share=found.same_share)
+    return Priority(found.value, found.value, observed=found.jobs, share=found.share)
 
 
 def _sum(parts: list[Part], nice: int) -> int:

@@ -44,7 +44,7 @@ class Records(NamedTuple):
         Numbers of sets: of its partition; with the features that it wants, which are so many alternatives (first,
         count) in `options`; that it must have; of its published plan, -1 if there is none.
     pinned_start
-        When that starts.
+        When that starts; without a set, when a plan starts of which the nodes are not published, else 0.
     reservation, allowed
         The one that it names, -1 if none; by closure, whether its nodes are open to it.
     kind

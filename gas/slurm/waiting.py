@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.slurm.accounting import Bounds
+from gas.slurm.ageing import Ageing
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.dependencies import dependencies_of, fulfilled
 from gas.slurm.limits import limits
 from gas.slurm.order import LAST, Blocked, Record, blocked_by, running_tasks
-from gas.slurm.priority import own_priority
 from gas.slurm.verdict import FREE, WAITS
 
 __all__ = ["Waiting"]
 
-PERIOD = 300  # slurm.conf(5), PriorityCalcPeriod
 FINAL = frozenset({Blocked.PARTITION, Blocked.CONSTRAINT, Blocked.FORBIDDEN, Blocked.HELD})
 Key = tuple[int, int | None]
 
@@ -90,7 +89,8 @@ class Waiting:
                 for one in self.records
             ], np.int64,
         ).reshape(len(self.records), 5)  # fmt: skip
-        self._set_priorities(len(there))
+        self.ageing = Ageing(cluster, self.records, self._places >= len(there))
+        self.remarks += self.ageing.remarks
         self.limits_count = self._limits_count()
         self._counting = None if cluster.accounting is None else _uncounted(cluster)
         for place, (found, _) in enumerate(self.depends):
@@ -102,45 +102,9 @@ class Waiting:
         if cluster.settings is not None and cluster.settings.preempts:
             self.remarks.append("jobs are not preempted")
 
-    # -- priorities
-
-    def _set_priorities(self, there: int) -> None:
-        settings = self.cluster.settings
-        multifactor = settings is not None and settings.priority_type == "multifactor"
-        weight = settings.weights.get("age", 0) if multifactor and settings is not None else 0
-        longest = (settings.max_age if settings is not None else None) or 7 * 24 * 3600
-        self.ageing = (weight, longest, (settings.calculation_period if settings is not None else None) or PERIOD)
-        self.calculated = self.cluster.now
-        self.priority = np.zeros(len(self.records))
-        self._tried = np.zeros(len(self.records))
-        lowest = min((job.priority for job in self.jobs[:there] if job.priority), default=1 << 31)
-        unknown: set[str] = set()
-        for at, record in enumerate(self.records):
-            job, place = record.job, self.place[at]
-            value: float = job.priority_in.get(record.partition.name, job.priority)
-            tried = value
-            if not value and place >= there:
-                own = own_priority(self.cluster, job, record.partition)
-                unknown.update(own.unknown)
-                value = lowest - 1 - (place - there) if own.value is None else own.value
-                tried = value if own.later is None else own.later
-            waited = self.cluster.now - (job.eligible or job.submitted or self.cluster.now) if place < there else 0
-            self.priority[at] = value
-            self._tried[at] = tried - weight * min(max(waited, 0), longest) / longest
-        self.remarks += [f"priorities without {one}" for one in sorted(unknown)]
-        if multifactor and settings is not None and settings.weights.get("fair share"):
-            self.remarks.append("fair share stays as it was")
-
     def age(self, now: int) -> None:
-        """Calculate priorities anew where that is due (priority_multifactor.c, decay_apply_new_usage)."""
-        weight, longest, period = self.ageing
-        if now < self.calculated + period:
-            return
-        self.calculated = now - (now - self.calculated) % period
-        since = self.eligible[self._places]
-        waited = np.where(since > 0, np.clip(now - since, 0, longest), 0)
-        late = self.arrived[self._places]
-        self.priority = np.where(late, np.floor(self._tried + weight * waited / longest + 1e-6), self.priority)
+        """Calculate priorities anew if it is time."""
+        self.ageing.calculate(now, np.where(self.arrived[self._places], self.eligible[self._places], 0))
 
     # -- who waits
 
@@ -154,6 +118,7 @@ class Waiting:
         """Yield the places of those that come now, who have come then."""
         for place in np.flatnonzero(~self.arrived & (self.comes_at <= now)).tolist():
             self.arrived[place] = True
+            self.ageing.arrives(np.flatnonzero(self._places == place))
             yield place
 
     def comes(self) -> bool:
@@ -196,12 +161,13 @@ class Waiting:
         own = [at for at in own if partition in ("", self.records[at].partition.name)] or own
         return own[0] if own and self.waits(*key) else None
 
-    def started(self, record: int, now: int) -> None:
-        """Note that the next task of a record has started."""
+    def started(self, record: int, running: Job, now: int) -> None:
+        """Note that the next task of a record has started, as the job that runs."""
         place = self.place[record]
         key = self.next_task(record)
         self.done[place] += 1
         self.begun[key] = now
+        self.ageing.began(key, running, now)
         job = self.jobs[place]
         if job.array is not None:
             self.running[job.array] = self.running.get(job.array, 0) + 1
@@ -210,6 +176,7 @@ class Waiting:
     def ended(self, key: Key, now: int) -> None:
         """Note that a job has ended."""
         self.over[key] = now
+        self.ageing.ended(key, now)
         place = self.ids.get(key[0])
         array = None if place is None else self.jobs[place].array
         if place is None:
@@ -232,7 +199,7 @@ class Waiting:
         index = index[[at not in self.dropped for at in index.tolist()]] if self.dropped else index
         index = index[self.rooms(index) > 0]
         keys = self._keys[index]
-        ranks = np.lexsort((keys[:, 0], keys[:, 1], keys[:, 2], -self.priority[index], keys[:, 3], keys[:, 4]))
+        ranks = np.lexsort((keys[:, 0], keys[:, 1], keys[:, 2], -self.ageing.values[index], keys[:, 3], keys[:, 4]))
         return index[ranks]
 
     def rooms(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -314,7 +281,7 @@ class Waiting:
                 before = rank < ranks[at]
                 if not ranked:
                     lower = self._keys[other, 3] > self._keys[at, 3]
-                    before = not lower and self.priority[other] > self.priority[at]
+                    before = not lower and self.ageing.values[other] > self.ageing.values[at]
                 if before:
                     return False
         return True

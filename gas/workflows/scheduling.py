@@ -14,20 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gas.agent.agent import Agent
+from gas.agent.gathering import called
+from gas.agent.options import PlanOptions
 from gas.application import Application
-from gas.endpoints import (
-    Endpoint,
-    JobDescription,
-    JobEndpoint,
-    Request,
-    S3Endpoint,
-    ask,
-    load_configuration,
-)
+from gas.endpoints import Endpoint, JobDescription, JobEndpoint, Request, S3Endpoint, load_configuration
 from gas.endpoints.access import Access
-from gas.endpoints.freshness import without_stale
-from gas.errors import BadInput, Infeasible, TooMany, Unreachable
-from gas.planner import Candidate, plan
+from gas.errors import BadInput, TooMany, Unreachable
+from gas.planner import Candidate
 
 __all__ = ["PATIENCE", "Planned", "endpoint_named", "job_endpoint", "job_of", "patiently", "plan_now", "submit_once"]
 
@@ -108,7 +102,7 @@ def plan_now(
     stale_ok
         Whether lists are meant that are not of the present (`gas.endpoints.freshness`).
     wishes
-        Of `gas.planner.plan`: `deadline`, `tolerance` and so on.
+        Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 
     Raises
     ------
@@ -122,21 +116,22 @@ def plan_now(
         names = load_configuration(config).names
     if not names:
         raise BadInput("which scheduler? Name one, set GAS_ENDPOINT to one, or write a gas.toml")
-    answers = ask([endpoint_named(name, config, among=names) for name in names])
-    answers = without_stale(answers, time.time(), time.monotonic(), stale_ok=stale_ok)
+    # What is planned here is submitted by another process, which knows the name of the scheduler and not the account.
+    options = PlanOptions(stale_ok=stale_ok, choices=False, deadline_may_have_passed=True, **wishes)
+    agent = Agent(application, [endpoint_named(name, config, among=names) for name in names], remark=_warn)
+    answers = agent.gather(options)
     for answer in answers:
         if answer.error is not None:
-            log.warning("%s", answer.error)
-    lists = {a.name: (a.availability, name) for a, name in zip(answers, names, strict=True) if a.availability}
-    if not lists:
+            _warn(str(answer.error))
+    if all(a.availability is None for a in answers):
         reasons = "; ".join(str(a.error) for a in answers)
         raise Unreachable(f"{application.name}: no scheduler answered: {reasons}")
-    limits = {a.name: a.endpoint.limits for a in answers}
-    found = plan(application, [one for one, _ in lists.values()], limits=limits, **wishes)
-    if found.best is None:
-        why = "; ".join(dict.fromkeys(f"{r.processors} processors: {r.reason}" for r in found.rejected[:3]))
-        raise Infeasible(f"{application.name}: no request is possible" + (f"; {why}" if why else ""))
-    return Planned(found.best, lists[found.best.scheduler][1])
+    planned = agent.choose(answers, options)
+    return Planned(planned.best, called(planned.endpoint))
+
+
+def _warn(text: str) -> None:
+    log.warning("%s", text)
 
 
 def patiently(call: Callable[[], T], patience: float = PATIENCE) -> T:

@@ -106,7 +106,7 @@ def gas_resources(
     patience
         Seconds for which a scheduler may be away.
     wishes
-        Of `gas.planner.plan`: `deadline`, `tolerance` and so on.
+        Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 
     Notes
     -----

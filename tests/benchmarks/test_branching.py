@@ -29,10 +29,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.benchmarks import application, requests
-from experiments.logs import Found, find_logs
-from experiments.power import month_with_substitutes
-from experiments.power_study import BASE, FULL_RUNS, SITES, MonthRun, Site
+from experiments.framework.logs import Found, find_logs
+from experiments.framework.sites import SITES, Site
+from experiments.moldable.benchmarks import application, requests
+from experiments.moldable.months import FULL_RUNS, MonthRun
+from experiments.moldable.outcomes import month_with_substitutes
+from experiments.moldable.terms import BASE
 from gas.simulation.simulate import Simulation
 from workloads import RigidJobs
 

@@ -75,7 +75,7 @@ def test_a_broken_one_disturbs_no_other(gas, plug_in):
 
 
 def test_an_error_that_nobody_foresaw_is_one_line_too(gas, lu, monkeypatch):
-    monkeypatch.setattr("gas.cli.planning.plan", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("gas.agent.choice.plan", lambda *_, **__: 1 / 0)
     monkeypatch.delenv("GAS_DEBUG", raising=False)
     empty = '{"schema": "gas.availability/1", "scheduler": "x", "kind": "promise", "now": 0, "processors": 4, "version": "", "frames": [{"start": 0, "end": null, "free": 4}]}'  # noqa: E501
     path = lu.replace("lu.toml", "list.json")

@@ -332,7 +332,7 @@ def test_a_slurm_is_predicted_in_the_unit_of_its_endpoint(gas, app, tmp_path):
 @pytest.fixture
 def slowly(monkeypatch):
     """Have the first prediction take a while, as where it is compiled first; return how often was predicted."""
-    from gas.prediction import forecast as module
+    from gas.agent import prediction as module
 
     forecast, calls = module.forecast, []
 
@@ -343,7 +343,7 @@ def slowly(monkeypatch):
         return forecast(*arguments, **options)
 
     monkeypatch.setattr(module, "forecast", slow)
-    monkeypatch.setattr("gas.cli.planning.QUICK_SECONDS", 0.5)
+    monkeypatch.setattr("gas.agent.choice.QUICK_SECONDS", 0.5)
     return calls
 
 

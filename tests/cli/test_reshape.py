@@ -15,7 +15,7 @@ from fake_slurm import FakeSlurm
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gas.cli import reshape as module
+from gas.agent import reshaping, watching
 from gas.errors import BadInput, Conflict, Forbidden, Infeasible, Unreachable
 
 TIMES = {2: 240, 4: 125, 8: 68, 16: 40}
@@ -48,7 +48,8 @@ def config(tmp_path, monkeypatch):
 def story(monkeypatch):
     """Return a job of 4 processors that start in a minute, in a queue where nothing finishes sooner."""
     story = made_reshaping.STORIES["kth"] = made_reshaping.Story()
-    monkeypatch.setattr(module, "time", story)
+    for module in (reshaping, watching):
+        monkeypatch.setattr(module, "time", story)
     return story
 
 
@@ -315,7 +316,8 @@ def test_a_shape_that_has_disappointed_is_tried_again_when_it_gains_more_than_th
 def test_however_wrong_the_predictions_are_it_comes_to_rest(watch, monkeypatch, late, frames, lag):
     """The queue changes for an hour without changing what the job could get."""
     story = made_reshaping.STORIES["kth"] = made_reshaping.Story()
-    monkeypatch.setattr(module, "time", story)
+    for module in (reshaping, watching):
+        monkeypatch.setattr(module, "time", story)
     story.late, story.lag = late, lag
     story.frames = [(start + 4000 if start else 0, free if start else 0) for start, free in frames]
     story.replan()
@@ -358,7 +360,7 @@ def test_where_one_shape_is_refused_another_is_asked_for(story, watch):
 
 
 def test_where_every_shape_is_refused_it_gives_up(story, watch, monkeypatch):
-    monkeypatch.setattr(module, "MOST_REFUSED", 2)
+    monkeypatch.setattr(watching, "MOST_REFUSED", 2)
     story.record |= {"processors": 2, "walltime": 300}
     story.change(*ALL_FREE)
     story.refusals = dict.fromkeys(TIMES, BadInput("kth: is an array"))

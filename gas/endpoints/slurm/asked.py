@@ -64,7 +64,8 @@ def asked(options: Options, size: int, walltime: int, *, user: str, partitions: 
         tasks=options.tasks_of_array,
         account=options.account,
         qos=options.qos,
-        tasks_asked=tasks,
+        # of GPUs in all alone, a node for each task is not the most
+        tasks_asked=None if shape.tasks is None and on_job and not options.tasks_per_gpu else tasks,
         cpus_per_task=per_task,
         tasks_per_node=tasks_per_node,
         memory_per_node=options.memory_per_node,

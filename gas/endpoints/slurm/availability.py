@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,10 +16,32 @@ from gas.profile import NEVER
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits
 from gas.slurm.outlook import Forecast, Outlook, forecast
-from gas.slurm.priority import own_priority
+from gas.slurm.priority import Priority, own_priority
 from gas.times import iso_time, relative_text
 
 __all__ = ["SlurmAvailability"]
+
+
+_SHARES = {
+    "same": "that of all others, which is the same",
+    "above": "the best of those of your account who have jobs, as you have none",
+}  # fmt: skip
+
+
+def _of_priority(own: Priority) -> str:
+    """Return what is not known of a priority and what follows from that; nothing if all of it is known."""
+    if own.unknown and own.value is None:
+        because = "; ".join(own.unknown)
+        return f"the priority of your jobs is not known ({because}): they are planned behind all others of their tier"
+    if own.unknown:
+        missing = "; ".join(own.unknown)
+        return f"the priority of your jobs is not known exactly, and planned with as if these were 0: {missing}"
+    if own.share:
+        return f"the fair share of your jobs is not published, and taken to be {_SHARES[own.share]}"
+    if own.observed and not own.comes_last:
+        return f"the priority of your jobs is worked out from those of {own.observed:,} waiting jobs"
+    return ""
+
 
 NOWHERE = Outlook(None, words="the options leave no such size", never=True)
 
@@ -107,6 +130,21 @@ class SlurmAvailability(NodeAvailability):
             return f"Slurm will plan it for {iso_time(one.planned)}"
         before = relative_text(one.planned, self.now)
         return f"Slurm will plan it to start {before}; behind jobs that it does not plan yet it is expected {expected}"
+
+    def unknown(self) -> Iterator[str]:
+        """Yield what is not known of where one's jobs come and of what may hold them, in sentences."""
+        job = self._job(max(int(self.capacity.min(initial=1)), 1), 3600, 0)
+        if self.cluster is None or job is None:
+            return
+        if any(one.pending for one in self.cluster.jobs):
+            for text in dict.fromkeys(_of_priority(own_priority(self.cluster, job, one)) for one in self.partitions):
+                if text:
+                    yield text
+        if self.limits is not None:
+            verdicts = [self.limits(job, one) for one in self.partitions]
+            missing = dict.fromkeys(words for one in verdicts if one is not None for words in one.unknown)
+            if missing:
+                yield f"not known, and may keep a job from starting: {'; '.join(missing)}"
 
     def _job(self, size: int, walltime: int, first: int) -> Job | None:
         """Return the job that a request is submitted as; None if there is no such job."""

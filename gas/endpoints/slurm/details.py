@@ -16,7 +16,7 @@ from typing import Any
 
 from gas.endpoints.slurm.answer_records import Record, count, ended
 from gas.endpoints.slurm.notation import duration, node_names, tasks
-from gas.endpoints.slurm.resources import gres, licences, megabytes, memory_per_gpu
+from gas.endpoints.slurm.resources import amounts, gres, is_default_per_gpu, licences, megabytes, memory_per_gpu
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Cluster, Gres, Job
 from speedup_models.fields import quoted
@@ -161,7 +161,7 @@ def _details(
     if files_last:
         stderr = stderr or stdout  # it names that file once where both are one
     try:
-        least, most = record.read("NumNodes", count)
+        least, most = _nodes(job, record)
         status, signal = record.read("ExitCode", ended)
         found: dict[str, Any] = {
             "least_nodes": max(least, 1), "most_nodes": most, "eligible": record.instant("EligibleTime"),
@@ -174,6 +174,21 @@ def _details(
     leader = _LEADER.search(parts)
     found["leader"] = None if leader is None else int(leader[1])
     return found
+
+
+def _nodes(job: Job, record: Record) -> tuple[int, int | None]:
+    """Return the least and the most nodes that a job asks for.
+
+    Of a job that waits NumNodes is what it may need at the least, or both are the most that it asks for; what it must
+    have stands among its resources (seen: ``-N 2-6`` has ``NumNodes=6-6`` and ``TRES=...,node=2``, ``-n 12``
+    ``NumNodes=3`` or, on 26.05, ``3-12``, and ``node=1``).
+    """
+    least, most = record.read("NumNodes", count)
+    key = "ReqTRES" if "ReqTRES" in record.values else "TRES"
+    asked = record.read(key, amounts).get("node") if job.pending and key in record.values else None
+    if asked:
+        return int(asked), None if most is None or least < most else most
+    return least, most
 
 
 def _shares(job: Job, rest: str) -> dict[str, Any]:
@@ -201,6 +216,9 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
     for attribute, key in (("account", "Account"), ("qos", "QOS")):
         if key in values:
             found[attribute] = record.text(key)
+    for attribute, key in (("nice", "Nice"), ("restarts", "Restarts")):
+        if re.fullmatch(r"-?[0-9]{1,10}", values.get(key, "")):
+            found[attribute] = int(values[key])
     for attribute, key in _NUMBERS.items():
         if values.get(key, "").isdecimal():
             found[attribute] = record.number(key)
@@ -230,7 +248,14 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
 def _memory(record: Record) -> dict[str, int | None]:
     """Return the memory that a job asks for, in one of three ways."""
     values = record.values
-    if "MemPerTres" in values and (asked := record.read("MemPerTres", memory_per_gpu)) is not None:
+    asked = record.read("MemPerTres", memory_per_gpu) if "MemPerTres" in values else None
+    if asked is not None and not is_default_per_gpu(values["MemPerTres"]):
+        return {"memory_per_gpu": asked}
+    if asked is not None and "MinMemoryTRES" in values:  # from 23.02 on, in place of the other two
+        amount = record.read("ReqTRES", amounts) if "ReqTRES" in values else {}
+        node = int(amount.get("mem", 0)) // max(int(amount.get("node", 1)), 1)
+        return {"memory_per_gpu": asked, "memory_per_node": node or None}
+    if asked is not None and values.get("MinMemoryNode", "0") in ("0", "0M") and "MinMemoryCPU" not in values:
         return {"memory_per_gpu": asked}
     for attribute, key in (("memory_per_cpu", "MinMemoryCPU"), ("memory_per_node", "MinMemoryNode")):
         if key in values:

@@ -184,7 +184,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         """Return what a cluster's answers say; sets `limits` and `remarks`."""
         asked = self.asked()
         self._cluster = cluster
-        found = interpret(cluster, self.partition, user=self.transport.user, options=asked)
+        found = interpret(cluster, self.partition, user=self.transport.user, options=asked, groups=self._groups())
         self.shows_all = cluster.others_visible is not False and found.unseen == 0
         self.limits = narrowed(self._own_limits, partitions_of(cluster, self.partition), asked, cluster)
         self.remarks = (*cluster.cautions, *found.remarks, *self._aside, *asked.remarks)
@@ -203,7 +203,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         cluster, user = self.transport.cluster(self.name), self.transport.user
         chosen = partition_of(cluster, self.partition)
         self._chosen = chosen.name
-        seen = interpret(cluster, chosen.name, options=self.asked(), user=user)
+        seen = interpret(cluster, chosen.name, options=self.asked(), user=user, groups=self._groups())
         counted = f"predicted by counts of {self.unit}; starts that Slurm plans later than these allow are guessed"
         self.queue_remarks = (counted, *(["jobs of other users are not shown"] if seen.unseen else []))
         return snapshot_of(cluster, chosen, seen, users, user=user)
@@ -278,7 +278,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         if self._cluster is None or self._fixed:
             return []
         partitions, user = partitions_of(self._cluster, self.partition), self.transport.user
-        groups = own_groups() if isinstance(self.transport, CommandTransport) else None
+        groups = self._groups()
         found = []
         there = choices(self._cluster, partitions, self.asked(), user, groups=groups)
         if len(there) > MOST:
@@ -290,6 +290,10 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
                 other.name, other._fixed = f"{self.name}{choice.shown}", True
                 found.append(other)
         return found
+
+    def _groups(self) -> frozenset[str] | None:
+        """Return the groups of who submits; None where those of the machine need not be the cluster's."""
+        return own_groups(self.transport.user) if isinstance(self.transport, CommandTransport) else None
 
     def asked(self) -> Options:
         """Return what all jobs ask for besides their size and walltime, wherever it is said."""
@@ -420,7 +424,9 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             if found.partitions and chosen.name not in found.partitions:
                 chosen = partition_of(cluster, found.partitions[0])
             asked = replace(self.asked(), reservation=found.reservation)
-            seen = interpret(ahead_of(cluster, found), chosen.name, user=self.transport.user, options=asked)
+            seen = interpret(
+                ahead_of(cluster, found), chosen.name, user=self.transport.user, options=asked, groups=self._groups()
+            )
             self.limits = narrowed(self._own_limits, (chosen,), asked, cluster)
             self.remarks = (*cluster.cautions, *seen.remarks)
             availability = seen.availability
@@ -434,7 +440,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         found = next((job for job in cluster.jobs if job.id == id), None)
         if found is None or not found.pending:
             raise Conflict(f"{self.name}: job {id} does not wait")
-        groups = own_groups() if isinstance(self.transport, CommandTransport) else None
+        groups = self._groups()
         return why(cluster, found, user=self.transport.user, groups=groups)
 
     def reshape(self, id: int, processors: int, walltime: int) -> dict[str, Any]:

@@ -28,9 +28,8 @@ from gas.gaps import FOR_EVER
 from gas.node_availability import Spans
 from gas.slurm.cluster import Cluster, Partition, Reservation
 from gas.slurm.held_back import limits_in
-from gas.slurm.order import Record
+from gas.slurm.order import Record, end_of
 from gas.slurm.outlook import Forecast, Why, forecast, trust
-from gas.slurm.state import end_of
 from gas.slurm.table import span_of
 from speedup_models.fields import nearest, quoted
 
@@ -193,6 +192,7 @@ def interpret(
     alike = trust(cluster, limits=limits) if small and not state.unseen.any() else (0, 0)
     remarks = (
         *_remarks(age, seen, alike, sum(unseen.values()), unit),
+        *availability.unknown(),
         *caveats(cluster, chosen),
         *(f"{one} is not understood, and not planned with" for one in state.unclear),
     )

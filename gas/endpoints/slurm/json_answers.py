@@ -25,7 +25,7 @@ from gas.json_text import parsed, parsed_items
 from gas.slurm.cluster import Cluster, Job, Licence
 from speedup_models.fields import quoted, shown
 
-__all__ = ["ANSWERS", "LAST_SHARED", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs"]
+__all__ = ["ANSWERS", "LAST_SHARED", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs", "tests_of_last_cycle"]
 
 T = TypeVar("T")
 
@@ -185,6 +185,17 @@ def read_cluster(
         licences,
         read_json_settings(config, release) if config else None,
     )
+
+
+def tests_of_last_cycle(answers: Mapping[str, str | bytes]) -> int | None:
+    """Return how many jobs the last cycle of backfill tested, if cycles end for their number or that of their plans.
+
+    Published from 23.11 on.
+    """
+    statistics = Entry(_document(answers, "diag").find("statistics"), "diag, statistics")
+    why = ("bf_exit/bf_max_job_test", "bf_exit/bf_node_space_size")
+    ended = any(statistics.number(one, default=None) for one in why)
+    return statistics.number("bf_last_depth_try", default=None) if ended else None
 
 
 def _jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int]) -> tuple[tuple[Job, ...], list[str]]:

@@ -20,7 +20,14 @@ from gas.endpoints.sending import Unclear
 from gas.endpoints.slurm.accounting_answers import with_accounting
 from gas.endpoints.slurm.conf_file import Stated, stated_keys, text_of
 from gas.endpoints.slurm.json_accounting import accounting_lines
-from gas.endpoints.slurm.json_answers import ANSWERS, LAST_SHARED, OPTIONAL, read_cluster, read_jobs
+from gas.endpoints.slurm.json_answers import (
+    ANSWERS,
+    LAST_SHARED,
+    OPTIONAL,
+    read_cluster,
+    read_jobs,
+    tests_of_last_cycle,
+)
 from gas.endpoints.slurm.json_associations import QUESTIONS, read_accounting
 from gas.endpoints.slurm.json_requests import FIRST_TYPED, change, submission
 from gas.endpoints.slurm.rest_client import TIMEOUT_SECONDS, RestClient, beginning
@@ -30,6 +37,7 @@ from gas.endpoints.slurm.setting_answers import CONFIG, config_values
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.slurm.cluster import Cluster, Job
+from gas.slurm.unpublished import with_what_shows
 from speedup_models.fields import Fields, quoted
 
 __all__ = ["RestTransport"]
@@ -150,9 +158,10 @@ class RestTransport(RestClient):
                 except GasError as error:
                     failed[endpoint] = str(error)
         stated = Stated() if "conf" in answers else self._stated(answers, deadline)
-        return self._with_accounting(
-            self._understood(lambda: read_cluster(answers, name=name, failed=failed, stated=stated)), deadline
-        )
+        cluster = self._understood(lambda: read_cluster(answers, name=name, failed=failed, stated=stated))
+        cluster = self._with_accounting(cluster, deadline)
+        known = "conf" in answers or stated.whole
+        return cluster if known else with_what_shows(cluster, self._understood(lambda: tests_of_last_cycle(answers)))
 
     def _stated(self, answers: Mapping[str, bytes], deadline: float) -> Stated:
         """Return what is known of its configuration besides: as the user states it, else as scontrol says it here."""

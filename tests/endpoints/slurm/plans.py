@@ -33,7 +33,7 @@ from sites import ASKER, CHOOSING, Asked, Choices, site_of
 from situations import ME, Situations
 
 from gas import Application
-from gas.cli.planning import Wishes, make_plan
+from gas.agent.agent import Agent
 from gas.endpoints import Request
 from gas.endpoints.slurm.choices import Choice
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
@@ -252,9 +252,10 @@ def made(asking: Asking, transport: Transport) -> Made:
     requests = asking.requests(endpoints)
     with mock.patch("gas.endpoints.slurm.endpoint.own_groups", return_value=frozenset({transport.user})):
         try:
-            answers, found = make_plan(asking.application, endpoints, Wishes())
+            planned = Agent(asking.application, endpoints).plan()
         except GasError as error:
             return Made(requests, None, f"{type(error).__name__}: {error}")
+    answers, found = planned.answers, planned.plan
     there: dict[str, Any] = {one.name: one.availability for one in answers if one.availability is not None}
     errors = {one.name: str(one.error) for one in answers if one.error is not None}
     for key, one in requests.items():

@@ -65,6 +65,7 @@ from sites import (
 )
 
 from gas.endpoints.slurm.commands import CommandTransport
+from gas.endpoints.slurm.notation import node_names
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.forward import Known, Run, Start, run_forward
 
@@ -156,6 +157,8 @@ class Recorded:
         What was asked for.
     priorities
         By number: from when on which, as far as that was seen.
+    cpus
+        By job and task: CPUs of each node, as far as that was seen.
     """
 
     release: str
@@ -172,6 +175,7 @@ class Recorded:
     cycles: list[float] = field(default_factory=list)
     words: dict[int, str] = field(default_factory=dict)
     priorities: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    cpus: dict[Key, dict[str, int]] = field(default_factory=dict)
 
 
 def record(
@@ -231,7 +235,7 @@ def record(
         _finish(slurm, found, opened)
         watch.ended.set()
         watch.join()
-        found.cycles, found.priorities = sorted(watch.cycles), watch.priorities
+        found.cycles, found.priorities, found.cpus = sorted(watch.cycles), watch.priorities, watch.cpus
     return found
 
 
@@ -252,9 +256,10 @@ class _Watch(threading.Thread):
         self.slurm, self.ended = slurm, threading.Event()
         self.cycles: set[float] = set()
         self.priorities: dict[int, list[tuple[int, int]]] = {}
+        self.cpus: dict[Key, dict[str, int]] = {}
 
     def run(self) -> None:
-        while not self.ended.wait(1):
+        while not self.ended.wait(2):
             with contextlib.suppress(Exception):
                 self.cycles.add(self.slurm.last_cycle())
                 now = int(time.time())
@@ -263,6 +268,21 @@ class _Watch(threading.Thread):
                     seen = self.priorities.setdefault(id, [])
                     if not seen or seen[-1][1] != value:
                         seen.append((now, value))
+                for line in self.slurm.run("scontrol", "-d", "-o", "show", "job").splitlines():
+                    if " JobState=RUNNING " in line:
+                        self._note(line)
+
+    def _note(self, line: str) -> None:
+        """Note how many CPUs of each node a running job has."""
+        fields = dict(re.findall(r"(\S+?)=(\S*)", line))
+        task = fields.get("ArrayTaskId")
+        key = (int(fields.get("ArrayJobId", fields["JobId"])), None if task is None else int(task))
+        if key not in self.cpus:
+            found: dict[str, int] = {}
+            for names, places in re.findall(r" Nodes=(\S+) CPU_IDs=(\S+)", line):
+                count = len(_tasks_of(0, places))
+                found |= dict.fromkeys(node_names(names), count)
+            self.cpus[key] = found
 
 
 def _submit(slurm: PrivateSlurm, job: Asked, seconds: int) -> int | None:
@@ -350,10 +370,14 @@ def seconds_of(found: Recorded) -> dict[int, int | list[int]]:
     return took
 
 
-def engine(found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0) -> Run:
+def engine(
+    found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None
+) -> Run:
     """Run the engine from the snapshot, with the backfill scheduler in step with Slurm's at first, or so much later."""
     first = next((int(one) for one in found.cycles if one >= found.cluster.now), found.cluster.now) + later
-    return run_forward(found.cluster, seconds_of(found), found.arrivals, known=known, first_cycle=first, epilog=epilog)
+    return run_forward(
+        found.cluster, seconds_of(found), found.arrivals, known=known, first_cycle=first, epilog=epilog, until=until
+    )
 
 
 def agree(found: Recorded, key: Key, own: Start | None) -> bool:
@@ -368,7 +392,7 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
     """Return why a job starts otherwise, as far as other runs tell."""
     for epilog in (0, 1, 2, 3):
         for later in (0, 2, 4, 6):
-            run = engine(found, dict(known), epilog, later)
+            run = engine(found, dict(known), epilog, later, found.starts.get(key, 1 << 40) + CYCLE)
             if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
                 return "the second at which an end is noticed, or a cycle begins"
     if key not in found.starts:
@@ -382,7 +406,7 @@ def judge(found: Recorded) -> list[Judged]:
     base = found.cluster.now
     while len(judged) < len(found.waiting):
         known = {
-            key: Known(found.starts[key], found.nodes[key], found.partitions[key])
+            key: Known(found.starts[key], found.nodes[key], found.partitions[key], found.cpus.get(key))
             for key in judged if key in found.starts
         }  # fmt: skip
         run = engine(found, known)
@@ -391,10 +415,7 @@ def judge(found: Recorded) -> list[Judged]:
         def first_of(key: Key, mine: dict[Key, Start] = mine) -> int:
             return min(found.starts.get(key, 1 << 40), mine[key].start if key in mine else 1 << 40)
 
-        until: int | None = None
         for key in sorted((key for key in found.waiting if key not in judged), key=lambda key: (first_of(key), key[0])):
-            if until is not None and first_of(key) > until:
-                break
             theirs, own = found.starts.get(key), mine.get(key)
             agrees = agree(found, key, own)
             judged[key] = Judged(
@@ -405,7 +426,7 @@ def judge(found: Recorded) -> list[Judged]:
                 "" if agrees else cause_of(found, key, known), found.words.get(key[0], ""),
             )  # fmt: skip
             if not agrees or judged[key].same_nodes is False:
-                until = first_of(key)
+                break
     return [judged[key] for key in sorted(judged, key=lambda key: (judged[key].slurm or 1 << 40, key[0]))]
 
 

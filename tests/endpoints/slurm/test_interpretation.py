@@ -13,6 +13,7 @@ from gas.errors import Infeasible, NotFound
 from gas.profile import NEVER
 from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
 from gas.slurm.outlook import Why
+from gas.slurm.settings import Settings
 
 NOW = 1_800_000_000  # a multiple of 60
 
@@ -349,7 +350,8 @@ def kept(name, start=NOW - 60, end=NOW + 600, nodes=("n0",), **fields):
 def test_remarks_say_what_one_must_know():
     waiting = [planned(1, "n0", start=NOW + 60), job(2), job(3), job(4, priority=0, reason="JobHeldUser")]
     nodes = tuple(Node(f"n{n}", 4, allocated=3) for n in range(2))
-    found = interpret(replace(machine(*waiting), nodes=nodes, planned=NOW - 12, others_visible=False))
+    known = {"settings": Settings(priority_type="basic", partition_limits="NO", with_accounting=False)}
+    found = interpret(replace(machine(*waiting, **known), nodes=nodes, planned=NOW - 12, others_visible=False))
     assert found.remarks == (
         "Slurm planned 12 s ago",
         "2 waiting jobs have no plan of Slurm's; Gas placed them itself",
@@ -357,7 +359,19 @@ def test_remarks_say_what_one_must_know():
         "1 job is left out: held",
     )
     assert found.placed == 2
-    assert interpret(machine()).remarks == ("Slurm does not say when it planned",)
+    assert interpret(machine(**known)).remarks == ("Slurm does not say when it planned",)
+
+
+def test_and_what_is_not_known_of_ones_own_place_and_limits():
+    _, priority, limits = interpret(machine(planned(1, "n0", start=NOW + 60))).remarks
+    assert priority == (
+        "the priority of your jobs is not known (how priorities are calculated (the configuration is not published)): "
+        "they are planned behind all others of their tier"
+    )
+    assert limits.startswith("not known, and may keep a job from starting: ")
+    assert "EnforcePartLimits" in limits
+    counting = tuple(replace(job(at), priority=4_294_901_760 - at) for at in range(1, 4))
+    assert not any("priority of your jobs" in one for one in interpret(machine(*counting)).remarks)
 
 
 @pytest.mark.parametrize(

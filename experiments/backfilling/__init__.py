@@ -1,0 +1,13 @@
+"""EASY and conservative backfilling (Mu'alem & Feitelson 2001): ``gas experiment backfilling``.
+
+models         the workload models of the literature, by seed and load
+run            both policies on a log, and on a model at a load
+results        which runs there are, and what came out
+comparison     a cell of the paper's table beside ours: does its sign agree, and if not, why
+claims         which of the paper's statements hold
+pictures       its pictures
+tables         its results as rows
+method         how it was done, and in what form
+models_report  the parts of its report that tell of the models
+report         its report
+"""

@@ -1,0 +1,273 @@
+"""What the paper says of EASY and conservative backfilling, and what came out here.
+
+Statements about the models are tested in two ways. The paper's (Mu'alem & Feitelson 2001, 3.1): each run of a scheme at
+a load goes on until its own stopping rule holds, and its mean there is what is compared. Two runs that stop after
+different numbers of batches are then means of different stretches of the jobs, so that each statement is also tested
+over the batches that both schemes completed; both verdicts are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.backfilling.comparison import count
+from experiments.backfilling.results import BASE, DOUBLED, Study
+from experiments.framework.ledger import Result
+from experiments.published import MEASURES, POLICIES, Measure, overall
+
+__all__ = [
+    "ALIKE",
+    "HIGH_LOAD",
+    "SAME_SHARE",
+    "WITHIN",
+    "Claim",
+    "alike",
+    "as_much_backfilled",
+    "claims",
+    "cut",
+    "headline",
+    "more_backfilled",
+    "percent",
+]
+
+HIGH_LOAD = 0.75
+"""From here on a load is called high."""
+
+ALIKE = 10.0
+"""Per cent within which both schemes are called practically identical; the paper's own intervals are 6 to 9% wide."""
+
+SAME_SHARE = 2.0
+"""Percentage points within which both schemes are said to backfill the same share of jobs."""
+
+WITHIN = 5.0
+"""Per cent by which overall means may be off."""
+
+CELLS_WANTED = 0.8
+"""Share of the cells of KTH and CTC whose sign should agree."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, or a mark set for this study, and what came out here."""
+
+    where: str
+    """Place in the paper."""
+    text: str
+    here: str
+    holds: bool | None
+    """None where it cannot be told from what is at hand."""
+    why: str = ""
+    """What may be the cause if it does not hold."""
+    two_ways: bool = False
+    """Whether it compares runs of a model; `holds` is then the verdict with each run at its own end."""
+    shared: bool | None = None
+    """Of such a comparison, the verdict over the batches that both runs completed."""
+    reported: bool = False
+    """Whether it is there to be seen, with no mark set for it; then `holds` is None."""
+
+
+def claims(study: Study) -> list[Claim]:
+    """What the paper says, and what came out here."""
+    return [*_overall_means(study), _doubling(study), _signs(study), *_of_models(study), *_of_backfilling(study)]
+
+
+def _overall_means(study: Study) -> list[Claim]:
+    found = []
+    for row in sorted(overall(), key=lambda row: MEASURES.index(row.measure)):
+        marked = row.measure == "response" and row.trace in ("KTH", "CTC")
+        ours = study.overall(row.trace, row.measure, row.policy)
+        mean, unit = (f"{row.mean:,.0f}", " s") if row.measure == "response" else (f"{row.mean:,.1f}", "")
+        text = f"mean {_NAMES[row.measure]} of {row.trace} under {row.policy} is {mean}{unit}"
+        if marked:
+            text += f" (within {WITHIN:g}%)"
+        if ours is None:
+            found.append(Claim("Table 4", text, "no log at hand", None))
+            continue
+        off = (ours / row.mean - 1) * 100
+        here = f"{ours:,.0f}{unit}, {off:+.1f}%" if unit else f"{ours:,.1f}, {off:+.1f}%"
+        found.append(Claim("Table 4", text, here, abs(off) <= WITHIN if marked else None, reported=not marked))
+    return found
+
+
+def _doubling(study: Study) -> Claim:
+    same, away = 0, []
+    for row in overall():
+        plain, doubled = (study.overall(row.trace, row.measure, row.policy, v) for v in (BASE, DOUBLED))
+        if plain is None or doubled is None:
+            continue
+        change = (doubled / plain - 1) * 100
+        if (change > 0) == (row.percent > 0):
+            same += 1
+        else:
+            away.append(f"{_NAMES[row.measure]} of {row.trace} under {row.policy} {change:+.1f}%")
+    rows = len(overall())
+    here = f"{same} of {same + len(away)}" + (f"; not: {', '.join(away)}" if away else "")
+    return Claim(
+        "Table 4",
+        f"doubling the users' estimates changes the mean the way the paper has it, in each of {rows} figures",
+        here if same + len(away) else "no log at hand",
+        same == rows if same + len(away) == rows else None,
+    )
+
+
+def _signs(study: Study) -> Claim:
+    counts = count(study.cells, ("KTH", "CTC"))
+    all_cells = sum(cell.trace in ("KTH", "CTC") for cell in study.cells)
+    text = f"the sign of the difference agrees in {CELLS_WANTED:.0%} of the {all_cells} cells of KTH and CTC, or more"
+    here = f"{counts.agree} of {counts.cells}" + (f", {counts.share:.1%}" if counts.cells else "")
+    return Claim("Table 1", text, here, counts.share >= CELLS_WANTED if counts.cells == all_cells else None)
+
+
+def _of_models(study: Study) -> list[Claim]:
+    f = study.points("F")
+    high = [(load, point) for load, point in study.points("J") if load >= HIGH_LOAD]
+    return [
+        _compared(
+            f"model F: both schemes are practically identical (mean response within {ALIKE:g}%)",
+            f,
+            "response",
+            lambda change: abs(change) <= ALIKE,
+            _why_f(alike(study)),
+        ),
+        _compared(
+            "model J: under high loads EASY has the lower mean response", high, "response", lambda change: change > 0
+        ),
+        _compared(
+            "model J: there EASY has the slightly higher bounded slowdown (how much is not tested)",
+            high,
+            "slowdown",
+            lambda change: change < 0,
+        ),
+    ]
+
+
+def _why_f(found: Sequence[str]) -> str:
+    why = "not established: model F is only like Feitelson's, most of its constants are not known"
+    return f"{why}; it would hold with {' or '.join(f'“{name}”' for name in found)}" if found else why
+
+
+def _of_backfilling(study: Study) -> list[Claim]:
+    shares = {policy: study.backfilled("SDSC", policy) for policy in POLICIES}
+    easy, conservative = shares["easy"], shares["conservative"]
+    known = easy is not None and conservative is not None
+    return [
+        _gaps(
+            f"model F: both schemes backfill the same share of jobs (within {SAME_SHARE:g} points)",
+            study.points("F"),
+            lambda gap: abs(gap) <= SAME_SHARE,
+            _why_f(as_much_backfilled(study)),
+        ),
+        _gaps("model J: EASY backfills slightly more (how much is not tested)", study.points("J"), lambda gap: gap > 0),
+        Claim(
+            "Fig. 5",
+            "SDSC: conservative backfills more",
+            f"EASY {easy:.1%}, conservative {conservative:.1%}" if known else "no log at hand",
+            conservative > easy if easy is not None and conservative is not None else None,
+        ),
+    ]
+
+
+def headline(found: Sequence[Claim]) -> str:
+    """Return how many statements hold, for each of the two ways in which runs of a model are compared."""
+    plain = [claim.holds for claim in found if not claim.two_ways and claim.holds is not None]
+    own = [claim.holds for claim in found if claim.two_ways and claim.holds is not None]
+    shared = [claim.shared for claim in found if claim.two_ways and claim.shared is not None]
+    parts = [f"Of the statements on logs, {sum(plain)} of {len(plain)} that could be tested hold."]
+    if own or shared:
+        parts.append(
+            f"Of those on models, {sum(own)} of {len(own)} hold with each run at its own end, as the paper compares "
+            f"them, and {sum(shared)} of {len(shared)} over the batches that both schemes completed."
+        )
+    return " ".join(parts)
+
+
+def alike(study: Study) -> list[str]:
+    """Return the changes of model F with which both schemes' mean responses are practically identical at all loads."""
+    return _changes(study, lambda point: abs(percent(point, "response")) <= ALIKE)
+
+
+def as_much_backfilled(study: Study) -> list[str]:
+    """Return the changes of model F with which both schemes backfill the same share of jobs at all loads."""
+    return _changes(study, lambda point: abs(more_backfilled(point)) <= SAME_SHARE)
+
+
+def _changes(study: Study, good: Callable[[Result], bool]) -> list[str]:
+    return [name for name, points in study.changes().items() if all(good(point) for _, point in points)]
+
+
+_NAMES: dict[Measure, str] = {"response": "response", "slowdown": "bounded slowdown"}
+
+
+def percent(point: Mapping[str, Any], measure: Measure, *, shared: bool = False) -> float:
+    """Return by how many per cent conservative is above EASY: each where its own run stops, or over what both share."""
+    easy, conservative = ((point[p]["together"] if shared else point[p])[measure] for p in POLICIES)
+    return float((conservative / easy - 1) * 100)
+
+
+def more_backfilled(point: Mapping[str, Any], *, shared: bool = False) -> float:
+    """Return by how many percentage points EASY backfills more, in the same two ways."""
+    easy, conservative = ((point[p]["together"] if shared else point[p])["backfilled"] for p in POLICIES)
+    return float((easy - conservative) * 100)
+
+
+def cut(point: Mapping[str, Any]) -> bool:
+    """Return whether both runs were stopped because their mean response exceeded the threshold.
+
+    Neither has settled then: each is the mean up to some instant in a queue that grows, and the two instants differ.
+    """
+    return all(point[policy]["reason"] == "threshold" for policy in POLICIES)
+
+
+Points = Sequence[tuple[float, Result]]
+
+
+def _compared(text: str, points: Points, measure: Measure, good: Callable[[float], bool], why: str = "") -> Claim:
+    """Return a claim about a difference at each load, tested at each run's own end and over the same batches."""
+    if not points:
+        return Claim("Fig. 4", text, "not run at such loads", None, two_ways=True)
+    own = [percent(point, measure) for _, point in points if not cut(point)]
+    shared = [percent(point, measure, shared=True) for _, point in points]
+    holds, holds_shared = all(map(good, own)) if own else None, all(map(good, shared))
+    counted = f", at {sum(map(good, own))} of {len(own)} loads, conservative {_range(own)}" if own else ""
+    parts = [f"each run at its own end: {_word(holds)}{counted}"]
+    stopped = [f"load {load:g} {percent(point, measure):+.1f}%" for load, point in points if cut(point)]
+    if stopped:
+        parts.append(f"not counted, as both runs were cut off beyond 30,000 s: {', '.join(stopped)}")
+    parts.append(
+        f"over the same batches: {_word(holds_shared)}, at {sum(map(good, shared))} of {len(shared)} loads, "
+        f"conservative {_range(shared)}"
+    )
+    return Claim("Fig. 4", text, "; ".join(parts), holds, why, two_ways=True, shared=holds_shared)
+
+
+def _word(holds: bool | None) -> str:
+    return "not tested" if holds is None else "yes" if holds else "no"
+
+
+def _gaps(text: str, points: Points, good: Callable[[float], bool], why: str = "") -> Claim:
+    """Return the same for a difference in the share of jobs that is backfilled."""
+    if not points:
+        return Claim("Fig. 5", text, "the model was not run", None, two_ways=True)
+    own = [more_backfilled(point) for _, point in points]
+    shared = [more_backfilled(point, shared=True) for _, point in points]
+    here = [
+        f"{where}: {_word(all(map(good, gaps)))}, at {sum(map(good, gaps))} of {len(gaps)} loads, "
+        f"EASY {min(gaps):+.1f} to {max(gaps):+.1f} points"
+        for gaps, where in ((own, "each run at its own end"), (shared, "over the same batches"))
+    ]
+    apart = [
+        f"{load:g} (EASY after {point['easy']['batches']}, conservative after {point['conservative']['batches']})"
+        for (load, point), gap in zip(points, own, strict=True)
+        if not good(gap) and good(more_backfilled(point, shared=True))
+    ]
+    if apart:
+        stretches = "runs that stop after different numbers of batches see different stretches of the jobs"
+        why = f"{why}; {stretches}: load {', '.join(apart)}" if why else f"{stretches}: load {', '.join(apart)}"
+    verdicts = all(map(good, own)), all(map(good, shared))
+    return Claim("Fig. 5", text, "; ".join(here), verdicts[0], why, two_ways=True, shared=verdicts[1])
+
+
+def _range(percents: Sequence[float]) -> str:
+    return f"{min(percents):+.1f}% to {max(percents):+.1f}%"

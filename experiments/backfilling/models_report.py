@@ -1,0 +1,173 @@
+"""The parts of the report of backfilling that tell of the models: Fig. 4, Fig. 5, and why model F differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.backfilling.claims import ALIKE, SAME_SHARE, alike, as_much_backfilled, more_backfilled, percent
+from experiments.backfilling.models import MOST_REPEATS, PROCESSORS, Model
+from experiments.backfilling.pictures import draw_backfilling, draw_models, unequal
+from experiments.backfilling.results import Study
+from experiments.framework.ledger import Result
+from experiments.framework.report import Block, Column, Picture, Section, Table, Text
+from experiments.published import MEASURES, POLICIES, TRACES
+from workloads.jann import ctc_model
+
+__all__ = ["amounts_section", "changes_section", "figure", "models_section"]
+
+
+def models_section(study: Study) -> Section:
+    """Return Fig. 4: both schemes over load."""
+    models = _points_of_models(study)
+    if not models:
+        return Section("Fig. 4: models", (Text("No model was run."),))
+    caption = (
+        "Mean response time and bounded slowdown of both schemes over load, with 90% intervals by batch means, over "
+        "the batches that both schemes completed; their number stands above the load. † marks a load at which one "
+        "scheme's run went on for longer than the other's; a cross shows its mean at its own end, which is one of "
+        "other jobs and not to be compared with the other scheme's. "
+        f"Seed {study.options.seed}. The paper's Fig. 4 shows curves without figures; its statements are tested above. "
+        "Hollow marks: that scheme's run was stopped because its mean response was beyond 30,000 s (dotted), so it is "
+        "only a mean so far. Where the number of batches is another one at the next load, the curves step for that, "
+        "too. Both schemes ran the same jobs, so that intervals that overlap do not say that they are alike. "
+        "Scales are logarithmic; intervals that reach below a picture reach far down, some to nothing."
+    )
+    blocks: list[Block] = [Picture("backfilling-models", draw_models(models), caption)]
+    measures = ("mean response (s)", "bounded slowdown")
+    means = [Column(title, group) for group in measures for title in ("EASY", "conservative", "difference")]
+    stops = [Column(name, "batches and why it stopped", left=True) for name in ("EASY", "conservative")]
+    for model, points in models.items():
+        rows = tuple((*_at(load, point), *_means(point, shared=True)) for load, point in points)
+        which = f"{_model_caption(study, model)} Over the batches that both schemes completed, {_DAGGER}."
+        blocks.append(Table((Column("load"), Column("batches"), *means), rows, which))
+        rows = tuple((_at(load, point)[0], *_means(point, shared=False), *_stops(point)) for load, point in points)
+        which = (
+            f"Model {model}, each run at its own end, as the paper compares them, {_DAGGER}: there the difference is "
+            "not one between the schemes only."
+        )
+        blocks.append(Table((Column("load"), *means, *stops), rows, which))
+    return Section("Fig. 4: models", tuple(blocks))
+
+
+_DAGGER = "† where the two runs stopped after different numbers of batches"
+
+
+def _points_of_models(study: Study) -> dict[Model, list[tuple[float, Result]]]:
+    return {model: study.points(model) for model in PROCESSORS if study.points(model)}
+
+
+def _model_caption(study: Study, model: Model) -> str:
+    jobs = study.options.model_jobs(model)
+    if model == "F":
+        return (
+            f"Model F: like Feitelson's of 1996 (most of its constants are not known; jobs are repeated at most "
+            f"{MOST_REPEATS} times), {jobs:,} jobs generated, {PROCESSORS['F']} processors."
+        )
+    fitted = ctc_model()
+    thanks = f"; acknowledged: {', '.join(fitted.acknowledgements)}" if fitted.acknowledgements else ""
+    return (
+        f"Model J: Jann's, fitted to {fitted.source}{thanks} (the published table of its constants is not at hand), "
+        f"{jobs:,} jobs generated, {PROCESSORS['J']} processors."
+    )
+
+
+def _at(load: float, point: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a load, marked if the runs stopped after different numbers of batches, and how many they share."""
+    return f"{load:g}{' †' if unequal(point) else ''}", f"{min(point[policy]['batches'] for policy in POLICIES)}"
+
+
+def _means(point: Mapping[str, Any], *, shared: bool) -> list[str]:
+    cells = []
+    for measure in MEASURES:
+        for policy in POLICIES:
+            figures = point[policy]["together"] if shared else point[policy]
+            mean, half = figures[measure], figures[f"{measure}_half_width"]
+            cells.append(figure(mean, measure) + (f" ± {figure(half, measure)}" if half else ""))
+        cells.append(f"{percent(point, measure, shared=shared):+.1f}%")
+    return cells
+
+
+def _stops(point: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(f"{point[policy]['batches']}, {point[policy]['reason']}" for policy in POLICIES)
+
+
+def changes_section(study: Study) -> Section | None:
+    """Return on which of its constants it depends how the schemes compare in model F."""
+    changes = study.changes()
+    if not changes:
+        return None
+    loads = study.options.change_loads
+    rows = []
+    for name, points in changes.items():
+        row = [name]
+        for measure in MEASURES:
+            row += [f"{percent(point, measure):+.1f}%" for _, point in points]
+        rows.append((*row, *(f"{more_backfilled(point):+.1f}" for _, point in points)))
+    columns = [Column("model F with", left=True)]
+    for group in ("response, conservative against EASY", "bounded slowdown, the same", "EASY backfills more, points"):
+        columns += [Column(f"load {load:g}", group) for load in loads]
+    jobs = study.change_runs[0].jobs
+    text = (
+        "In the paper both schemes are practically identical under Feitelson's model and backfill as much; here "
+        "conservative has the longer response. The program of the model is not at hand, so that most constants of "
+        "model F are choices. The table changes them one at a time "
+        f"({jobs:,} jobs at each load, both schemes over the same jobs, no stopping rule; seed {study.options.seed}). "
+        f"Mean responses come within {ALIKE:g}% of each other at all of these loads {_with(alike(study))}, shares "
+        f"backfilled within {SAME_SHARE:g} points {_with(as_much_backfilled(study))}. That is as far as it goes: which "
+        "of the changes, if any, is the cause is not established. Estimates above the run times would contradict the "
+        "paper, which says that it took run times; it also is where its own Table 3 has the schemes draw together: "
+        "from 7.3% to 1.5% on KTH, from 3.3% to 1.9% on CTC and from 5.7% to -1.2% on SDSC when estimates go from the "
+        "run times to between once and twice those."
+    )
+    return Section("Why model F differs", (Text(text), Table(tuple(columns), tuple(rows))))
+
+
+def _with(changes: list[str]) -> str:
+    return f"with {' or '.join(f'“{name}”' for name in changes)}" if changes else "with no change"
+
+
+def amounts_section(study: Study) -> Section:
+    """Return Fig. 5: how much both schemes backfill."""
+    models = _points_of_models(study)
+    traces: dict[str, dict[str, float]] = {}
+    for trace in TRACES:
+        shares = {policy: study.backfilled(trace, policy) for policy in POLICIES}
+        known = {policy: share for policy, share in shares.items() if share is not None}
+        if len(known) == len(POLICIES):
+            traces[trace] = known
+    if not models and not traces:
+        return Section("Fig. 5: amount of backfilling", (Text("Nothing was run."),))
+    caption = (
+        "Share of jobs that were backfilled: started while a job submitted earlier waited. Models: over the batches "
+        "that both schemes completed; a cross shows where a run that went on came out at its own end. The paper's "
+        "Fig. 5 shows no figures; its statements are tested above."
+    )
+    rows = [
+        (trace, *(f"{shares[p]:.1%}" for p in POLICIES), _points(shares), "", "", "")
+        for trace, shares in traces.items()
+    ]
+    for model, points in models.items():
+        for load, point in points:
+            cells: list[str] = []
+            for of_point in ({p: point[p]["together"] for p in POLICIES}, point):
+                shares = {policy: float(of_point[policy]["backfilled"]) for policy in POLICIES}
+                cells += [*(f"{shares[policy]:.1%}" for policy in POLICIES), _points(shares)]
+            rows.append((f"model {model}, load {_at(load, point)[0]}", *cells))
+    columns = [Column("jobs", left=True)]
+    for group in ("the same jobs or batches", "models, each run at its own end"):
+        columns += [Column(title, group) for title in ("EASY", "conservative", "difference, points")]
+    picture = Picture("backfilling-amount", draw_backfilling(models, traces), caption)
+    table = Table(tuple(columns), tuple(rows), f"{_DAGGER[0]} {_DAGGER[2:]}." if models else "")
+    return Section("Fig. 5: amount of backfilling", (picture, table))
+
+
+def _points(shares: Mapping[str, Any]) -> str:
+    return f"{(shares['conservative'] - shares['easy']) * 100:+.1f}"
+
+
+def figure(value: float | None, measure: str) -> str:
+    """Return a mean as it is shown, as precisely as the paper does."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if measure == "response" else f"{value:,.1f}"

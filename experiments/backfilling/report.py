@@ -1,0 +1,368 @@
+"""The report of the study of backfilling: every figure beside the published one."""
+
+from __future__ import annotations
+
+from experiments.backfilling.claims import WITHIN, claims, headline
+from experiments.backfilling.comparison import NOISE, UNEXPLAINED, Cell, count, distance, reasons
+from experiments.backfilling.method import form, method_section
+from experiments.backfilling.models_report import amounts_section, changes_section, figure, models_section
+from experiments.backfilling.results import BASE, DOUBLED, Study
+from experiments.framework.logs import Found
+from experiments.framework.origin import Origin
+from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, no, yes
+from experiments.framework.report import Cell as TableCell
+from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
+
+__all__ = ["backfilling_report"]
+
+_MEASURES: dict[Measure, str] = {"response": "mean response time (s)", "slowdown": "mean bounded slowdown (unclamped)"}
+_PAPER = (
+    "A. W. Mu'alem and D. G. Feitelson, Utilization, predictability, workloads, and user runtime estimates in "
+    "scheduling the IBM SP2 with backfilling, IEEE Transactions on Parallel and Distributed Systems 12(6), 2001"
+)
+
+
+def backfilling_report(study: Study, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    sections = [
+        _summary(study),
+        _overall(study),
+        _origin(study, origin),
+        _logs(study),
+        *(_trace(study, trace) for trace in TRACES),
+        _sensitivity(study),
+        models_section(study),
+        changes_section(study),
+        amounts_section(study),
+        method_section(study.options),
+    ]
+    title = f"EASY against conservative backfilling{'' if study.options.full else ': not the full study'}"
+    return Report(title, _lead(study), tuple(s for s in sections if s is not None), form(study.options))
+
+
+def _lead(study: Study) -> str:
+    compared = count(study.cells)
+    sp2 = count(study.cells, ("KTH", "CTC"))
+    return (
+        f"Of the {len(study.cells)} cells of the paper's Table 1, {compared.cells} could be compared; the sign of the "
+        f"difference between the schemes agrees in {compared.agree}, for KTH and CTC in {sp2.agree} of {sp2.cells}. "
+        f"{headline(claims(study))} The paper is: {_PAPER}."
+    )
+
+
+def _origin(study: Study, origin: Origin) -> Section:
+    facts = (
+        f"Gas {origin.gas}, sources `{origin.sources}`; {', '.join(origin.libraries)}.",
+        f"Seed of the models: {study.options.seed}.",
+        f"`{origin.command}`, TRACES being a folder with the logs below. The number of worker processes changes "
+        "nothing but the time.",
+    )
+    return Section("To make this report again", (Bullets(facts),))
+
+
+def _summary(study: Study) -> Section:
+    rows = [
+        (
+            claim.where,
+            _verdict(claim.holds, "reported" if claim.reported else "not tested"),
+            _verdict(claim.shared, "not tested") if claim.two_ways else "",
+            claim.text,
+            claim.here,
+            "" if claim.holds and claim.shared is not False else claim.why,
+        )
+        for claim in claims(study)
+    ]
+    columns = (  # verdicts stand where a narrow screen shows them
+        Column("paper", left=True),
+        Column("own end", "holds"),
+        Column("same batches", "holds"),
+        *(Column(title, left=True) for title in ("statement", "here", "why not")),
+    )
+    caption = (
+        "Runs of models are compared twice: each at its own end, as in the paper, and over the batches that both "
+        "completed. What is not of models has one verdict."
+    )
+    by_trace = []
+    for trace in TRACES:
+        cells = [cell for cell in study.cells if cell.trace == trace]
+        of_trace: list[TableCell | str] = [trace, f"{len(cells)}", f"{count(cells).cells}"]
+        for measure in MEASURES:
+            counts = count(cell for cell in cells if cell.measure == measure)
+            of_trace.append(f"{counts.agree} of {counts.cells}" if counts.cells else "-")
+        total = count(cells)
+        of_trace.append(f"{total.agree} of {total.cells}, {total.share:.0%}" if total.cells else "no log at hand")
+        by_trace.append(tuple(of_trace))
+    heads = ("trace", "cells", "compared", "response agrees", "slowdown agrees", "all agree")
+    signs = Table(
+        tuple(Column(title, left=title == "trace") for title in heads),
+        tuple(by_trace),
+        "Cells of Table 1 in which the difference has the paper's sign.",
+    )
+    apart = [cell for cell in study.cells if cell.agrees is False]
+    unknown = sum(any(UNEXPLAINED in reason for reason in reasons(cell)) for cell in apart)
+    by_cause = [
+        f"{sum(any(mark in reason for reason in reasons(cell)) for cell in apart)} {words}" for mark, words in _CAUSES
+    ]
+    text = Text(
+        f"Of the {len(apart)} cells whose sign is another one, {', '.join(by_cause)} (one cell may be several of "
+        f"these), and {unknown} have no cause that was found."
+    )
+    return Section("What holds", (Table(columns, tuple(rows), caption), signs, *([text] if apart else [])))
+
+
+_CAUSES = (
+    ("another version", "are of months in which the log at hand has other numbers of jobs than the paper's"),
+    ("another load", "of months of another load"),
+    ("a difference within", f"have a difference within {NOISE:g}% on one side"),
+    ("sign turns", "turn under other rules for overruns, estimates, months or the order of events"),
+    ("not resolved", "have a difference that the days of the month do not resolve"),
+)
+"""How the reasons of a cell begin, and what they mean."""
+
+
+def _verdict(holds: bool | None, unknown: str) -> TableCell | str:
+    if holds is None:
+        return unknown
+    return yes() if holds else no()
+
+
+def _logs(study: Study) -> Section:
+    columns = (
+        "trace",
+        "log",
+        "jobs simulated",
+        "left out",
+        "jobs in the paper",
+        "processors",
+        "header says",
+        "estimates",
+    )
+    rows = []
+    for log in study.logs:
+        result = study.result(log)
+        skipped = ", ".join(f"{n:,} {reason}" for reason, n in result["skipped"].items()) or "none"
+        estimates = "users'" if log.source.estimates == "users" else "run times"
+        header = log.header.max_procs
+        rows.append(
+            (
+                str(log.source),
+                f"{log.name} ({'cleaned' if log.cleaned else 'not cleaned'})",
+                f"{result['jobs']:,}",
+                skipped,
+                f"{log.source.jobs:,}",
+                f"{log.source.processors:,}",
+                "-" if header is None else f"{header:,}",
+                estimates,
+            )
+        )
+    blocks: list[Block] = []
+    left = ("trace", "log", "left out", "estimates")
+    if rows:
+        blocks.append(Table(tuple(Column(title, left=title in left) for title in columns), tuple(rows)))
+    notes = [f"{log.source.trace}: {log.source.remark}" for log in study.logs if log.source.remark]
+    notes += [f"{log.name}: also found and not used: {', '.join(log.others)}." for log in study.logs if log.others]
+    notes += [f"Left out: {words}." for words in study.left_out]
+    notes += [f"{source}: no log {source.stem}-* at hand; its cells are not compared." for source in study.missing]
+    blocks.append(Bullets(tuple(dict.fromkeys(notes))))
+    if study.logs:
+        sums = [f"{log.path.name}: `{log.sha256}`" for log in study.logs]
+        blocks += [Text("Files, and SHA-256 of what they hold uncompressed:"), Bullets(tuple(sums))]
+    thanks = [f"{log.name}: {' '.join(text.split())}" for log in study.logs for text in log.header.acknowledgements]
+    if thanks:
+        blocks += [Text("The headers of the logs ask to acknowledge:"), Bullets(tuple(thanks))]
+    return Section("The logs", tuple(blocks))
+
+
+def _facts(study: Study, log: Found) -> list[str]:
+    """Return in what a log and its simulation differ from the paper's, as far as that is known."""
+    result, source = study.result(log), log.source
+    jobs, longer = result["jobs"], result["overruns"]
+    version = "the archive has taken jobs out of it" if log.cleaned else "not cleaned"
+    found = [f"Version of the log: {log.name} ({version}), {jobs:,} jobs simulated; {source.jobs:,} in the paper."]
+    header = log.header.max_procs
+    if header is not None and header != source.processors:
+        found.append(
+            f"Machine: {source.processors:,} processors as in the paper; the log's header says {header:,}. "
+            f"{source.remark}".strip()
+        )
+    if source.estimates == "users":
+        found.append(
+            f"Overruns: {longer:,} jobs ran longer than they had asked for; they are killed then, under “overrun "
+            "extend” they run on."
+        )
+    elif result["without_estimate"] == jobs:
+        found.append("Estimates: the log has none; run times stand in for them, so there are no overruns.")
+    else:
+        users = study.result(log, "users' estimates")
+        found.append(
+            f"Estimates: run times, as the paper says; {users['jobs'] - users['without_estimate']:,} jobs have one of "
+            f"their user, which {users['overruns']:,} outlive (under “users' estimates” they are killed then, with "
+            "“overrun extend” they run on)."
+        )
+    rows = [row for row in table1() if source.covers(row.trace, row.month)]
+    off = {}
+    for kind, months in (("submission", result["months"]), ("end, under EASY", result["by_end"])):
+        ours = {month["month"]: month["jobs"] for month in months}
+        if all(row.month in ours for row in rows):
+            off[kind] = sum(abs(ours[row.month] - row.jobs) for row in rows)
+    if len(off) == 2:
+        told = ", ".join(f"{apart:,} by the month of their {kind}" for kind, apart in off.items())
+        found.append(f"Months: numbers of jobs, {sum(row.jobs for row in rows):,} in the paper, are off by {told}.")
+    if result["overall"]:
+        found.append(_nearest_rules(study, log))
+    return found
+
+
+def _trace(study: Study, trace: str) -> Section:
+    cells = [cell for cell in study.cells if cell.trace == trace]
+    facts = [fact for log in study.logs if log.source.trace == trace for fact in _facts(study, log)]
+    blocks: list[Block] = [Bullets(tuple(facts))] if facts else []
+    for measure in MEASURES:
+        mine = [cell for cell in cells if cell.measure == measure]
+        counts = count(mine)
+        caption = f"{trace}, {_MEASURES[measure]}; the sign agrees in {counts.agree} of {counts.cells} months compared."
+        blocks.append(Table(_CELL_COLUMNS, tuple(_cell_row(cell) for cell in mine), caption))
+    return Section(f"Table 1: {trace}", tuple(blocks))
+
+
+_CELL_COLUMNS = (
+    Column("month", left=True),
+    Column("here", "jobs"),
+    Column("paper", "jobs"),
+    Column("here", "load"),
+    Column("paper", "load"),
+    Column("here", "EASY"),
+    Column("paper", "EASY"),
+    Column("here", "conservative"),
+    Column("paper", "conservative"),
+    Column("here", "difference"),
+    Column("±", "difference"),
+    Column("paper", "difference"),
+    Column("same sign"),
+    Column("why they differ", left=True),
+)
+
+
+def _cell_row(cell: Cell) -> tuple[TableCell | str, ...]:
+    why = "; ".join(reasons(cell))
+    paper = figure(cell.paper.easy, cell.measure), figure(cell.paper.conservative, cell.measure)
+    if cell.ours is None:
+        return (
+            cell.month, "-", f"{cell.paper_jobs:,}", "-", f"{cell.paper_load:.3f}", "-", paper[0], "-", paper[1],
+            "-", "-", f"{cell.paper.percent:+.1f}%", "-", why,
+        )  # fmt: skip
+    return (
+        cell.month,
+        f"{cell.jobs:,}",
+        f"{cell.paper_jobs:,}",
+        f"{cell.load:.3f}",
+        f"{cell.paper_load:.3f}",
+        figure(cell.ours.easy, cell.measure),
+        paper[0],
+        figure(cell.ours.conservative, cell.measure),
+        paper[1],
+        f"{cell.ours.percent:+.1f}%",
+        f"{cell.error:.1f}",
+        f"{cell.paper.percent:+.1f}%",
+        yes() if cell.agrees else no(),
+        why,
+    )
+
+
+def _overall(study: Study) -> Section:
+    rows: list[tuple[TableCell | str, ...]] = []
+    found = [
+        (row, ours) for row in overall() if (ours := study.overall(row.trace, row.measure, row.policy)) is not None
+    ]
+    for row in overall():
+        line: list[TableCell | str] = [row.trace, _MEASURES[row.measure], row.policy]
+        for variant, paper in ((BASE, row.mean), (DOUBLED, row.doubled)):
+            mean = study.overall(row.trace, row.measure, row.policy, variant)
+            line += [figure(mean, row.measure), figure(paper, row.measure), *_off(mean, paper)]
+        rows.append(tuple(line))
+    columns = [Column("trace", left=True), Column("measure", left=True), Column("policy", left=True)]
+    for group in ("estimates as they are", "estimates doubled"):
+        columns += [Column(title, group) for title in ("here", "paper", "off by", f"within {WITHIN:g}%")]
+    near = {
+        policy: [abs(m / row.mean - 1) * 100 <= WITHIN for row, m in found if row.policy == policy]
+        for policy in POLICIES
+    }
+    words = "Means over all jobs of a log, under the users' own estimates and under twice those."
+    if found:
+        counts = {policy: f"{sum(which)} of {len(which)}" for policy, which in near.items()}
+        words += (
+            f" With estimates as they are, {counts['conservative']} means under conservative lie within {WITHIN:g}% of "
+            f"the paper's, and {counts['easy']} under EASY. Both schemes ran the same jobs on the same machine: where "
+            "only EASY is off, neither can be the whole cause, which was not found."
+        )
+    text = Text(words)
+    months: list[tuple[TableCell | str, ...]] = []
+    for trace in TRACES:
+        for measure in MEASURES:
+            for policy in POLICIES:
+                both = study.together(trace, measure, policy)
+                here, there = both or (None, None)
+                figures = (figure(here, measure), figure(there, measure), *_off(here, there))
+                months.append((trace, _MEASURES[measure], policy, *figures))
+    heads = ("trace", "measure", "policy", "here", "paper", "off by", f"within {WITHIN:g}%")
+    means = Table(
+        tuple(Column(title, left=title in heads[:3]) for title in heads),
+        tuple(months),
+        "The months of Table 1 that are at hand taken together, each by its number of jobs, here and in the paper: the "
+        "only overall means there are for Par and CM5.",
+    )
+    return Section("Table 4: overall means", (text, Table(tuple(columns), tuple(rows)), means))
+
+
+def _off(ours: float | None, paper: float | None) -> tuple[TableCell | str, TableCell | str]:
+    if ours is None or paper is None:
+        return "-", "-"
+    off = (ours / paper - 1) * 100
+    return f"{off:+.1f}%", yes() if abs(off) <= WITHIN else no()
+
+
+def _sensitivity(study: Study) -> Section | None:
+    rows: list[tuple[TableCell | str, ...]] = []
+    for log in study.logs:
+        for variant in study.variants(log):
+            figures = study.result(log, variant.name)["overall"]
+            if not figures:
+                continue
+            row: list[TableCell | str] = [str(log.source), variant.name or "as the paper"]
+            cells = study.cells_of_log(log, variant.name)
+            for measure in MEASURES:
+                easy, conservative = (figures[policy][measure] for policy in POLICIES)
+                change = f"{(conservative / easy - 1) * 100:+.1f}%" if easy else "-"
+                counts = count(cell for cell in cells if cell.measure == measure)
+                row += [figure(easy, measure), figure(conservative, measure), change]
+                row.append(f"{counts.agree} of {counts.cells}")
+            off = distance(cells)
+            row.append("-" if off is None else f"{off:.1f}%")
+            rows.append(tuple(row))
+    if not rows:
+        return None
+    columns = [Column("trace", left=True), Column("rules", left=True)]
+    for measure in MEASURES:
+        group = "mean response" if measure == "response" else "bounded slowdown"
+        columns += [Column(title, group) for title in ("EASY", "conservative", "difference", "signs agree")]
+    columns.append(Column("off by (median)"))
+    text = Text(
+        "The same logs under other rules. The first line of each is what the tables above show; the others differ from "
+        "it by what is named. Means are over all jobs; signs are those of the months of Table 1. The last "
+        "column says how far the figures of both schemes in these months are from the published ones."
+    )
+    return Section("On what the results depend", (text, Table(tuple(columns), tuple(rows))))
+
+
+def _nearest_rules(study: Study, log: Found) -> str:
+    """Return which rules come nearest to the published figures of a log."""
+    readings = (variant.name for variant in study.variants(log) if variant.name != DOUBLED)
+    by_rules = {name: study.cells_of_log(log, name) for name in readings}
+    off = {name: away for name, cells in by_rules.items() if (away := distance(cells)) is not None}
+    if not off:
+        return "Rules: the log has no month of Table 1."
+    best = min(off, key=lambda name: off[name])
+    counts = count(by_rules[best])
+    words = f"Rules: the paper's figures are met best with {best or 'its own rules'}"
+    how = f"{off[best]:.1f}% away in the median, {counts.agree} of {counts.cells} signs"
+    return f"{words} ({how})."

@@ -1,0 +1,291 @@
+"""The study of backfilling: EASY against conservative on the logs and models of Mu'alem & Feitelson (2001, section 3).
+
+`log_runs`, `model_runs` and `change_runs` say which runs there are, and `Study` holds what came out, cell by cell
+beside the paper's Table 1. Nothing here reads or writes anything.
+
+Every log is simulated once as the paper did, as far as that is known, and under other rules (`Variant`), so that it
+shows on what a disagreement depends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from experiments.backfilling.comparison import Cell, cells_of
+from experiments.backfilling.models import CHANGES, Change, Model
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import Estimates, Found, Source
+from experiments.published import Measure, Month, table1
+
+__all__ = ["BASE", "DOUBLED", "LOADS", "PAPER_JOBS", "ChangeRun", "LogRun", "ModelRun", "Options", "Study", "Variant"]
+__all__ += ["batch_jobs", "change_runs", "log_runs", "model_runs"]
+
+LOADS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+"""Offered loads of the models."""
+
+CHANGE_LOADS = (0.6, 0.75, 0.9)
+"""Of them, those at which model F is changed."""
+
+CHANGE_JOBS = 100_000
+"""Jobs of model F with a change, at each load."""
+
+BATCHES = 105
+"""Batches that the jobs of a model would fill: the warm-up, the 100 at which a run stops, and a few for the jobs that
+have not ended when the last one is submitted."""
+
+PAPER_JOBS: dict[Model, int] = {"F": 350_000, "J": 100_000}
+"""Jobs of a model; a 105th is the paper's batch: 3,333 and "just under 1,000"."""
+
+
+def batch_jobs(jobs: int) -> int:
+    """Return how many jobs a batch has where a model has this many."""
+    return max(jobs // BATCHES, 1)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user chooses."""
+
+    seed: int = 0
+    loads: tuple[float, ...] = LOADS
+    jobs: int | None = None
+    """Of a model at each load; None for the paper's numbers."""
+
+    def model_jobs(self, model: Model) -> int:
+        """Return how many jobs of a model are generated."""
+        return self.jobs or PAPER_JOBS[model]
+
+    @property
+    def full(self) -> bool:
+        """Whether the models are run as the paper ran them: at all loads, with as many jobs."""
+        return self.loads == LOADS and all(self.model_jobs(model) == jobs for model, jobs in PAPER_JOBS.items())
+
+    @property
+    def change_loads(self) -> tuple[float, ...]:
+        """Loads at which model F is changed."""
+        return tuple(load for load in self.loads if load in CHANGE_LOADS) or self.loads
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Rules under which a log is simulated."""
+
+    name: str
+    """What is different from the paper's; "" for nothing."""
+    estimates: Estimates
+    order: Literal["instant", "event"] = "instant"
+    overrun: Literal["kill", "extend"] = "kill"
+    processors: int = 0
+    by_end: bool = False
+    """Months by the end of each job in each simulation; else by submission."""
+
+
+BASE = ""
+DOUBLED = "estimates doubled"
+
+
+def variants(log: Found) -> list[Variant]:
+    """Return the rules under which a log is simulated, the paper's first."""
+    source = log.source
+    own, size = source.estimates, source.processors
+    found = [
+        Variant(BASE, own, processors=size),
+        Variant("order event", own, order="event", processors=size),
+        Variant("months by end", own, processors=size, by_end=True),
+    ]
+    if own == "users":
+        found += [
+            Variant("overrun extend", own, overrun="extend", processors=size),
+            Variant("overrun extend and months by end", own, overrun="extend", processors=size, by_end=True),
+            Variant(DOUBLED, "doubled", processors=size),
+        ]
+    elif source.trace == "CM5":  # the only other one in which users gave estimates
+        found += [
+            Variant("users' estimates", "users", processors=size),
+            Variant("users' estimates and overrun extend", "users", overrun="extend", processors=size),
+        ]
+    header = log.header.max_procs
+    if header is not None and 0 < header != size:
+        found.append(Variant(f"{header} processors", own, processors=header))
+    return found
+
+
+@dataclass(frozen=True)
+class LogRun:
+    """A log under some rules; those that differ only in how months are told apart share a run."""
+
+    log: Found
+    variant: Variant
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result."""
+        return {
+            "log": self.log.name,
+            "sha256": self.log.sha256,
+            "processors": self.variant.processors,
+            "estimates": self.variant.estimates,
+            "order": self.variant.order,
+            "overrun": self.variant.overrun,
+        }
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """A model at a load."""
+
+    model: Model
+    load: float
+    jobs: int
+    seed: int
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result."""
+        return {
+            "model": self.model,
+            "load": self.load,
+            "jobs": self.jobs,
+            "batch": batch_jobs(self.jobs),
+            "seed": self.seed,
+            "order": "instant",
+            "overrun": "kill",
+        }
+
+
+@dataclass(frozen=True)
+class ChangeRun:
+    """Model F with a change, at a load."""
+
+    change: Change
+    load: float
+    jobs: int
+    seed: int
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result."""
+        return {"change": self.change.name, "load": self.load, "jobs": self.jobs, "seed": self.seed}
+
+
+def log_runs(logs: Sequence[Found]) -> list[LogRun]:
+    """Return all runs of logs."""
+    return [LogRun(log, variant) for log in logs for variant in variants(log)]
+
+
+def model_runs(options: Options) -> list[ModelRun]:
+    """Return all runs of models."""
+    models: tuple[Model, ...] = get_args(Model)
+    return [
+        ModelRun(model, load, options.model_jobs(model), options.seed) for model in models for load in options.loads
+    ]
+
+
+def change_runs(options: Options) -> list[ChangeRun]:
+    """Return all runs of model F with changes."""
+    jobs = min(options.jobs or CHANGE_JOBS, CHANGE_JOBS)
+    return [ChangeRun(change, load, jobs, options.seed) for change in CHANGES for load in options.change_loads]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All runs and their results, in the same order."""
+
+    options: Options
+    missing: Sequence[Source]
+    log_runs: Sequence[LogRun]
+    log_results: Sequence[Result]
+    model_runs: Sequence[ModelRun]
+    model_results: Sequence[Result]
+    change_runs: Sequence[ChangeRun] = ()
+    change_results: Sequence[Result] = ()
+    left_out: Sequence[str] = ()
+    """Files that look like one of the logs and are none, and why."""
+
+    @cached_property
+    def logs(self) -> list[Found]:
+        """The logs that were simulated."""
+        return list(dict.fromkeys(run.log for run in self.log_runs))
+
+    def result(self, log: Found, variant: str = BASE) -> Result:
+        """Return the result of a log under some rules."""
+        return next(
+            result
+            for run, result in zip(self.log_runs, self.log_results, strict=True)
+            if run.log == log and run.variant.name == variant
+        )
+
+    def variants(self, log: Found) -> list[Variant]:
+        """Return the rules under which a log was simulated."""
+        return [run.variant for run in self.log_runs if run.log == log]
+
+    def month(self, log: Found, variant: Variant, month: str) -> Mapping[str, Any] | None:
+        """Return a month of a run, None if it has none."""
+        found = self.result(log, variant.name)["by_end" if variant.by_end else "months"]
+        return next((one for one in found if one["month"] == month), None)
+
+    def points(self, model: str) -> list[tuple[float, Result]]:
+        """Return the loads of a model and what came out."""
+        runs = zip(self.model_runs, self.model_results, strict=True)
+        return [(run.load, result) for run, result in runs if run.model == model]
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Every cell of Table 1."""
+        return [cell for row in table1() for cell in self.cells_under(row)]
+
+    def cells_under(self, row: Month, base: str = BASE) -> list[Cell]:
+        """Return the cells of a row of Table 1 with the figures of one variant."""
+        log = next((log for log in self.logs if log.source.covers(row.trace, row.month)), None)
+        if log is None:
+            return cells_of(row, None, {})
+        months = {variant: self.month(log, variant, row.month) for variant in self.variants(log)}
+        own = next(variant for variant in months if variant.name == base)
+        others = {
+            variant.name: month
+            for variant, month in months.items()
+            if variant != own and variant.processors == own.processors and month is not None
+            if variant.name != DOUBLED  # another experiment, not another reading of this one
+        }
+        return cells_of(row, months[own], others)
+
+    def cells_of_log(self, log: Found, variant: str) -> list[Cell]:
+        """Return the cells that a log covers, under some rules."""
+        rows = (row for row in table1() if log.source.covers(row.trace, row.month))
+        return [cell for row in rows for cell in self.cells_under(row, variant)]
+
+    def overall(self, trace: str, measure: Measure, policy: str, variant: str = BASE) -> float | None:
+        """Return a mean over all jobs of a log, None if it is not at hand."""
+        log = next((log for log in self.logs if log.source.trace == trace), None)
+        if log is None or all(known.name != variant for known in self.variants(log)):
+            return None
+        value: float | None = self.result(log, variant)["overall"].get(policy, {}).get(measure)
+        return value
+
+    def together(self, trace: str, measure: Measure, policy: str) -> tuple[float, float] | None:
+        """Return our and the paper's mean over the months of Table 1 that are at hand, each by its numbers of jobs."""
+        cells = [cell for cell in self.cells if (cell.trace, cell.measure) == (trace, measure) and cell.ours]
+        if not cells:
+            return None
+        ours = sum(getattr(cell.ours, policy) * cell.jobs for cell in cells) / sum(cell.jobs for cell in cells)
+        paper = sum(getattr(cell.paper, policy) * cell.paper_jobs for cell in cells)
+        return ours, paper / sum(cell.paper_jobs for cell in cells)
+
+    def changes(self) -> dict[str, list[tuple[float, Result]]]:
+        """Return the loads of each change of model F and what came out."""
+        found: dict[str, list[tuple[float, Result]]] = {}
+        for run, result in zip(self.change_runs, self.change_results, strict=True):
+            found.setdefault(run.change.name, []).append((run.load, result))
+        return found
+
+    def backfilled(self, trace: str, policy: str) -> float | None:
+        """Return the share of jobs that were backfilled, over all logs of a trace."""
+        results = [self.result(log) for log in self.logs if log.source.trace == trace]
+        results = [result for result in results if result["jobs"]]
+        jobs = sum(result["jobs"] for result in results)
+        if not jobs:
+            return None
+        return float(sum(result["overall"][policy]["backfilled"] * result["jobs"] for result in results) / jobs)

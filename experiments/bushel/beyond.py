@@ -1,0 +1,227 @@
+"""What the report of many moldable jobs says beyond the paper's tables: the others, drawn speed-ups, other terms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.bushel.claims import share_lost
+from experiments.bushel.pictures import Lines, Points, draw_lines
+from experiments.bushel.results import (
+    DRAWN,
+    KINDS,
+    MIXES,
+    OPPONENTS,
+    OTHER_DRAWN_PERCENTS,
+    OTHER_PERCENTS,
+    Bushels,
+    Drawn,
+    Kind,
+)
+from experiments.framework.intervals import Interval, sureness
+from experiments.framework.ledger import Result
+from experiments.framework.report import Cell, Column, Picture, Section, Table, Text
+from experiments.moldable.substitution import Opponent
+
+__all__ = [
+    "drawn_section",
+    "means_caption",
+    "others_section",
+    "points",
+    "shades",
+    "terms_section",
+    "text_of",
+    "users_section",
+]
+
+_OTHERS = (
+    "Mean time from submission to end of the jobs that are not moldable, in the log as it was, with benchmarks in it "
+    "that make static requests, and with Gas choosing for these. Benchmarks ask for no more time than they need, as "
+    "few users do, and are of other shapes than the jobs that gave way: that alone changes what becomes of the others."
+)
+_DRAWN = (
+    "The paper's procedure degrades the workload with every job that it replaces; its next step was to model how "
+    "moldable jobs are. Here the jobs themselves get a speed-up (Downey's model), and alternatives to their own "
+    "request, drawn as Cirne and Berman later did. Their own requests are the static ones, so the load is that of the "
+    "log, and all of them can use Gas. The speed-ups are a model, and Gas knows them exactly. By it, the size that a "
+    "user chose is rarely the best one; and no limit on walltimes, which a centre would have, keeps jobs from few "
+    "processors."
+)
+
+
+def text_of(value: Interval | None, digits: int = 0) -> str:
+    """Return a mean with so many digits behind the point; "" for none."""
+    return "" if value is None else value.text(digits)
+
+
+def means_caption(study: Bushels) -> str:
+    """Return what is said under a table of means over seeds."""
+    return sureness(study.options.seeds)
+
+
+def shades(study: Bushels) -> str:
+    """Return what is said under a picture of means over seeds."""
+    return "Shaded: 90% intervals over seeds." if study.options.seeds > 1 else means_caption(study)
+
+
+def points(study: Bushels, trace: str, kind: Kind, *names: str) -> Points:
+    """Return a figure, by the names that lead to it in the results, over the share of moldable jobs."""
+    found = [(percent, study.mean(trace, kind, percent, *names)) for percent in study.percents(trace, kind)]
+    return [(percent, mean) for percent, mean in found if mean is not None]
+
+
+def others_section(study: Bushels, opponent: Opponent) -> Section:
+    """Return what becomes of the jobs that are not moldable."""
+    rows = []
+    panels: dict[str, Lines] = {}
+    for site, _ in study.logs:
+        trace = site.trace
+        kind = KINDS["thirds", opponent]
+        panels[trace] = {
+            "the moldable jobs' requests are static": ("static", points(study, trace, kind, "others", "static")),
+            "Gas makes them": ("gas", points(study, trace, kind, "others", "gas")),
+            "the log as it was": ("neither", points(study, trace, kind, "others", "before")),
+        }
+        for mix in MIXES:
+            kind = KINDS[mix, opponent]
+            percents = study.percents(trace, kind)
+            rows += [
+                (
+                    f"{trace}, {mix}" if percent == percents[0] else "",
+                    f"{percent}%",
+                    *_worlds(study, trace, kind, percent),
+                )
+                for percent in percents
+            ]
+    columns = [Column("log and benchmarks", left=True), Column("replaced")]
+    for group in ("mean turn-around (s)", "mean wait (s)", "utilization (%)"):
+        columns += [Column(world, group) for world in ("before", "static", "Gas")]
+    picture = Picture(
+        f"bushel-others-{opponent}",
+        draw_lines(panels, "mean turn-around of the others (h)"),
+        "Mean turn-around time of those who are not moldable, over the share of those who are (a third of the "
+        f"benchmarks for each constraint). {shades(study)}",
+    )
+    table = Table(tuple(columns), tuple(rows), means_caption(study))
+    title = f"What becomes of the others; static: {OPPONENTS[opponent]}"
+    return Section(title, (Text(_OTHERS), picture, table))
+
+
+def _worlds(study: Bushels, trace: str, kind: Kind, percent: int) -> list[str]:
+    def of(what: str) -> list[Interval | None]:
+        return [study.mean(trace, kind, percent, what, world) for world in ("before", "static", "gas")]
+
+    return [
+        *(text_of(one) for one in of("others")),
+        *("" if one is None else f"{one.mean:,.0f}" for one in of("others_wait")),
+        *("" if one is None else f"{100 * one.mean:.1f}" for one in of("utilization")),
+    ]
+
+
+def drawn_section(study: Bushels) -> Section:
+    """Return what happens if the jobs themselves are moldable, up to all of them."""
+    rows = []
+    panels: dict[str, Lines] = {}
+    kind = DRAWN[0]
+    for site, _ in study.logs:
+        trace = site.trace
+        panels[trace] = {
+            "they, own requests": ("static", points(study, trace, kind, "static", "mean")),
+            "they, Gas": ("gas", points(study, trace, kind, "gas", "mean")),
+            "the others while they do not use Gas": ("other static", points(study, trace, kind, "others", "static")),
+            "the others while they do": ("other gas", points(study, trace, kind, "others", "gas")),
+        }
+        for percent in study.percents(trace, kind):
+            first = percent == study.percents(trace, kind)[0]
+            rows.append((trace if first else "", f"{percent}%", *_drawn_row(study, trace, kind, percent)))
+    columns = (
+        Column("log", left=True),
+        Column("moldable"),
+        Column("Gas", "moldable jobs, mean turn-around (s)"),
+        Column("own request", "moldable jobs, mean turn-around (s)"),
+        Column("times as long", "moldable jobs, mean turn-around (s)"),
+        Column("Gas loses"),
+        Column("Gas", "others (s)"),
+        Column("own request", "others (s)"),
+        Column("Gas", "all jobs (s)"),
+        Column("own request", "all jobs (s)"),
+        Column("processor time of Gas's requests over that of their own"),
+        Column("requests a job could make"),
+    )
+    picture = Picture(
+        "bushel-drawn",
+        draw_lines(panels, "mean turn-around time (h)"),
+        f"Mean turn-around times over the share of jobs that use Gas, up to all of them. {shades(study)}",
+    )
+    table = Table(columns, tuple(rows), means_caption(study))
+    return Section("Every job moldable, without changing the load", (Text(_DRAWN), picture, table))
+
+
+def _drawn_row(study: Bushels, trace: str, kind: Kind, percent: int) -> list[str]:
+    def mean(*names: str) -> Interval | None:
+        return study.mean(trace, kind, percent, *names)
+
+    results = study.at(trace, kind, percent)
+    work = [result["gas_work"] / max(result["static_work"], 1) for result in results]
+    gain, choices = study.gain(trace, kind, percent), mean("choices")
+    return [
+        text_of(mean("gas", "mean")),
+        text_of(mean("static", "mean")),
+        "" if gain is None else f"{gain:.2f}",
+        f"{share_lost(results):.1f}%",
+        *(text_of(mean("others", world)) for world in ("gas", "static")),
+        *(text_of(mean("all", world)) for world in ("gas", "static")),
+        f"{np.mean(work):.3f}",
+        "" if choices is None else f"{choices.mean:.1f}",
+    ]
+
+
+def terms_section(study: Bushels) -> Section:
+    """Return which means there are on other terms than the paper's."""
+    rows: list[tuple[Cell | str, ...]] = []
+    for kind in study.kinds:
+        if kind in KINDS.values() and kind not in [KINDS["thirds", opponent] for opponent in OPPONENTS]:
+            continue
+        for percent in OTHER_DRAWN_PERCENTS if isinstance(kind, Drawn) else OTHER_PERCENTS:
+            if not any(study.at(site.trace, kind, percent) for site, _ in study.logs):
+                continue
+            row: list[Cell | str] = [kind.name, f"{percent}%"]
+            for site, _ in study.logs:
+                first = study.at(site.trace, kind, percent)[:1]
+                row += _first_seed(first[0]) if first else ["", "", "", ""]
+            rows.append(tuple(row))
+    columns = [Column("terms", left=True), Column("moldable")]
+    for site, _ in study.logs:
+        columns += [Column(what, site.trace) for what in ("Gas (s)", "static (s)", "times", "others: times")]
+    text = (
+        "One change at a time, the first seed. Times: how many times as long static requests take as Gas's, and how "
+        "many times as long the others take when the moldable jobs' requests are static."
+    )
+    return Section("On other terms", (Text(text), Table(tuple(columns), tuple(rows))))
+
+
+def _first_seed(result: Result) -> list[Cell | str]:
+    gas, static = result["gas"]["mean"], result["static"]["mean"]
+    others = result["others"]
+    times = f"{others['static'] / max(others['gas'], 1):.2f}" if others["gas"] is not None else ""
+    gain = f"{static / max(gas, 1):.2f}"
+    return [f"{gas:,.0f}", f"{static:,.0f}", gain if static > gas else Cell(gain, "bad"), times]
+
+
+def users_section(study: Bushels) -> Section:
+    """Return whether bursts of single users made the means."""
+    rows = []
+    kind = KINDS["thirds", "uniform"]
+    for site, _ in study.logs:
+        for percent in OTHER_PERCENTS:
+            jobs = [study.mean(site.trace, kind, percent, who, "mean") for who in ("gas", "static")]
+            users = [study.mean(site.trace, kind, percent, "by_user", who) for who in ("gas", "static")]
+            if all(one is not None for one in (*jobs, *users)):
+                rows.append((site.trace, f"{percent}%", *(text_of(one) for one in (*jobs, *users))))
+    columns = (
+        Column("log", left=True),
+        Column("replaced"),
+        *(Column(who, "mean, every job counting once (s)") for who in ("Gas", "static")),
+        *(Column(who, "mean, every user counting once (s)") for who in ("Gas", "static")),
+    )
+    text = "Users are those whose jobs gave way; if a few bursts made the means, the two pairs would differ in kind."
+    return Section("Bursts of single users", (Text(text), Table(columns, tuple(rows))))

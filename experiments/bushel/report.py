@@ -1,0 +1,258 @@
+"""The report of the study of many moldable jobs: every figure of the paper's section 5.3 beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from experiments.bushel.beyond import (
+    drawn_section,
+    means_caption,
+    others_section,
+    points,
+    shades,
+    terms_section,
+    text_of,
+    users_section,
+)
+from experiments.bushel.claims import beyond, claims, likeness, share_lost
+from experiments.bushel.pictures import Lines, Role, draw_lines
+from experiments.bushel.results import FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Bushels, Kind
+from experiments.framework.claims import summary_section
+from experiments.framework.intervals import counted
+from experiments.framework.origin import Origin, origin_section
+from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
+from experiments.moldable.benchmarks import Mix
+from experiments.moldable.pictures import draw_improvements
+from experiments.moldable.simulated import simulated_section
+from experiments.moldable.substitution import Opponent
+from experiments.published import Share, bushel, bushel_details, load_ratios
+
+__all__ = ["banner", "bushel_report"]
+
+_MATCH = (
+    "What the report of `gas experiment power` says of benchmark times, logs and walltimes.",
+    "Whom Gas is compared with. Every table is here with two opponents: the size of the job that gives way (the rule "
+    "in the authors' later code), and uniform over the sizes that a benchmark accepts (what the paper says of one "
+    "moldable job: a value picked at random).",
+    "A benchmark can only keep the size of a job whose size it accepts. With that opponent, and jobs on one processor "
+    "being many, some logs have too few of them for the largest shares; these scenarios are missing. Shortly before "
+    "they run out, those left are on few processors, where benchmarks run long: static requests then take longer "
+    "because they run longer, not because they wait (CTC, restricted, from 25% on: the median BT of class C stands on "
+    "4 processors instead of 16), so that restricted benchmarks seem to gain more than unrestricted ones.",
+    "The paper does not say whether it replaced jobs in whole logs or month by month; here all of its months of a log "
+    "are one simulation. The SDSC log was cleaned by the archive and has fewer jobs than the paper's.",
+    "Its load ratio is of requested processor time. A benchmark takes the place of the job that used up the nearest, "
+    "and asks for what it needs, where the job had asked for more: so what is requested falls, though what is used up "
+    "does not.",
+    "Table 5.8 cannot be right as printed: its CTC column is the restricted one of Table 5.16 in all ten rows, and its "
+    "KTH column the unrestricted one of Table 5.17.",
+)
+
+
+_TABLES: Mapping[str, tuple[Mix, ...]] = {
+    "Tables 5.9 to 5.11: mean turn-around times": ("thirds",),
+    "Tables 5.15 to 5.17: unrestricted and restricted benchmarks": ("unrestricted", "restricted"),
+}
+
+
+def banner(study: Bushels) -> str:
+    """Return in what the study is less than the full one; "" if it is not."""
+    less = list(study.missing)
+    if study.options.seeds < FULL_SEEDS:
+        less.append(f"{counted(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
+    if not study.options.others:
+        less.append("other terms than the paper's were not run")
+    for site, log in study.logs:
+        months = {run.months for run in study.runs if run.log == log}
+        absent = len(site.months) - max(len(these) for these in months)
+        if absent:
+            less.append(f"{log.name} lacks {absent} of the paper's {len(site.months)} months")
+    return f"Not the full study: {'; '.join(less)}." if less else ""
+
+
+def bushel_report(study: Bushels, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    holds = [
+        summary_section(claims(study, opponent), f"Does it hold? Static: {words}")
+        for opponent, words in OPPONENTS.items()
+    ]
+    tables = [_means(study, title, mixes, opponent) for title, mixes in _TABLES.items() for opponent in OPPONENTS]
+    sections = (
+        *holds,
+        summary_section(beyond(study), "Beyond the paper", "what is asked"),
+        Section("What cannot match", (Bullets(_MATCH),)),
+        simulated_section(study.logs, "All months of a log are one simulation."),
+        _likeness(study),
+        _load(study),
+        *tables[:2],
+        _details(study),
+        *tables[2:],
+        *(others_section(study, opponent) for opponent in OPPONENTS),
+        drawn_section(study),
+        terms_section(study),
+        users_section(study),
+        origin_section(study.logs, origin),
+    )
+    return Report("Many moldable jobs: the Bushel of AppLeS", _lead(study), sections, banner(study))
+
+
+def _lead(study: Bushels) -> str:
+    words = []
+    for site, _ in study.logs:
+        kind = KINDS["thirds", "own"]
+        percents = study.percents(site.trace, kind)
+        gains = [study.gain(site.trace, kind, percent) for percent in (percents[0], percents[-1])] if percents else []
+        if gains:
+            first, last = (f"{gain:.1f}" for gain in gains)
+            words.append(f"{site.trace} {first} times as long at {percents[0]}% and {last} at {percents[-1]}%")
+    every = beyond(study)[-1].here
+    if not words:
+        words = ["(no scenario could be run)"]
+    return (
+        f"With a share of the jobs replaced by benchmarks that keep the size of the job, static requests take in the "
+        f"mean {'; '.join(words)} as Gas's do ({len(study.results):,} runs). When the jobs' own speed-ups are drawn "
+        f"and every job uses Gas, the mean over all jobs falls: {every}. The paper is: W. Cirne and F. Berman, "
+        "Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, section 5.3."
+    )
+
+
+def _likeness(study: Bushels) -> Section:
+    rows = tuple(
+        (
+            OPPONENTS[one.opponent],
+            f"{one.scenarios}",
+            f"{one.gas:.2f}",
+            f"{one.static:.2f}",
+            f"{one.furthest_static:.1f}",
+        )
+        for one in likeness(study)
+    )
+    columns = (
+        Column("static request", left=True),
+        Column("scenarios"),
+        Column("Gas", "ours over the paper's, geometric mean"),
+        Column("static", "ours over the paper's, geometric mean"),
+        Column("static, furthest scenario (times)"),
+    )
+    text = (
+        "Means of Tables 5.9 to 5.11 and 5.15 to 5.17. For one moldable job (Tables 5.1 to 5.7) the paper's static "
+        "means are like ours with the uniform opponent. Where here the other one is nearer, its opponent must have "
+        "changed between the two sections: SDSC's static mean falls from 39,722 s for one job to 16,829 s with 5% "
+        "replaced, and one job in twenty does not do that to the others."
+    )
+    return Section("Which opponent did the paper have?", (Text(text), Table(columns, rows)))
+
+
+def _load(study: Bushels) -> Section:
+    rows = []
+    for percent in PERCENTS:
+        row = [f"{percent}%"]
+        for site, _ in study.logs:
+            printed = load_ratios().get((site.trace, percent))
+            row.append(f"{printed:.4f}" if printed else "")
+            for opponent in OPPONENTS:
+                asked = study.mean(site.trace, KINDS["thirds", opponent], percent, "requested_load_ratio")
+                row.append("" if asked is None else f"{asked.mean:.4f}")
+            used = study.mean(site.trace, KINDS["thirds", "uniform"], percent, "load_ratio")
+            row.append("" if used is None else f"{used.mean:.4f}")
+        rows.append(tuple(row))
+    columns = [Column("replaced", left=True)]
+    for site, _ in study.logs:
+        columns += [Column(what, site.trace) for what in ("paper", "own", "uniform", "used up")]
+    caption = (
+        "Requested processor time with the benchmarks, by opponent, over that before; and what is used up, uniform."
+    )
+    return Section("Table 5.8: load ratios", (Table(tuple(columns), tuple(rows), caption),))
+
+
+def _means(study: Bushels, title: str, mixes: Sequence[Mix], opponent: Opponent) -> Section:
+    traces = {site.trace for site, _ in study.logs}
+    rows = []
+    for one in bushel():
+        if one.trace in traces and one.mix in mixes:
+            name = f"{one.table} {one.trace}" + (f", {one.mix}" if len(mixes) > 1 else "")
+            figures = _means_row(study, one, KINDS[one.mix, opponent])
+            rows.append((name if one.percent == PERCENTS[0] else "", f"{one.percent}%", *figures))
+    columns = [Column("table", left=True), Column("replaced")]
+    for who in ("Gas (s)", "static (s)", "times as long"):
+        columns += [Column("paper", who), Column("here", who)]
+    columns.append(Column("Gas loses"))
+    ratios = len(mixes) > 1
+    if ratios:
+        columns += [Column("paper", "load ratio"), Column("here", "load ratio")]
+    table = Table(tuple(columns), tuple(row if ratios else row[:-2] for row in rows), means_caption(study))
+    roles: tuple[tuple[Role, Role], ...] = (("static", "gas"), ("other static", "other gas"))
+    panels: dict[str, Lines] = {
+        site.trace: {
+            f"{mix}, {name}" if ratios else name: (role, points(study, site.trace, KINDS[mix, opponent], who, "mean"))
+            for mix, pair in zip(mixes, roles, strict=False)
+            for who, name, role in zip(("static", "gas"), ("static", "Gas"), pair, strict=True)
+        }
+        for site, _ in study.logs
+    }
+    picture = Picture(
+        f"bushel-{'-'.join(mixes)}-{opponent}",
+        draw_lines(panels, "mean turn-around time (h)"),
+        "Mean turn-around time of the moldable jobs over their share. " + shades(study),
+    )
+    return Section(f"{title}; static: {OPPONENTS[opponent]}", (picture, table))
+
+
+def _means_row(study: Bushels, one: Share, kind: Kind) -> list[str]:
+    gas, static = (study.mean(one.trace, kind, one.percent, who, "mean") for who in ("gas", "static"))
+    gain = study.gain(one.trace, kind, one.percent)
+    ratio = study.mean(one.trace, kind, one.percent, "requested_load_ratio")
+    results = study.at(one.trace, kind, one.percent)
+    return [
+        f"{one.gas:,.0f}",
+        text_of(gas),
+        f"{one.static:,.0f}",
+        text_of(static),
+        f"{one.static / one.gas:.2f}",
+        "" if gain is None else f"{gain:.2f}",
+        f"{share_lost(results):.1f}%" if results else "",
+        f"{one.load_ratio:.4f}" if one.load_ratio else "",
+        "" if ratio is None else f"{ratio.mean:.4f}",
+    ]
+
+
+def _details(study: Bushels) -> Section:
+    rows: list[tuple[Cell | str, ...]] = []
+    counts = {}
+    traces = {site.trace for site, _ in study.logs}
+    for table, percent in bushel_details():
+        if table.of not in traces:
+            continue
+        for opponent in OPPONENTS:
+            results = study.at(table.of, KINDS["thirds", opponent], percent)
+            if results:
+                every = np.sum([result["classes"] for result in results], axis=0)
+                counts[f"{table.of}, {percent}%, {opponent}"] = every
+        for statistic in table.gas:
+            ours = [
+                text_of(study.mean(table.of, KINDS["thirds", opponent], percent, who, statistic))
+                for who in ("gas", "static")
+                for opponent in OPPONENTS
+            ]
+            name = f"{table.number} {table.of}, {percent}%" if statistic == "mean" else ""
+            printed = f"{table.gas[statistic]:,.0f}", f"{table.static[statistic]:,.0f}"
+            rows.append((name, statistic, printed[0], *ours[:2], printed[1], *ours[2:]))
+    columns = [Column("table", left=True), Column("turn-around time (s)", left=True)]
+    for who in ("Gas", "static"):
+        columns += [Column("paper", who), *(Column(opponent, who) for opponent in OPPONENTS)]
+    title = "Tables 5.12 to 5.14: a closer look"
+    if not counts:
+        return Section(title, (Text("None of these scenarios was run."),))
+    picture = Picture(
+        "bushel-improvement",
+        draw_improvements(counts),
+        "Improvement factors (Fig. 5.9 to 5.11 of the paper): how many times sooner jobs were with Gas, and left, in "
+        "orange, how many times sooner with static requests. Two simulations are compared, in which all others differ, "
+        "too: a job may be lucky in one of them.",
+    )
+    caption = (
+        f"By the opponent: {'; '.join(f'{name}: {words}' for name, words in OPPONENTS.items())}. {means_caption(study)}"
+    )
+    return Section(title, (picture, Table(tuple(columns), tuple(rows), caption)))

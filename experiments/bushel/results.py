@@ -1,0 +1,200 @@
+"""The study of many moldable jobs at a time: which runs there are, and what came out (the Gas paper, section 5.3).
+
+A run is all months of a log that the paper took, with a share of the jobs moldable, one way of making them so, and a
+seed. With one seed, those that are moldable at a small share are so at a larger one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from experiments.framework.intervals import Interval, interval
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import Found, jobs_by_month
+from experiments.framework.sites import SITES, Site
+from experiments.moldable import substitution
+from experiments.moldable.benchmarks import Mix
+from experiments.moldable.moldability import Moldability
+from experiments.moldable.substitution import Opponent
+from experiments.moldable.terms import BASE, TERMS, Terms
+
+__all__ = ["DRAWN", "DRAWN_PERCENTS", "FULL_SEEDS", "KINDS", "MIXES", "OPPONENTS", "PERCENTS", "Bushels", "Drawn"]
+__all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", "bushel_runs"]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The jobs themselves become moldable, with speed-ups that are drawn."""
+
+    name: str
+    """What is different from the first of `DRAWN`."""
+    moldability: Moldability = field(default_factory=Moldability)
+    perfect: bool = False
+    """With the true run times as estimates."""
+
+
+Kind: TypeAlias = Terms | Drawn
+"""How jobs come to be moldable: benchmarks in their place, or speed-ups of their own."""
+
+OPPONENTS: Mapping[Opponent, str] = {which: substitution.OPPONENTS[which] for which in ("own", "uniform")}
+"""How static requests are chosen in the runs beside the paper's tables, of which it does not say how theirs were."""
+
+MIXES: Mapping[Mix, str] = {
+    "thirds": "a third of the benchmarks for each constraint",
+    "unrestricted": "only benchmarks that take any number of processors",
+    "restricted": "only benchmarks that do not",
+}
+"""The paper's: of Tables 5.8 to 5.14, and of 5.15 to 5.17."""
+
+KINDS: Mapping[tuple[Mix, Opponent], Terms] = {
+    (mix, opponent): replace(BASE, name=f"{words}; static request: {how}", mix=mix, opponent=opponent)
+    for mix, words in MIXES.items()
+    for opponent, how in OPPONENTS.items()
+}
+
+DRAWN = (
+    Drawn("own speed-ups, as Cirne and Berman later drew them"),
+    Drawn("constraints on sizes as in their survey", Moldability(constraint="survey")),
+    Drawn("no constraints on sizes", Moldability(constraint="none")),
+    Drawn("users name every size that their job accepts", Moldability(limited=False)),
+    Drawn("users ask for twice what they need", Moldability(accuracy=0.5)),
+    Drawn("estimates are the run times", perfect=True),
+)
+
+PERCENTS = tuple(range(5, 55, 5))
+"""Of the jobs; the paper's."""
+DRAWN_PERCENTS = (5, 10, 25, 50, 75, 100)
+OTHER_PERCENTS = (20, 50)
+"""For other terms than the paper's."""
+OTHER_DRAWN_PERCENTS = (50, 100)
+
+FULL_SEEDS = 3
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user chooses."""
+
+    seed: int = 0
+    seeds: int = FULL_SEEDS
+    others: bool = True
+    """Whether other terms are run, too."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The months of a log with moldable jobs in it."""
+
+    log: Found
+    site: Site
+    months: tuple[str, ...]
+    kind: Kind
+    percent: int
+    seed: int
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result, see `experiments.bushel.run.bushel_run`."""
+        kind = self.kind
+        moldable: dict[str, Any]
+        if isinstance(kind, Drawn):
+            moldable, policy = asdict(kind.moldability), "s3"
+        else:
+            moldable = {"mix": kind.mix, "opponent": kind.opponent, "form": asdict(kind.form)}
+            policy = kind.policy
+        return {
+            "log": self.log.sha256,
+            "processors": self.site.processors,
+            "months": list(self.months),
+            "percent": self.percent,
+            "seed": self.seed,
+            "policy": policy,
+            "estimates": "perfect" if kind.perfect else "users",
+            "moldable": moldable,
+        }
+
+
+def bushel_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
+    """Return all runs of the study with the logs at hand."""
+    found = []
+    every_seed = range(options.seed, options.seed + options.seeds)
+    for site in SITES:
+        for log in (log for log in logs if log.source.trace == site.trace):
+            there = jobs_by_month(log)
+            months = tuple(month for month in site.months if month in there)
+            if months:
+                found += [
+                    Run(log, site, months, kind, percent, seed)
+                    for kind, percents, seeds in _wanted(options, every_seed)
+                    for percent in percents
+                    for seed in seeds
+                ]
+    return found
+
+
+def _wanted(options: Options, every_seed: range) -> Iterable[tuple[Kind, Sequence[int], range]]:
+    yield from ((kind, PERCENTS, every_seed) for kind in KINDS.values())
+    yield DRAWN[0], DRAWN_PERCENTS, every_seed
+    if options.others:
+        others = [terms for terms in TERMS[1:] if terms.opponent != "own"]
+        yield from ((terms, OTHER_PERCENTS, every_seed[:1]) for terms in others)
+        yield from ((drawn, OTHER_DRAWN_PERCENTS, every_seed[:1]) for drawn in DRAWN[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class Bushels:
+    """All runs and their results, in the same order."""
+
+    options: Options
+    runs: Sequence[Run]
+    results: Sequence[Result]
+    missing: Sequence[str] = ()
+    """Logs that are not at hand."""
+
+    @cached_property
+    def logs(self) -> list[tuple[Site, Found]]:
+        """Sites and their logs that take part."""
+        return list(dict.fromkeys((run.site, run.log) for run in self.runs))
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        """All ways in which jobs came to be moldable."""
+        return list(dict.fromkeys(run.kind for run in self.runs))
+
+    @cached_property
+    def _by_point(self) -> dict[tuple[str, Kind, int], list[Result]]:
+        found: dict[tuple[str, Kind, int], list[Result]] = {}
+        for run, result in zip(self.runs, self.results, strict=True):
+            found.setdefault((run.site.trace, run.kind, run.percent), []).append(result)
+        return found
+
+    def at(self, trace: str, kind: Kind, percent: int) -> list[Result]:
+        """Return the results of a log, a way and a share, one a seed; none if too few jobs could give way."""
+        return [result for result in self._by_point.get((trace, kind, percent), []) if result["moldable"]]
+
+    def percents(self, trace: str, kind: Kind) -> list[int]:
+        """Return the shares of which there are results, ascending."""
+        percents = {percent for log, way, percent in self._by_point if (log, way) == (trace, kind)}
+        return sorted(percent for percent in percents if self.at(trace, kind, percent))
+
+    def mean(self, trace: str, kind: Kind, percent: int, *names: str) -> Interval | None:
+        """Return a figure, by the names that lead to it in the results, over the seeds; None if it is nowhere.
+
+        ``mean("KTH", KINDS["thirds", "own"], 5, "gas", "mean")``
+        """
+        values = []
+        for result in self.at(trace, kind, percent):
+            value: Any = result
+            for name in names:
+                value = None if value is None else value.get(name)
+            if value is not None:
+                values.append(float(value))
+        return interval(values) if values else None
+
+    def gain(self, trace: str, kind: Kind, percent: int) -> float | None:
+        """Return how many times as long static requests take as Gas's, in the means of all seeds."""
+        gas, static = (self.mean(trace, kind, percent, world, "mean") for world in ("gas", "static"))
+        return None if gas is None or static is None else static.mean / max(gas.mean, 1.0)

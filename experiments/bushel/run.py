@@ -1,0 +1,200 @@
+"""Many moldable jobs at a time: what Gas does for its users when there are many, and what becomes of the others.
+
+The Bushel of AppLeS (the Gas paper, section 5.3). A share of the jobs of a log gives way to benchmarks; the log is
+simulated with all of them submitting static requests, and with Gas choosing all of theirs, each from the availability
+list at the moment of its submission. What the paper could not do, for a log whose jobs are replaced is no longer that
+log: with speed-ups drawn for the jobs themselves (`experiments.moldable.moldability`) the load stays what it is, and
+every job may use Gas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import load_log
+from experiments.moldable.benchmarks import Form, application
+from experiments.moldable.improvement import classes
+from experiments.moldable.moldability import Moldability, moldable_jobs
+from experiments.moldable.substitution import TooFewJobs, static_request, substitutes
+from gas.compiled import available, compiled
+from gas.planner import Requests, soonest
+from gas.profile import earliest_fits
+from gas.simulation.schedule import Policy, Schedule
+from gas.simulation.simulate import Simulation, simulate
+from workloads import RigidJobs, apply_overrun, rigid_jobs
+from workloads.selection import in_months
+
+__all__ = ["Bushel", "bushel_run", "of_benchmarks", "of_moldable_jobs", "with_gas"]
+
+
+@dataclass(frozen=True)
+class Bushel:
+    """A log with moldable jobs in it.
+
+    Attributes
+    ----------
+    jobs
+        All jobs, the moldable ones with their static requests.
+    places
+        Where the moldable ones stand in them, ascending.
+    requests
+        What each of them can ask for.
+    """
+
+    jobs: RigidJobs
+    places: NDArray[np.int64]
+    requests: Sequence[Requests]
+
+
+def of_benchmarks(
+    jobs: RigidJobs, count: int, *, mix: Any, form: Form, opponent: Any, generator: np.random.Generator
+) -> Bushel:
+    """Return the jobs with so many of them replaced (see `experiments.moldable.substitution.substitutes`)."""
+    placed = substitutes(jobs, count, mix=mix, form=form, opponent=opponent, generator=generator)
+    placed.sort(key=lambda one: one.place)
+    known = {(one.benchmark, one.problem_class) for one in placed}
+    requests_of = {key: application(*key, form).requests(jobs.machine) for key in sorted(known)}
+    requests = [requests_of[one.benchmark, one.problem_class] for one in placed]
+    places = np.array([one.place for one in placed], np.int64)
+    columns = {name: getattr(jobs, name).copy() for name in ("processors", "estimate", "run_time")}
+    for one, asked in zip(placed, requests, strict=True):
+        for name, value in zip(columns, static_request(one, asked), strict=True):
+            columns[name][one.place] = value
+    return Bushel(replace(jobs, **columns), places, requests)
+
+
+def of_moldable_jobs(jobs: RigidJobs, count: int, options: Moldability, generator: np.random.Generator) -> Bushel:
+    """Return the jobs, so many of them, chosen at random, as moldable ones; what they asked for is their static one."""
+    moldable = moldable_jobs(jobs, options, generator)
+    places = np.sort(generator.permutation(len(jobs))[:count])
+    estimate = jobs.estimate.copy()
+    estimate[places] = moldable.jobs.estimate[places]  # an accuracy of their own is theirs alone
+    requests = [moldable.requests(place) for place in places.tolist()]
+    return Bushel(replace(moldable.jobs, estimate=estimate), places, requests)
+
+
+def with_gas(bushel: Bushel, policy: Policy = "s3") -> Schedule:
+    """Return what comes of the jobs if Gas chooses for all who are moldable."""
+    if available():
+        compiled(earliest_fits)  # from here on the planner finds it
+    simulation = Simulation(bushel.jobs, policy, ask=bushel.places)
+    requests_at = dict(zip(bushel.places.tolist(), bushel.requests, strict=True))
+    while (place := simulation.run()) is not None:
+        best = soonest(requests_at[place], simulation.availability())
+        assert best is not None, "S³'s last frame is the whole machine, so every size has a slot"
+        simulation.answer(processors=best.processors, estimate=best.walltime, run_time=best.execution_time)
+    return simulation.schedule()
+
+
+def bushel_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return what many moldable jobs do to themselves and to others; a pure function of its configuration.
+
+    Parameters
+    ----------
+    configuration
+        "log" (sha256 of its content), "processors" of the machine, "months", "percent" of the jobs that are moldable,
+        "seed", "policy", "estimates" ("users", or "perfect" for those that are the run times), and "moldable": either
+        "mix", "opponent" and "form" of benchmarks, or the fields of `Moldability`.
+    files
+        The path of each log.
+
+    Returns
+    -------
+    Result
+        Of the jobs as they were ("before"), with static requests ("static") and with Gas ("gas"): seconds from
+        submission to end. "classes" counts improvement factors (`experiments.moldable.improvement`). Only "jobs", and
+        "moldable" as 0, if fewer jobs than wanted can give way to benchmarks (opponent "own").
+    """
+    log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), list(configuration["months"]))
+    before = apply_overrun(rigid_jobs(log, configuration["processors"]), "kill")
+    if not len(before):
+        return {"jobs": 0, "moldable": 0}
+    if configuration["estimates"] == "perfect":
+        before = replace(before, estimate=np.maximum(before.run_time, 1))
+    generator = np.random.default_rng([configuration["seed"], int(configuration["log"][:12], 16)])
+    count = len(before) * configuration["percent"] // 100
+    how = configuration["moldable"]
+    if "mix" in how:
+        form = Form(**how["form"])
+        try:
+            bushel = of_benchmarks(
+                before, count, mix=how["mix"], form=form, opponent=how["opponent"], generator=generator
+            )
+        except TooFewJobs:
+            return {"jobs": len(before), "moldable": 0}
+    else:
+        bushel = of_moldable_jobs(before, count, Moldability(**how), generator)
+    policy = configuration["policy"]
+    worlds = {
+        "before": simulate(before, policy),
+        "static": simulate(bushel.jobs, policy),
+        "gas": with_gas(bushel, policy),
+    }
+    return _figures(before, bushel, worlds)
+
+
+def _figures(before: RigidJobs, bushel: Bushel, worlds: Mapping[str, Schedule]) -> Result:
+    chosen = np.zeros(len(before), np.bool_)
+    chosen[bushel.places] = True
+    took = {world: schedule.end - schedule.jobs.submit for world, schedule in worlds.items()}
+    gas, static = took["gas"][chosen], took["static"][chosen]
+    choices = [len(requests.sizes) for requests in bushel.requests]
+    return {
+        "jobs": len(before),
+        "moldable": int(chosen.sum()),
+        "choices": float(np.mean(choices)) if choices else None,
+        "load_ratio": _work(worlds["static"].jobs, "run_time") / max(_work(before, "run_time"), 1),
+        "requested_load_ratio": _work(worlds["static"].jobs, "estimate") / max(_work(before, "estimate"), 1),
+        "gas": _statistics(gas),
+        "static": _statistics(static),
+        "gas_work": _work(worlds["gas"].jobs, "run_time", chosen),
+        "static_work": _work(worlds["static"].jobs, "run_time", chosen),
+        "loses": int((gas > static).sum()),
+        "classes": classes(gas, static).tolist(),
+        "others": {world: _mean(times[~chosen]) for world, times in took.items()},
+        "others_wait": {world: _mean((one.start - one.jobs.submit)[~chosen]) for world, one in worlds.items()},
+        "all": {world: _mean(times) for world, times in took.items()},
+        "by_user": {world: _mean_by_user(took[world], before.user, chosen) for world in ("static", "gas")},
+        "utilization": {world: _utilization(schedule) for world, schedule in worlds.items()},
+    }
+
+
+def _work(jobs: RigidJobs, what: str, chosen: NDArray[np.bool_] | slice = slice(None)) -> int:
+    return int((jobs.processors * getattr(jobs, what))[chosen].sum())
+
+
+def _statistics(times: NDArray[np.int64]) -> dict[str, float]:
+    if not len(times):
+        return {}
+    return {
+        "mean": float(times.mean()),
+        "standard deviation": float(times.std(ddof=1)) if len(times) > 1 else 0.0,
+        "median": float(np.median(times)),
+        "minimum": float(times.min()),
+        "maximum": float(times.max()),
+    }
+
+
+def _mean(values: NDArray[np.int64]) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _mean_by_user(took: NDArray[np.int64], user: NDArray[np.int64], chosen: NDArray[np.bool_]) -> float | None:
+    """Return the mean of the users' means: bursts of one user count once."""
+    if not chosen.any() or (user < 0).all():
+        return None
+    _, number, counts = np.unique(user[chosen], return_inverse=True, return_counts=True)
+    return float((np.bincount(number, weights=took[chosen]) / counts).mean())
+
+
+def _utilization(schedule: Schedule) -> float:
+    jobs = schedule.jobs
+    span = int(schedule.end.max() - jobs.submit.min())
+    return _work(jobs, "run_time") / (jobs.machine * span) if span else 0.0

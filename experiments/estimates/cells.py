@@ -1,0 +1,290 @@
+"""Our figures beside those of Tables 2 to 4 of Mu'alem & Feitelson, and why they differ.
+
+Causes are looked for in what is at hand only: the version of the log, and whether the figure comes near the published
+one under another rule that the paper leaves open. Where none of them does, the cause is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Study, Terms, uniform
+from experiments.estimates.use import COUNTS
+from experiments.framework.intervals import Interval
+from experiments.framework.logs import Found
+from experiments.published import Count, Measure, overall, table2, table3
+
+__all__ = ["APART", "NOT_KNOWN", "Counted", "Doubling", "Mean", "beaten", "counts", "doublings", "lacking", "means"]
+__all__ += ["signs"]
+
+APART = 5.0
+"""Per cent by which a mean may be off before that needs a reason."""
+
+COUNTED = 1.0
+"""The same of a count."""
+
+NOT_KNOWN = "cause not known"
+
+
+def lacking(study: Study, log: Found) -> int:
+    """Return how many jobs of the paper's version of a log are not in the one at hand."""
+    use = study.asked(log, "use")
+    return max(log.source.jobs - (use["jobs"] if use else 0), 0)
+
+
+# -------------------------------------------------------------------------------------------------------------- Table 2
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A number of jobs of Table 2, in one reading of what is counted."""
+
+    paper: Count
+    reading: str
+    ours: int | None
+    """None where it cannot be counted, or there is no log."""
+    of: int | None
+    """Jobs of which the per cents are."""
+    lacking: int
+    """Jobs that the log at hand has not: by so many the paper's count may be higher, never lower."""
+
+    @property
+    def off(self) -> float | None:
+        """Per cent by which ours differs."""
+        return None if self.ours is None else 100 * (self.ours / self.paper.jobs - 1)
+
+    @property
+    def near(self) -> bool | None:
+        """Whether both are the same within 1%."""
+        return None if self.off is None else abs(self.off) <= COUNTED
+
+    @property
+    def possible(self) -> bool | None:
+        """Whether the jobs that are lacking could make up the difference."""
+        return None if self.ours is None else self.ours <= self.paper.jobs <= self.ours + self.lacking
+
+    @property
+    def reason(self) -> str:
+        """Why they differ."""
+        if self.ours is None:
+            return "no log in SWF says which jobs these were" if self.reading == "" else "no log at hand"
+        apart = self.paper.jobs - self.ours
+        if not apart:
+            return ""
+        if self.possible:
+            if self.paper.parameter == "total jobs":
+                return "another version of the log"
+            return f"of the {self.lacking:,} jobs that the log at hand lacks {apart:,} would be such jobs"
+        if self.near:
+            return "another version of the log, or the edges of a class"
+        return NOT_KNOWN
+
+
+def counts(study: Study, *, every: bool = False) -> list[Counted]:
+    """Return the counts of Table 2, each in the reading that was chosen, or in all."""
+    found = []
+    for row in table2():
+        log = study.log(row.trace)
+        use = study.asked(log, "use") if log else None
+        readings = list(COUNTS.get(row.parameter, {"": None}))
+        for i, reading in enumerate(readings if every else readings[:1]):
+            if log is None or use is None or not reading:
+                found.append(Counted(row, reading, None, None, 0))
+                continue
+            whole = "total jobs" if row.of in ("", "total") else row.of
+            of = list(use["counts"][whole].values())
+            ours = use["counts"][row.parameter][reading]
+            found.append(Counted(row, reading, ours, of[i if row.of == "100% peak" else 0], lacking(study, log)))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------- Tables 3 and 4
+
+
+def _terms(factor: int | None) -> Terms:
+    return USERS if factor is None else uniform(factor)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean of Table 3."""
+
+    trace: str
+    policy: str
+    measure: Measure
+    factor: int | None
+    """None for the users' own estimates."""
+    paper: float
+    paper_exact: float
+    """The paper's mean with f = 1."""
+    ours: Interval | None
+    change: Change | None
+    """From f = 1 to this, here; None with f = 1 itself."""
+    why: tuple[str, ...] = ()
+    """Why our mean is another one, and why it lies on the other side of f = 1."""
+
+    @property
+    def off(self) -> float | None:
+        """Per cent by which our mean differs."""
+        return None if self.ours is None else 100 * (self.ours.mean / self.paper - 1)
+
+    @property
+    def paper_change(self) -> float:
+        """Per cent by which the paper's mean is above that with f = 1."""
+        return 100 * (self.paper / self.paper_exact - 1)
+
+    @property
+    def paper_sign(self) -> int:
+        """-1 where the paper's mean is below that with f = 1."""
+        return (self.paper > self.paper_exact) - (self.paper < self.paper_exact)
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether it lies on the same side of f = 1; None with f = 1 itself, and without a log."""
+        return None if self.change is None or self.factor == 1 else self.change.sign == self.paper_sign
+
+
+def means(study: Study) -> list[Mean]:
+    """Return the means of Table 3, in the paper's order."""
+    exact = {(row.trace, row.policy, row.measure): row.mean for row in table3() if row.factor == 1}
+    found = []
+    for row in table3():
+        log, terms = study.log(row.trace), _terms(row.factor)
+        ours = study.mean(log, row.policy, row.measure, terms)
+        change = study.change(log, row.policy, row.measure, EXACT, terms) if log and row.factor != 1 else None
+        key = row.trace, row.policy, row.measure
+        cell = Mean(*key, row.factor, row.mean, exact[key], ours, change)
+        if log and ours:
+            why = _why(study, log, row.policy, row.measure, terms, row.mean)
+            why += _why_sign(study, log, row.policy, row.measure, (EXACT, terms), cell.paper_sign)
+            cell = replace(cell, why=why)
+        found.append(cell)
+    return found
+
+
+def _why(study: Study, log: Found, policy: str, measure: Measure, terms: Terms, paper: float) -> tuple[str, ...]:
+    """Return why a mean differs from the paper's by more than `APART` per cent; nothing if it does not."""
+    here = study.mean(log, policy, measure, terms)
+    off = 100 * (here.mean / paper - 1) if here else 0.0
+    if abs(off) <= APART:
+        return ()
+    reasons = []
+    for words, other in _other_rules(terms):
+        mean = study.mean(log, policy, measure, other)
+        left = 100 * (mean.mean / paper - 1) if mean else off
+        if abs(left) <= APART:
+            reasons.append(f"within {APART:g}% with {words} ({left:+.1f}%)")
+        elif abs(left) < abs(off) / 2:
+            reasons.append(f"less than half as far off with {words} ({left:+.1f}%)")
+    return tuple(reasons + _version(study, log, off)) or (NOT_KNOWN,)
+
+
+def _version(study: Study, log: Found, off: float) -> list[str]:
+    """Return what another version of the log may have to do with a mean that is so many per cent off."""
+    short = lacking(study, log)
+    if short <= 0.01 * log.source.jobs:
+        return []
+    words = f"another version of the log, which lacks {short:,} jobs of the paper's"
+    # Were they all as short as can be, the mean over all would be lower by their share.
+    most = 100 * short / (log.source.jobs - short)
+    if off <= most:
+        return [words]
+    return [f"{words}: these can have lowered its mean by {most:.1f}% at most themselves, for the rest {NOT_KNOWN}"]
+
+
+def _why_sign(
+    study: Study, log: Found, policy: str, measure: Measure, pair: tuple[Terms, Terms], sign: int
+) -> tuple[str, ...]:
+    """Return why a change has another sign than the paper's; nothing if it has not."""
+    change = study.change(log, policy, measure, *pair)
+    if change is None or change.sign == sign:
+        return ()
+    reasons = []
+    if not change.of_seeds:
+        reasons.append("the seeds do not resolve it")
+    if not change.of_weeks:
+        reasons.append("the weeks of the log do not resolve it")
+    for words, other in _other_rules(pair[1]):
+        there = study.change(log, policy, measure, replace(pair[0], order=other.order), other)
+        if there is not None and there.sign == sign:
+            reasons.append(f"the paper's with {words} ({there.percent.mean:+.1f}%)")
+    return tuple(f"side: {reason}" for reason in reasons or [NOT_KNOWN])
+
+
+def _other_rules(terms: Terms) -> list[tuple[str, Terms]]:
+    rules = [("order event", replace(terms, order="event"))]
+    if terms.estimates != "uniform":
+        rules.append(("overrun extend", replace(terms, overrun="extend")))
+        rules.append(("overrun extend and order event", replace(terms, overrun="extend", order="event")))
+    return rules
+
+
+@dataclass(frozen=True)
+class Doubling:
+    """A row and scheme of Table 4: what twice the users' estimates change."""
+
+    trace: str
+    policy: str
+    measure: Measure
+    paper: tuple[float, float]
+    paper_percent: float
+    ours: tuple[float, float] | None
+    change: Change | None
+    why: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the change has the paper's sign; None where there is nothing to compare."""
+        if self.change is None:
+            return None
+        return self.change.sign == (self.paper_percent > 0) - (self.paper_percent < 0)
+
+
+def doublings(study: Study) -> list[Doubling]:
+    """Return the changes of Table 4, in the paper's order."""
+    found = []
+    for row in overall():
+        log = study.log(row.trace)
+        before, after = (study.mean(log, row.policy, row.measure, terms) for terms in (USERS, DOUBLED))
+        ours = (before.mean, after.mean) if before and after else None
+        change = study.change(log, row.policy, row.measure, USERS, DOUBLED) if log else None
+        why: tuple[str, ...] = ()
+        if log and ours:
+            why = tuple(
+                f"{name}: {reason}"
+                for name, terms, paper in (("as they are", USERS, row.mean), ("doubled", DOUBLED, row.doubled))
+                for reason in _why(study, log, row.policy, row.measure, terms, paper)
+            )
+            sign = (row.percent > 0) - (row.percent < 0)
+            why += _why_sign(study, log, row.policy, row.measure, (USERS, DOUBLED), sign)
+        found.append(
+            Doubling(row.trace, row.policy, row.measure, (row.mean, row.doubled), row.percent, ours, change, why)
+        )
+    return found
+
+
+# -------------------------------------------------------------------------------------------------- how many of them
+
+
+def signs(cells: Sequence[Mean] | Sequence[Doubling]) -> tuple[int, int]:
+    """Return how many cells agree in sign with the paper, and how many could be compared."""
+    known = [cell.agrees for cell in cells if cell.agrees is not None]
+    return sum(known), len(known)
+
+
+def beaten(cells: Sequence[Mean], originals: Mapping[tuple[str, str, Measure], float]) -> tuple[int, int]:
+    """Return how often users' own estimates give a worse mean than those with an f above 1, of how many pairs.
+
+    Parameters
+    ----------
+    originals
+        Means under users' own estimates by trace, policy and measure.
+    """
+    pairs = [
+        (originals[cell.trace, cell.policy, cell.measure], cell.ours.mean)
+        for cell in cells
+        if cell.ours is not None and cell.factor not in (None, 1)
+        if (cell.trace, cell.policy, cell.measure) in originals
+    ]
+    return sum(original > drawn for original, drawn in pairs), len(pairs)

@@ -1,0 +1,149 @@
+"""Runs of the study of estimates: how much of them jobs use, and what backfilling makes of a log under other ones.
+
+Each is a pure function of its configuration (see `experiments.framework.ledger`), in which `kind` says what is asked:
+
+    use          how much of the users' estimates jobs used (Table 2, Fig. 8)
+    history      the same of estimates from the history of each user's programs (Fig. 9)
+    simulation   EASY and conservative backfilling under some estimates (Tables 3 and 4)
+
+`response` is a mean response time in seconds, `slowdown` a mean bounded slowdown, unclamped as the paper's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.estimates.history import READINGS, system_generated
+from experiments.estimates.use import count, given, picture_of
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import load_log
+from experiments.published import POLICIES
+from gas.simulation.metrics import job_figures
+from gas.simulation.schedule import Policy, Schedule
+from gas.simulation.simulate import simulate
+from workloads import Log, LogError, RigidJobs, apply_overrun, rigid_jobs
+from workloads.estimates import uniform_factor
+
+__all__ = ["estimates_run"]
+
+_WEEK = 7 * 86400
+_SHORTEST = 3600
+"""Seconds that the model of Tsafrir, Etsion & Feitelson wants the longest estimate to be at least."""
+
+
+def estimates_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return the figures of any run of the study.
+
+    Parameters
+    ----------
+    configuration
+        ``kind`` and the ``log``'s hash; of a simulation also ``processors``, ``estimates`` ("users", "doubled",
+        "uniform" with a ``factor``, or a model of `workloads.estimate_models`), ``seed``, ``order`` and ``overrun``.
+    files
+        Where the log with a hash is.
+    """
+    log = load_log(Path(files[configuration["log"]]), configuration["log"])
+    if configuration["kind"] == "use":
+        return _use(log)
+    if configuration["kind"] == "history":
+        return _history(log)
+    return _simulation(configuration, log)
+
+
+def _use(log: Log) -> Result:
+    jobs, _ = given(log)
+    return {
+        "jobs": len(jobs),
+        "never_ran": len(log) - len(jobs),
+        "without_estimate": int(np.count_nonzero(jobs.estimate == 0)),
+        "counts": count(jobs),
+        "picture": picture_of(jobs),
+    }
+
+
+def _history(log: Log) -> Result:
+    found = {reading.name: system_generated(log, reading) for reading in READINGS}
+    return {
+        "jobs": len(log),
+        "readings": {
+            name: {
+                "not killed": len(estimates),
+                "with data": int(np.count_nonzero(estimates.known)),
+                "underestimated": int(np.count_nonzero(estimates.short)),
+                "underestimated with data": int(np.count_nonzero(estimates.short & estimates.known)),
+                "underestimated with two runs": int(np.count_nonzero(estimates.short & estimates.twice)),
+                "mean_used": estimates.mean_used,
+            }
+            for name, estimates in found.items()
+        },
+        "picture": picture_of(found[READINGS[0].name].given),
+    }
+
+
+def _simulation(configuration: Configuration, log: Log) -> Result:
+    try:
+        jobs = estimated(configuration, log)
+    except (LogError, ValueError) as error:  # the log lacks what a model of estimates needs
+        return {"jobs": 0, "left_out": str(error)}
+    week = jobs.submit // _WEEK
+    week -= week.min(initial=0)
+    return {
+        "jobs": len(jobs),
+        "skipped": dict(jobs.skipped),
+        "overruns": int(np.count_nonzero(jobs.run_time > jobs.estimate)),
+        "weeks": np.bincount(week).tolist(),
+        **{policy: _figures(simulated(jobs, policy, configuration), week) for policy in POLICIES},
+    }
+
+
+def estimated(configuration: Configuration, log: Log) -> RigidJobs:
+    """Return the jobs of a log under the estimates of a configuration, in the order of their submission."""
+    name, processors, overrun = (configuration[key] for key in ("estimates", "processors", "overrun"))
+    generator = np.random.default_rng(configuration["seed"])
+    if name in ("users", "doubled", "uniform"):
+        jobs = rigid_jobs(log, processors)
+        if name == "uniform":
+            return replace(jobs, estimate=uniform_factor(jobs.run_time, configuration["factor"], generator))
+        if name == "doubled":  # of the same jobs: killed, if at all, at what their users had asked for
+            jobs = apply_overrun(jobs, overrun)
+            return replace(jobs, estimate=2 * jobs.estimate)
+        return jobs
+    from workloads.estimate_models import with_estimates
+
+    constants = {"longest": site_limit(log)} if name == "tsafrir" else {}
+    return rigid_jobs(with_estimates(log, name, seed=configuration["seed"], **constants), processors)
+
+
+def site_limit(log: Log) -> int:
+    """Return the longest time in whole seconds that at least one in a hundred jobs asked for, or that any did.
+
+    The model of Tsafrir, Etsion & Feitelson makes the longest estimate the most popular one. That of single jobs,
+    whom a site made an exception for, would make all others far too long.
+    """
+    asked, jobs = np.unique(np.trunc(log.requested_time[log.requested_time > 0]), return_counts=True)
+    common = asked[jobs >= jobs.sum() / 100]
+    return max(int(common[-1] if common.size else asked.max(initial=0)), _SHORTEST)
+
+
+def simulated(jobs: RigidJobs, policy: str, configuration: Configuration) -> Schedule:
+    """Return what a policy makes of these jobs."""
+    chosen: Policy = "easy" if policy == "easy" else "conservative"
+    return simulate(jobs, chosen, order=configuration["order"], overrun=configuration["overrun"])
+
+
+def _figures(schedule: Schedule, week: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the means, and the sums of each week of submission; every job runs, so weeks are those of all jobs."""
+    figures = job_figures(schedule)
+    if not len(figures):
+        return {"response": None, "slowdown": None, "weeks": {"response": [], "slowdown": []}}
+    columns = {"response": figures.response.astype(np.float64), "slowdown": figures.bounded_slowdown_unclamped}
+    return {
+        **{measure: float(column.mean()) for measure, column in columns.items()},
+        "weeks": {measure: np.bincount(week, weights=column).tolist() for measure, column in columns.items()},
+    }

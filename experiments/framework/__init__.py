@@ -1,0 +1,19 @@
+"""What studies share, whatever they study. Imports no study.
+
+logs          which logs there are in a folder, and on which machine and terms they are simulated
+sites         machines of the Gas paper, and months of their logs
+ledger        results of runs, kept: interrupted studies go on, and nothing is computed twice
+dependencies  what computing a result depends on: modules reached by imports, data, libraries
+cluster       Dask workers in place of processes
+compiling     the simulator is compiled once, before worker processes start
+intervals     means over seeds, and how sure they are
+claims        statements and whether they hold
+report        the same report as self-contained HTML and as Markdown
+origin        what made a report, so that it can be made again
+charts        pictures as SVG
+records       results as CSV and Parquet
+cost          what a study took in time and memory
+console       what studies say on the terminal: how far they are, and which statements hold
+options       options that commands share
+command       what commands share: finding logs, computing, writing
+"""

@@ -1,0 +1,33 @@
+"""Pictures of studies as SVG, the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gas.errors import Missing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["as_svg"]
+
+
+def as_svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
+    """Return a figure of a size (inches) as SVG, the same bytes every time."""
+    try:
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+        from matplotlib.style import context
+    except ImportError:
+        raise Missing("pictures need matplotlib; install it with: pip install 'apples-gas[plot]'") from None
+    # Matplotlib's own style, not the user's, so that pictures are the same everywhere.
+    style = {"svg.hashsalt": "gas experiment", "font.size": 10, "figure.constrained_layout.w_pad": 0.1}
+    with context(["default", style]):
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure)
+        stream = io.BytesIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue()

@@ -1,0 +1,33 @@
+"""Compiling the simulator once, in the process that begins a study, so that its workers find it compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gas.cli.tables import note
+
+__all__ = ["compile_simulator"]
+
+
+def compile_simulator() -> None:
+    """Compile the simulator if it is not, and say so."""
+    from gas.compiled import available, compiled, is_ready
+    from gas.planner import Requests, soonest
+    from gas.profile import earliest_fits
+    from gas.simulation.branching import follow
+    from gas.simulation.engine import run
+    from gas.simulation.simulate import Simulation
+    from workloads import rigid_jobs
+
+    if not available():
+        note('gas: without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
+    elif not all(is_ready(kernel) for kernel in (run, follow, earliest_fits)):
+        from workloads.lublin import generate
+
+        note("gas: compiling the simulator, once; this takes about a minute")
+        simulation = Simulation(rigid_jobs(generate(10, 16, generator=np.random.default_rng(0))), "easy", ask=[0])
+        simulation.run()
+        simulation.outcomes([1], [1], [1])
+        compiled(earliest_fits)
+        one = np.ones(1, np.int64)
+        soonest(Requests(one, one, one), simulation.availability())

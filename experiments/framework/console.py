@@ -1,0 +1,82 @@
+"""What studies say: how far they are while they compute, and at their end which statements hold."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+
+from experiments.framework.ledger import interrupts_blocked
+from gas.cli.progress import progress
+from gas.cli.tables import note, say
+
+__all__ = ["tell", "tell_verdict", "told_often"]
+
+_OFTEN = 10.0
+"""Seconds between two lines."""
+
+_WIDEST = 120
+"""Columns; longer lines are hard to read, however wide the terminal is."""
+
+_VERDICT = 10
+"""Columns of the longest verdict, "not tested"."""
+
+
+@contextmanager
+def told_often(what: str) -> Iterator[Callable[[float], None]]:
+    """Show how far a study is while the block runs; the block calls what it is given with the share that is done.
+
+    Where standard error is not a terminal, a line comes every ten seconds, whether or not anything was done
+    meanwhile: a single run of a study may take longer than that.
+    """
+    if Console(stderr=True).is_terminal:
+        with progress(what) as show:
+            yield show
+        return
+    done, over = 0.0, threading.Event()
+
+    def show_later(share: float) -> None:
+        nonlocal done
+        done = share
+
+    def tell_now_and_then() -> None:
+        while not over.wait(_OFTEN):
+            note(f"gas: {what}: {100 * done:.0f}%")
+
+    thread = threading.Thread(target=tell_now_and_then, daemon=True)
+    with interrupts_blocked():  # in the thread, for good: they are for the main one, which may have to put them off
+        thread.start()
+    try:
+        yield show_later
+    finally:
+        over.set()
+        thread.join()
+
+
+def tell(text: str, hanging: int = 0) -> None:
+    """Say something of a report on standard output, without the marks of Markdown.
+
+    On a terminal it is wrapped to the width, every line but the first moved in by so many columns; elsewhere it is one
+    line, as programs that search want it.
+    """
+    plain = text.replace("`", "")
+    if sys.stdout.isatty():
+        width = min(shutil.get_terminal_size().columns, _WIDEST)
+        plain = textwrap.fill(
+            plain,
+            max(width, 2 * hanging, 20),
+            subsequent_indent=" " * hanging,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    say(plain)
+
+
+def tell_verdict(holds: str, text: str) -> None:
+    """Say whether a statement holds, and the statement beside it."""
+    tell(f"{holds:>{_VERDICT}}  {text}", _VERDICT + 2)

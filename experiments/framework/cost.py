@@ -1,0 +1,134 @@
+"""What a study cost in time and memory, and how that grows with the length of the log and the number of runs.
+
+It depends on the machine and is never the same twice, so it stands in a file of its own beside the report. Figures are
+those of the process that computed a result, kept with it in the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.framework.report import Column, Report, Section, Table, Text
+
+__all__ = ["Entry", "cost_report", "growth"]
+
+_ABOUT = (
+    "Wall-clock time of each computation, and the most memory that the process which made it had ever used up to its "
+    "end, that for compiling included. On a machine that others use, too, times vary by tens of per cent; and "
+    "processes beside each other slow each other down. Where a study's own computations do not differ in the number of "
+    "moldable jobs, some are made again with half and a quarter of them, for this table alone."
+)
+_ENOUGH = 2.0
+"""Sizes that differ by less than this factor tell nothing of growth."""
+_EXPLAINED = 0.5
+"""Nor do times of which the sizes explain less than this share of the variance."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One computation of a study."""
+
+    log: str
+    jobs: int
+    """Length of the log, or of its part."""
+    moldable: int
+    """Moldable jobs in it, together or one at a time."""
+    seconds: float
+    peak_bytes: int
+
+
+def growth(entries: Sequence[Entry]) -> tuple[float | None, float | None]:
+    """Return the powers of the numbers of jobs, and of moldable jobs, with which the time grows.
+
+    Of the least squares fit to the logarithms; None where the sizes hardly differ, or explain little of the times.
+    """
+    sizes = np.array([(one.jobs, max(one.moldable, 1)) for one in entries], np.float64).reshape(-1, 2)
+    if len(entries) < 3:
+        return None, None
+    vary = [bool(column.max() > _ENOUGH * column.min()) for column in sizes.T]
+    columns = [np.log(column) for column, varies in zip(sizes.T, vary, strict=True) if varies]
+    if not columns:
+        return None, None
+    times = np.log([max(one.seconds, 1e-4) for one in entries])
+    matrix = np.column_stack([*columns, np.ones(len(entries))])
+    fit, _, rank, _ = np.linalg.lstsq(matrix, times, rcond=None)
+    left, all_of_it = float(np.sum((times - matrix @ fit) ** 2)), float(np.sum((times - times.mean()) ** 2))
+    if rank < matrix.shape[1] or left > (1 - _EXPLAINED) * all_of_it:
+        return None, None
+    powers = iter(fit[:-1].tolist())
+    jobs, moldable = (next(powers) if varies else None for varies in vary)
+    return jobs, moldable
+
+
+def cost_report(study: str, entries: Sequence[Entry]) -> Report:
+    """Return the report on a study, by its name."""
+    total = sum(one.seconds for one in entries)
+    facts = [f"{len(entries):,} computations, {total:,.1f} s of computing in all."]
+    if entries:
+        peak = max(one.peak_bytes for one in entries)
+        facts.append(f"A process used at most {peak / 2**20:,.0f} MiB.")
+    sections = (Section("By log", (_by_log(entries),)), Section("Growth", (Text(_ABOUT), _by_size(entries))))
+    return Report(f"What gas experiment {study} cost", " ".join(facts), sections)
+
+
+def _by_log(entries: Sequence[Entry]) -> Table:
+    rows = []
+    for log in dict.fromkeys(one.log for one in entries):
+        of_log = [one for one in entries if one.log == log]
+        powers = ["" if power is None else f"{power:.2f}" for power in growth(of_log)]
+        seconds = [one.seconds for one in of_log]
+        rows.append(
+            (
+                log,
+                f"{len(of_log):,}",
+                f"{sum(seconds):,.1f}",
+                f"{np.median(seconds):,.2f}",
+                f"{max(seconds):,.2f}",
+                f"{max(one.peak_bytes for one in of_log) / 2**20:,.0f}",
+                *powers,
+            )
+        )
+    columns = (
+        Column("log", left=True),
+        Column("computations"),
+        Column("all", "seconds"),
+        Column("median", "seconds"),
+        Column("most", "seconds"),
+        Column("peak (MiB)"),
+        Column("jobs", "time grows with this power of the number of"),
+        Column("moldable jobs", "time grows with this power of the number of"),
+    )
+    caption = "Powers are those of a least squares fit to logarithms; none where that explains less than half of them."
+    return Table(columns, tuple(rows), caption)
+
+
+def _by_size(entries: Sequence[Entry]) -> Table:
+    """Return the time by the size of what was computed, from small to large."""
+    groups: dict[tuple[str, int, int], list[Entry]] = {}
+    for one in entries:
+        groups.setdefault((one.log, one.jobs, one.moldable), []).append(one)
+    rows = tuple(
+        (
+            log,
+            f"{jobs:,}",
+            f"{moldable:,}",
+            f"{len(alike):,}",
+            f"{np.median([one.seconds for one in alike]):,.3f}",
+            f"{1e6 * np.median([one.seconds for one in alike]) / max(jobs, 1):,.1f}",
+            f"{max(one.peak_bytes for one in alike) / 2**20:,.0f}",
+        )
+        for (log, jobs, moldable), alike in sorted(groups.items())
+    )
+    columns = (
+        Column("log", left=True),
+        Column("jobs"),
+        Column("moldable"),
+        Column("computations"),
+        Column("median seconds"),
+        Column("microseconds a job"),
+        Column("peak (MiB)"),
+    )
+    return Table(columns, rows)

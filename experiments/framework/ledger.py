@@ -1,0 +1,268 @@
+"""The results of runs, kept: a study that was interrupted goes on where it stopped, and nothing is computed twice.
+
+A *run* is a pure function of its configuration. Its result is one JSON file, named by a hash of the function's name,
+the configuration and the version of the sources that computed it, so that another version never serves an old result.
+Files are written whole or not at all; one that cannot be read counts as absent. Several processes may share a ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from gas.errors import BadInput, GasError
+from workloads.whole_file import whole_file
+
+__all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "interrupts_blocked"]
+
+Configuration: TypeAlias = Mapping[str, Any]
+"""What determines a run: names and JSON values."""
+
+Result: TypeAlias = dict[str, Any]
+"""JSON values."""
+
+Run: TypeAlias = Callable[[Configuration], Result]
+"""A function of a module, so that other processes find it by its name.
+
+Arguments that are bound to it (`functools.partial`) say where things are and what is shown, not what comes out: they
+are no part of what determines a run.
+"""
+
+
+class Cost(NamedTuple):
+    """What a result took to compute.
+
+    Attributes
+    ----------
+    seconds
+        Wall-clock time.
+    peak_bytes
+        The most memory that the process had ever used up to then.
+    """
+
+    seconds: float
+    peak_bytes: int
+
+
+class Ledger:
+    """Results of runs in a folder, which is made when the first is kept.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    version
+        Of what computes them, see `experiments.framework.dependencies`.
+    """
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self.folder = folder
+        self.version = version
+
+    def path(self, run: Run, configuration: Configuration) -> Path:
+        """Return the file of a run's result."""
+        function = run.func if isinstance(run, partial) else run
+        name = f"{function.__module__}.{function.__qualname__}"
+        key = _canonical({"run": name, "configuration": configuration, "version": self.version})
+        return self.folder / f"{function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+
+    def find(self, run: Run, configuration: Configuration) -> Result | None:
+        """Return the result of a run, None if there is none that can be read."""
+        try:
+            kept = json.loads(self.path(run, configuration).read_text(encoding="utf-8"))
+            result: Result = kept["result"]
+            whole = kept["configuration"] == json.loads(_canonical(configuration)) and kept["digest"] == _digest(result)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+        return result if whole else None
+
+    def cost(self, run: Run, configuration: Configuration) -> Cost | None:
+        """Return what a kept result took to compute, None if that is not known."""
+        try:
+            kept = json.loads(self.path(run, configuration).read_text(encoding="utf-8"))["cost"]
+            return Cost(float(kept["seconds"]), int(kept["peak_bytes"]))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError):
+            return None
+
+    def keep(self, run: Run, configuration: Configuration, result: Result, cost: Cost | None = None) -> None:
+        """Write a result, whole or not at all.
+
+        Raises
+        ------
+        BadInput
+            It cannot be written there.
+        """
+        path = self.path(run, configuration)
+        kept: dict[str, Any] = {"configuration": configuration, "result": result, "digest": _digest(result)}
+        if cost is not None:
+            kept["cost"] = cost._asdict()  # beside the result: what depends on the machine is no part of it
+        text = json.dumps(kept, indent=1, allow_nan=False)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                file.write(text.encode() + b"\n")
+        except OSError as error:
+            raise BadInput(
+                f"{path}: cannot be written: {error.strerror or error}; make room or put it right, and run again: what "
+                "was kept before is not computed again"
+            ) from None
+
+    def run(
+        self,
+        run: Run,
+        configurations: Sequence[Configuration],
+        *,
+        workers: int = 1,
+        executor: Executor | None = None,
+        progress: Callable[[int, Configuration], None] | None = None,
+    ) -> list[Result]:
+        """Return the results of a run for each configuration, in their order, computing those that are not kept.
+
+        Parameters
+        ----------
+        workers
+            Processes that compute. What they return does not depend on their number.
+        executor
+            What computes instead, wherever that is (see `experiments.framework.cluster`).
+        progress
+            Called with the number of runs that are done and the configuration of the last one.
+
+        Raises
+        ------
+        GasError
+            A worker process died.
+        """
+        places: dict[Path, list[int]] = {}  # equal configurations are one run
+        for i, configuration in enumerate(configurations):
+            places.setdefault(self.path(run, configuration), []).append(i)
+        results: dict[int, Result] = {}
+
+        def done(same: list[int], result: Result) -> None:
+            results.update(dict.fromkeys(same, result))
+            if progress is not None:
+                progress(len(results), configurations[same[0]])
+
+        missing = []
+        for same in places.values():
+            found = self.find(run, configurations[same[0]])
+            if found is None:
+                missing.append(same)
+            else:
+                done(same, found)
+        wanted = [(i, configurations[same[0]]) for i, same in enumerate(missing)]
+        computed = _computed(run, wanted, workers) if executor is None else _computed_by(executor, run, wanted)
+        for i, (result, cost) in computed:
+            same = missing[i]
+            self.keep(run, configurations[same[0]], result, cost)
+            done(same, json.loads(json.dumps(result)))  # as it will be read back, every later time
+        return [results[i] for i in range(len(configurations))]
+
+
+def _digest(result: Result) -> str:
+    """Return what tells whether a result is still the one that was kept."""
+    return hashlib.sha256(_canonical(result).encode()).hexdigest()[:16]
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+Measured: TypeAlias = tuple[Result, Cost]
+
+
+def _measured(run: Run, configuration: Configuration) -> Measured:
+    import resource
+    import sys
+
+    began = time.perf_counter()
+    result = run(configuration)
+    took = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return result, Cost(round(took, 4), peak if sys.platform == "darwin" else 1024 * peak)
+
+
+def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) -> Iterator[tuple[int, Measured]]:
+    """Yield results as they come, with their numbers."""
+    if workers == 1 or len(missing) < 2:
+        for i, configuration in missing:
+            yield i, _measured(run, configuration)
+        return
+    with _pool(min(workers, len(missing))) as pool:
+        with interrupts_blocked():
+            futures: dict[Future[Measured], int] = {pool.submit(_measured, run, dict(c)): i for i, c in missing}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool:
+            raise GasError(
+                "a worker process was killed, perhaps for want of memory; run again, with fewer workers: "
+                "what was done is kept"
+            ) from None
+
+
+def _computed_by(
+    executor: Executor, run: Run, missing: list[tuple[int, Configuration]]
+) -> Iterator[tuple[int, Measured]]:
+    futures = {executor.submit(_measured, run, dict(configuration)): i for i, configuration in missing}
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes that are gone when the block is left, at once if by an error or an interruption."""
+    import multiprocessing
+
+    # Spawned processes inherit neither threads nor locks, and are the same on every system.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with, initargs=(os.getpid(),))
+    before = set(multiprocessing.active_children())
+    try:
+        yield pool
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        with suppress(Exception):
+            pool.shutdown(wait=True, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent has, even if that was killed and could not say so."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Keep an interruption from the keyboard waiting until the block is left.
+
+    Processes that are started in it never hear of one: it is for their parent to end them.
+    """
+    import signal
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

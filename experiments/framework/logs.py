@@ -1,0 +1,208 @@
+"""The logs that studies use: which files they are, and on which machine and terms they are simulated.
+
+Mu'alem & Feitelson (2001, 3.1) name five. They took them before the archive cleaned its logs, so of several versions
+in a folder the uncleaned one comes first, then the newest. Only files under the archive's own names are taken, and of
+these none that says of itself that it is a simulated schedule: simulated again it would pass for the record.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from gas.errors import BadInput
+from workloads import Header, Log
+from workloads.selection import months_of
+from workloads.swf import parse_swf
+
+__all__ = ["SOURCES", "Estimates", "Found", "Source", "find_logs", "jobs_by_month", "load_log", "log_in"]
+
+Estimates = Literal["users", "perfect", "doubled"]
+"""The estimates that stand in the log, each job's run time, or twice those that stand in the log."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A log of the paper, or the part of one that the archive keeps as a file of its own."""
+
+    trace: str
+    """What the paper calls it."""
+    stem: str
+    """How the names of its files begin."""
+    processors: int
+    """Of the machine as the paper simulated it."""
+    estimates: Estimates
+    """What the paper took as estimates."""
+    jobs: int
+    """In the paper's version of the trace."""
+    years: str = ""
+    """Months of Table 1 that this part of the trace is for: those that begin with this."""
+    remark: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.trace} {self.years}".strip()
+
+    def covers(self, trace: str, month: str) -> bool:
+        """Return whether a row of Table 1 is of this log."""
+        return trace == self.trace and month.startswith(self.years)
+
+
+SOURCES = (
+    Source("CTC", "CTC-SP2-1996", 512, "users", 79296, remark="The header names the batch partition only."),
+    Source("KTH", "KTH-SP2-1996", 100, "users", 28490),
+    Source("SDSC", "SDSC-SP2-1998", 128, "users", 67665),
+    Source(
+        "Par",
+        "SDSC-Par-1995",
+        416,
+        "perfect",
+        115595,
+        "1995",
+        "The header counts 48 interactive nodes and 352 for batch jobs.",
+    ),
+    Source(
+        "Par",
+        "SDSC-Par-1996",
+        416,
+        "perfect",
+        115595,
+        "1996",
+        "The header counts 48 interactive nodes and 352 for batch jobs.",
+    ),
+    Source(
+        "CM5",
+        "LANL-CM5-1994",
+        1024,
+        "perfect",
+        201387,
+        remark="The log has requested times for 91% of its jobs, many of them exceeded; the paper took run times.",
+    ),
+)
+"""In the order of Table 1."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A log that is at hand."""
+
+    source: Source
+    name: str
+    """Of its file, without .swf and .gz."""
+    path: Path
+    sha256: str
+    """Of the uncompressed file."""
+    header: Header
+    others: tuple[str, ...] = ()
+    """Other versions of it that were found and are not used."""
+
+    @property
+    def cleaned(self) -> bool:
+        """Whether the archive has taken jobs out of it."""
+        return self.name.endswith("-cln")
+
+
+def find_logs(folder: Path | None, sources: Sequence[Source] = SOURCES) -> tuple[list[Found], list[Source], list[str]]:
+    """Return the logs in a folder, and those that are not there, each in the order of `sources`.
+
+    The third item says which files look like one of the logs and are left out, and why.
+
+    Raises
+    ------
+    BadInput
+        The folder, or a log in it, cannot be read.
+    """
+    if folder is None:
+        return [], list(sources), []
+    try:
+        paths = sorted(path for path in folder.iterdir() if re.fullmatch(r".+\.swf(\.gz)?", path.name))
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be read: {error.strerror}; name the folder of the logs") from None
+    found, missing, left_out = [], [], []
+    for source in sources:
+        alike = [path for path in paths if re.match(rf"{re.escape(source.stem)}(?!\d)", path.name)]
+        versions = sorted((path for path in alike if _is_of_archive(path.name, source)), key=_preference)
+        left_out += [
+            f"{path.name}: not a name of the archive, {source.stem}-VERSION.swf.gz or {source.stem}-VERSION-cln.swf.gz"
+            for path in alike
+            if path not in versions
+        ]
+        while versions:
+            first = versions.pop(0)
+            log = log_in(first, source)
+            if not any(text.startswith(_SIMULATED) for text in log.header.notes):
+                others = tuple(dict.fromkeys(_stem(path) for path in versions if _stem(path) != _stem(first)))
+                found.append(replace(log, others=others))
+                break
+            left_out.append(f"{first.name}: its header says that it is a simulated schedule, no record of the machine")
+        else:
+            missing.append(source)
+    return found, missing, left_out
+
+
+def log_in(path: Path, source: Source) -> Found:
+    """Return the log in a file of whatever name, which is taken to be of this source.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read.
+    """
+    data = _bytes(path)
+    header = Header(tuple(line for line in data.decode("latin-1").splitlines() if line.startswith(";")))
+    return Found(source, _stem(path), path, hashlib.sha256(data).hexdigest(), header)
+
+
+_SIMULATED = "Simulated schedule"
+"""How the Note begins by which a schedule that was written as SWF is known (see `gas.simulation.files`)."""
+
+
+def _is_of_archive(name: str, source: Source) -> bool:
+    return re.fullmatch(rf"{re.escape(source.stem)}-\d+(\.\d+)*(-cln)?\.swf(\.gz)?", name) is not None
+
+
+@lru_cache(maxsize=1)
+def load_log(path: Path, sha256: str) -> Log:
+    """Return the log in a file that must still be the one with this hash; the last one read is kept in memory."""
+    data = _bytes(path)
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise BadInput(f"{path}: has changed while the study ran; run it again")
+    return parse_swf(data, name=path.name)
+
+
+def jobs_by_month(log: Found) -> dict[str, int]:
+    """Return how many jobs were submitted in each month of a log, as "1996-10"."""
+    content = load_log(log.path, log.sha256)
+    labels, index = months_of(content.submit, content.epoch, name=log.name)
+    return dict(zip(labels, np.bincount(index, minlength=len(labels)).tolist(), strict=True))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    except (EOFError, OSError, zlib.error) as error:
+        raise BadInput(f"{path}: the gzip file is damaged ({error}); fetch or copy it again") from None
+
+
+def _stem(path: Path) -> str:
+    return re.sub(r"\.swf(\.gz)?$", "", path.name)
+
+
+def _preference(path: Path) -> tuple[bool, list[int], str]:
+    """Order versions: uncleaned before cleaned, newer before older."""
+    stem = _stem(path)
+    version = re.search(r"-(\d+(?:\.\d+)*)(-cln)?$", stem)
+    numbers = [-int(part) for part in version[1].split(".")] if version else [0]
+    return stem.endswith("-cln"), numbers, path.name

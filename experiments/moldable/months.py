@@ -1,0 +1,189 @@
+"""Months of logs with one moldable job at a time: which runs there are, and what came out (the Gas paper, section 5.2).
+
+A run is a month of a log with a seed: some 200 of its jobs give way to benchmarks, one at a time, on the terms of the
+paper or on others (see `experiments.moldable.terms`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import Found, jobs_by_month
+from experiments.framework.sites import SITES, Site
+from experiments.moldable.benchmarks import GROUPS
+from experiments.moldable.terms import BASE, TERMS, Terms
+
+__all__ = ["FULL_RUNS", "FULL_SEEDS", "MonthRun", "Options", "Outcomes", "Study", "cost_runs", "month_runs"]
+
+
+FULL_SEEDS, FULL_RUNS = 5, 210
+"""Of the whole study; the paper had 207 to 214 runs a month."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user chooses."""
+
+    seed: int = 0
+    seeds: int = FULL_SEEDS
+    """How often the paper's terms are run; the others once."""
+    runs: int = FULL_RUNS
+    """Jobs that give way in a month, one at a time."""
+    others: bool = True
+    """Whether other terms are run, too."""
+    terms: Terms = BASE
+    """On which everything is run with every seed."""
+
+
+@dataclass(frozen=True)
+class MonthRun:
+    """A month of a log on some terms, with a seed."""
+
+    log: Found
+    site: Site
+    month: str
+    terms: Terms
+    seed: int
+    runs: int
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result, see `experiments.power.run.power_run`."""
+        return {
+            "log": self.log.sha256,
+            "processors": self.site.processors,
+            "month": self.month,
+            "runs": self.runs,
+            "seed": self.seed,
+            "mix": self.terms.mix,
+            "opponent": self.terms.opponent,
+            "form": asdict(self.terms.form),
+            "policy": self.terms.policy,
+            "estimates": "perfect" if self.terms.perfect else "users",
+        }
+
+
+def month_runs(
+    options: Options, logs: Sequence[Found], all_terms: Sequence[Terms] = TERMS
+) -> tuple[list[MonthRun], list[str]]:
+    """Return all runs of the study with the logs at hand, and which months are left out and why."""
+    found, left_out = [], []
+    for site in SITES:
+        for log in (log for log in logs if log.source.trace == site.trace):
+            jobs = jobs_by_month(log)
+            for month in site.months:
+                # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
+                if jobs.get(month, 0) < 1.5 * options.runs:
+                    left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
+                    continue
+                for terms in all_terms:
+                    seeds = range(options.seed, options.seed + (options.seeds if terms == options.terms else 1))
+                    found += [MonthRun(log, site, month, terms, seed, options.runs) for seed in seeds]
+    return found, left_out
+
+
+def cost_runs(runs: Sequence[MonthRun]) -> list[MonthRun]:
+    """Return a run of each log again with half and a quarter as many jobs that give way, to see how the cost grows."""
+    first: dict[str, MonthRun] = {}
+    for run in runs:
+        first.setdefault(run.log.name, run)
+    return [replace(run, runs=max(run.runs // part, 1)) for run in first.values() for part in (2, 4)]
+
+
+class Outcomes:
+    """Columns of the outcomes of several runs (see `experiments.moldable.outcomes.Outcome`).
+
+    `gas`, `static` and `best` are turn-around times in seconds.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.rows = rows
+        self.gas, self.static, self.best, self.promised, self.user = (
+            self._column(name) for name in ("gas", "static", "best", "promised", "user")
+        )
+        self.gas_size, self.best_size = self._column("gas_size"), self._column("best_size")
+        self.load_ratio = np.array([row["load_ratio"] for row in rows], np.float64)
+
+    def _column(self, name: str) -> NDArray[np.int64]:
+        return np.array([row[name] for row in self.rows], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def regret(self) -> NDArray[np.int64]:
+        """Seconds that Gas's choices cost beside the best in hindsight."""
+        return self.gas - self.best
+
+    @property
+    def loses(self) -> NDArray[np.bool_]:
+        """Where the static request ended sooner."""
+        return self.gas > self.static
+
+    @property
+    def factor(self) -> NDArray[np.float64]:
+        """How many times as long the static request took as Gas's; below 1 where Gas lost."""
+        return np.maximum(self.static, 1) / np.maximum(self.gas, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All runs and their results, in the same order."""
+
+    options: Options
+    runs: Sequence[MonthRun]
+    results: Sequence[Result]
+    missing: Sequence[str] = ()
+    """Logs that are not at hand."""
+    left_out: Sequence[str] = ()
+    for_cost: Sequence[tuple[MonthRun, Result]] = ()
+    """What was run for nothing else but to see how the cost grows (`cost_runs`)."""
+
+    @property
+    def done(self) -> list[tuple[str, Configuration, Result]]:
+        """Everything that was computed: a log, a configuration and its result."""
+        every = [*zip(self.runs, self.results, strict=True), *self.for_cost]
+        return [(run.log.name, run.configuration, result) for run, result in every]
+
+    @cached_property
+    def logs(self) -> list[tuple[Site, Found]]:
+        """Sites and their logs that take part."""
+        return list(dict.fromkeys((run.site, run.log) for run in self.runs))
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """Seeds with which the study's own terms were run."""
+        return sorted({run.seed for run in self.runs if run.terms == self.options.terms})
+
+    @cached_property
+    def terms(self) -> list[Terms]:
+        """All terms that were run."""
+        return list(dict.fromkeys(run.terms for run in self.runs))
+
+    def outcomes(
+        self, terms: Terms | None = None, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
+    ) -> Outcomes:
+        """Return the outcomes on some terms (the study's own), of a log, a class of constraints or a seed."""
+        return Outcomes(self.rows(terms, trace=trace, group=group, seed=seed, month=month))
+
+    def rows(
+        self, terms: Terms | None = None, *, trace: str = "", group: str = "", seed: int | None = None, month: str = ""
+    ) -> list[Mapping[str, Any]]:
+        """Return the same as runs gave them."""
+        chosen = GROUPS[group] if group else ()
+        terms = self.options.terms if terms is None else terms
+        return [
+            row
+            for run, result in zip(self.runs, self.results, strict=True)
+            if run.terms == terms and trace in ("", run.site.trace) and seed in (None, run.seed)
+            if month in ("", run.month)
+            for row in result["outcomes"]
+            if not chosen or row["benchmark"] in chosen
+        ]

@@ -1,0 +1,169 @@
+"""One moldable job at a time: what Gas does for its user (the Gas paper, section 5.2).
+
+A month of a log goes through S³ once, unmodified. Where a job gives way to a benchmark, the simulation stands still:
+Gas reads the availability list and plans, and each size that the benchmark accepts is followed until the benchmark has
+ended there. So every run knows what Gas got, what the static request got, and which choice was best in hindsight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.ledger import Configuration
+from experiments.framework.logs import load_log
+from experiments.moldable.benchmarks import Form, application, requests
+from experiments.moldable.losses import Request, still_loses
+from experiments.moldable.substitution import Substitute, load_ratio, substitutes
+from gas.planner import plan
+from gas.simulation.schedule import Policy
+from gas.simulation.simulate import Simulation, simulate
+from workloads import RigidJobs, apply_overrun, rigid_jobs
+from workloads.selection import in_months
+
+__all__ = ["Outcome", "month_with_substitutes", "outcomes", "rows_of"]
+
+
+Predicted: TypeAlias = Callable[[Simulation, tuple[NDArray[np.int64], ...], int], int]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one substitute. Turn-around times are in seconds, from its submission to its end.
+
+    Attributes
+    ----------
+    gas, static, best
+        Turn-around time of Gas's request, of the static one, and of the best choice in hindsight.
+    gas_size, static_size, best_size
+        Their processors; of choices that are equally good the fewest.
+    promised
+        Turn-around time that Gas expected.
+    load_ratio
+        Processor time of the month with the static request over that of the month as it was.
+    user
+        Who had submitted the job that gave way, -1 if the log does not say.
+    still_loses
+        Where Gas lost: the worlds of `experiments.moldable.losses` in which it still does.
+    predicting, predicting_size
+        Turn-around time and processors of the request of a Gas that predicts, if there was one.
+    """
+
+    benchmark: str
+    problem_class: str
+    submit: int
+    gas: int
+    static: int
+    best: int
+    gas_size: int
+    static_size: int
+    best_size: int
+    promised: int
+    load_ratio: float
+    user: int
+    still_loses: tuple[str, ...] = ()
+    predicting: int | None = None
+    predicting_size: int | None = None
+
+    @property
+    def regret(self) -> int:
+        """Seconds that Gas's choice cost beside the best in hindsight."""
+        return self.gas - self.best
+
+
+def outcomes(
+    jobs: RigidJobs,
+    placed: list[Substitute],
+    form: Form,
+    policy: Policy = "s3",
+    predicted: Predicted | None = None,
+) -> list[Outcome]:
+    """Return what comes of each substitute alone in the jobs, in order of submission.
+
+    Parameters
+    ----------
+    predicted
+        How a Gas that predicts chooses a size, from where the simulation stands, the requests that are possible, and
+        the size that is planned without.
+    """
+    at = {one.place: one for one in placed}
+    schedule = simulate(jobs, policy)
+    simulation = Simulation(jobs, policy, ask=np.array(sorted(at), np.int64))
+    found = []
+    while (place := simulation.run()) is not None:
+        one = at[place]
+        app = application(one.benchmark, one.problem_class, form)
+        sizes, times, walltimes = requests(app, jobs.machine)
+        best = plan(app, simulation.availability()).best
+        assert best is not None, "S³'s last frame is the whole machine, so every size has a slot"
+        submit = int(jobs.submit[place])
+        turnaround = simulation.outcomes(sizes, walltimes, times)[:, 1] - submit
+        by_size = dict(zip(sizes.tolist(), turnaround.tolist(), strict=True))
+        asked: dict[int, Request] = {
+            size: (size, limit, time)
+            for size, limit, time in zip(sizes.tolist(), walltimes.tolist(), times.tolist(), strict=True)
+        }
+        gas, static = best.processors, one.static
+        why: Sequence[str] = ()
+        if by_size[gas] > by_size[static]:
+            why = still_loses(jobs, schedule, place, asked[gas], asked[static], policy)
+        hindsight = int(np.argmin(turnaround))
+        other = None if predicted is None else predicted(simulation, (sizes, times, walltimes), gas)
+        found.append(
+            Outcome(
+                one.benchmark,
+                one.problem_class,
+                submit,
+                by_size[gas],
+                by_size[static],
+                int(turnaround[hindsight]),
+                gas,
+                static,
+                int(sizes[hindsight]),
+                best.finish - submit,
+                load_ratio(jobs, [one], form),
+                int(jobs.user[place]),
+                tuple(why),
+                None if other is None else by_size[other],
+                other,
+            )
+        )
+        simulation.answer()
+    return found
+
+
+def _entropy(configuration: Configuration) -> list[int]:
+    """Return a seed of its own for each month of each log: the same draws in all of them would count as one."""
+    return [configuration["seed"], int(configuration["log"][:12], 16), int(configuration["month"].replace("-", ""))]
+
+
+def rows_of(found: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Return outcomes as the ledger keeps them."""
+    rows = [asdict(outcome) | {"still_loses": list(outcome.still_loses)} for outcome in found]
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
+
+def month_with_substitutes(
+    configuration: Configuration, files: Mapping[str, str]
+) -> tuple[RigidJobs, list[Substitute], Form]:
+    """Return the jobs of a month and what takes the place of some; the arguments are those of `power_run`."""
+    log = in_months(load_log(Path(files[configuration["log"]]), configuration["log"]), configuration["month"])
+    jobs = rigid_jobs(log, configuration["processors"])
+    if configuration["estimates"] == "perfect":
+        jobs = apply_overrun(jobs, "kill")  # the time that each job ran in the simulation, not in the log
+        jobs = replace(jobs, estimate=np.maximum(jobs.run_time, 1))
+    form = Form(**configuration["form"])
+    placed = substitutes(
+        jobs,
+        configuration["runs"],
+        mix=configuration["mix"],
+        form=form,
+        opponent=configuration["opponent"],
+        generator=np.random.default_rng(_entropy(configuration)),
+    )
+    return jobs, placed, form

@@ -1,0 +1,170 @@
+"""Replacing jobs of a log by benchmarks whose speed-up is known.
+
+"We circumvent this problem by *replacing* applications in the log by applications with known speed-up behavior [...]
+we search for applications whose consumed CPU time is as close as possible" (the Gas paper, section 5.1). So a
+benchmark and its static request are drawn first, and the job that used up the nearest processor time gives way; no job
+gives way twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.moldable.benchmarks import Form, Mix, application, choices
+from gas.application import Requests
+from gas.errors import BadInput
+from workloads import RigidJobs
+
+__all__ = ["OPPONENTS", "Opponent", "Substitute", "TooFewJobs", "load_ratio", "static_request", "substitutes"]
+
+Opponent = Literal["uniform", "powers", "own"]
+
+OPPONENTS: Mapping[Opponent, str] = {
+    "uniform": "uniform over the sizes that the benchmark accepts",
+    "powers": "uniform over the powers of two among them where the benchmark accepts any size, else over all of them",
+    "own": "the size of the job that gives way",
+}
+"""How the static request is chosen. The first is the paper's "randomly picked", as it seems. With the last, the rule of
+the authors' later code, only a job of a size that the benchmark accepts can give way. How much Gas wins depends on it.
+"""
+
+
+class TooFewJobs(BadInput):
+    """Fewer jobs of a log can give way than are to."""
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """A benchmark in place of a job.
+
+    Attributes
+    ----------
+    place
+        Of the job, in submission order.
+    benchmark, problem_class
+        What takes its place.
+    static
+        Processors of the static request.
+    """
+
+    place: int
+    benchmark: str
+    problem_class: str
+    static: int
+
+
+def substitutes(
+    jobs: RigidJobs, count: int, *, mix: Mix, form: Form, opponent: Opponent, generator: np.random.Generator
+) -> list[Substitute]:
+    """Return so many substitutes, all for different jobs, in the order in which they were drawn.
+
+    Raises
+    ------
+    TooFewJobs
+        There are fewer jobs that can give way.
+    """
+    if opponent not in OPPONENTS:
+        raise BadInput(f'opponent "{opponent}" is not known; known: {", ".join(OPPONENTS)}')
+    of_mix = choices(mix, form, jobs.machine)
+    shares = np.array([share for _, _, share in of_mix])
+    requests_of = {(b, c): application(b, c, form).requests(jobs.machine) for b, c, _ in of_mix}
+    free = _ByWork(jobs)
+    found: list[Substitute] = []
+    for _ in range(count):
+        benchmark, problem_class, _ = of_mix[int(generator.choice(len(of_mix), p=shares))]
+        asked = requests_of[benchmark, problem_class]
+        if opponent == "own":
+            place = free.take_nearest_of_sizes(asked)
+            static = -1 if place is None else int(jobs.processors[place])
+        else:
+            static = int(generator.choice(_static_sizes(asked.sizes, benchmark, opponent)))
+            place = free.take_nearest(static * int(asked.times[np.searchsorted(asked.sizes, static)]))
+        if place is None:
+            raise TooFewJobs(
+                f"{count} substitutes: the log has only {len(found)} jobs that can give way; ask for fewer"
+            )
+        found.append(Substitute(place, benchmark, problem_class, static))
+    return found
+
+
+def load_ratio(jobs: RigidJobs, placed: list[Substitute], form: Form) -> float:
+    """Return the processor time of the jobs with the substitutes (as their static requests) over that without."""
+    work = jobs.processors * jobs.run_time
+    before = int(work.sum())
+    after = before
+    for one in placed:
+        size, _, time = static_request(one, application(one.benchmark, one.problem_class, form).requests(jobs.machine))
+        after += size * time - int(work[one.place])
+    return after / max(before, 1)
+
+
+def static_request(one: Substitute, asked: Requests) -> tuple[int, int, int]:
+    """Return processors, walltime and execution time of a substitute's static request, of all that it can ask for."""
+    at = int(np.searchsorted(asked.sizes, one.static))
+    return one.static, int(asked.walltimes[at]), int(asked.times[at])
+
+
+def _static_sizes(sizes: NDArray[np.int64], benchmark: str, opponent: Opponent) -> NDArray[np.int64]:
+    if opponent == "powers" and benchmark == "EP":
+        sizes = sizes[(sizes & (sizes - 1)) == 0]
+    return sizes
+
+
+class _ByWork:
+    """The jobs that have not given way yet, by the processor time that they used up."""
+
+    def __init__(self, jobs: RigidJobs) -> None:
+        self.jobs = jobs
+        work = jobs.processors * jobs.run_time
+        self._order = np.argsort(work, kind="stable")
+        self._work = work[self._order]
+        self._free = np.ones(len(jobs), np.bool_)
+        # Of benchmarks, jobs of sizes that they accept, the nearest last: how near a job is never changes.
+        self._nearest: dict[int, list[int]] = {}
+        # Of each place, the next one up or down that may be free, itself included: a bushel asks ten thousand times.
+        self._up = list(range(len(jobs) + 1))
+        self._down = list(range(len(jobs) + 1))  # one further: entry 0 is before the first place
+
+    def take_nearest(self, work: int) -> int | None:
+        """Take the job nearest to a processor time out, the one with less of two that are equally near."""
+        at = int(np.searchsorted(self._work, work))
+        above, below = _found(self._up, at), _found(self._down, at) - 1
+        if below >= 0:  # of jobs with equal work the first one
+            below = _found(self._up, int(np.searchsorted(self._work, self._work[below])))
+        if below < 0 and above == len(self._work):
+            return None
+        if below < 0:
+            return self._take(above)
+        nearer = above < len(self._work) and self._work[above] - work < work - self._work[below]
+        return self._take(above if nearer else below)
+
+    def take_nearest_of_sizes(self, asked: Requests) -> int | None:
+        """Take the job out whose processor time is nearest to that of the benchmark on the job's own size."""
+        nearest = self._nearest.get(id(asked))
+        if nearest is None:
+            processors = self.jobs.processors[self._order]
+            at = np.searchsorted(asked.sizes, processors).clip(max=len(asked.sizes) - 1)
+            there = np.flatnonzero(asked.sizes[at] == processors)
+            away = np.abs(self._work[there] - processors[there] * asked.times[at[there]])
+            nearest = self._nearest[id(asked)] = there[np.argsort(away, kind="stable")].tolist()[::-1]
+        while nearest and not self._free[nearest[-1]]:
+            nearest.pop()
+        return self._take(nearest.pop()) if nearest else None
+
+    def _take(self, at: int) -> int:
+        self._free[at] = False
+        self._up[at], self._down[at + 1] = at + 1, at
+        return int(self._order[at])
+
+
+def _found(next_ones: list[int], at: int) -> int:
+    """Return where a chain of references ends that begins at an entry, and make it shorter."""
+    while next_ones[at] != at:
+        next_ones[at] = next_ones[next_ones[at]]
+        at = next_ones[at]
+    return at

@@ -1,0 +1,102 @@
+"""On what terms benchmarks take the place of jobs: the paper's, as far as they are known, and what may matter beside.
+
+The paper's own terms are not all known, and its benchmark times are lost, so the same months are also run on other
+terms (`TERMS`), and reports say which conclusions survive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from experiments.moldable.benchmarks import MIXES, Form, Mix
+from experiments.moldable.substitution import OPPONENTS, Opponent
+from gas.errors import BadInput
+from gas.simulation.schedule import POLICIES, Policy
+from speedup_models.nas import datasets
+
+__all__ = ["BASE", "PERFECT", "PLANNED", "TERMS", "Terms", "chosen_terms", "perfect"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On what terms benchmarks take the place of jobs."""
+
+    name: str
+    """What is different from the first of `TERMS`."""
+    mix: Mix = "thirds"
+    form: Form = field(default_factory=Form)
+    opponent: Opponent = "uniform"
+    policy: Policy = "s3"
+    perfect: bool = False
+    """With the true run times as estimates."""
+
+
+PLANNED = tuple(policy for policy in POLICIES if policy not in ("fcfs", "easy"))
+"""Policies that give everybody a start, so that Gas has a list to plan with."""
+
+BASE = Terms("as in the paper, as far as it is known")
+
+
+def chosen_terms(
+    *,
+    mix: str = BASE.mix,
+    opponent: str = BASE.opponent,
+    dataset: str = BASE.form.dataset,
+    filled: bool = BASE.form.filled,
+    era: bool = BASE.form.era,
+    accuracy: float = BASE.form.accuracy,
+    policy: str = BASE.policy,
+) -> Terms:
+    """Return terms under a name that says in what they differ from `BASE`, which they are if they do not.
+
+    Raises
+    ------
+    BadInput
+        One of them is not known, or out of range.
+    """
+    for what, given, known in (
+        ("mix", mix, tuple(MIXES)),
+        ("opponent", opponent, OPPONENTS),
+        ("dataset", dataset, ("default", *(one.name for one in datasets()))),
+        ("policy", policy, PLANNED),
+    ):
+        if given not in known:
+            raise BadInput(f"--{what} {given}: is not known; known: {', '.join(known)}")
+    form = Form(dataset, filled, era, accuracy)
+    terms = Terms(BASE.name, cast(Mix, mix), form, cast(Opponent, opponent), cast(Policy, policy))
+    differences = [
+        *([f"mix {mix}"] if mix != BASE.mix else []),
+        *([f"static request {opponent}"] if opponent != BASE.opponent else []),
+        *([f"data set {dataset}"] if dataset != BASE.form.dataset else []),
+        *([] if filled else ["measured sizes alone"]),
+        *([] if era else ["times as measured"]),
+        *([f"accuracy {accuracy:g}"] if accuracy != BASE.form.accuracy else []),
+        *([f"policy {policy}"] if policy != BASE.policy else []),
+    ]
+    return replace(terms, name=f"as chosen: {', '.join(differences)}") if differences else terms
+
+
+def perfect(terms: Terms) -> Terms:
+    """Return the same terms with the true run times as estimates."""
+    return replace(terms, name="estimates are the run times", perfect=True)
+
+
+TERMS = (
+    BASE,
+    Terms("static request: powers of two", opponent="powers"),
+    Terms("static request: the size of the job that gives way", opponent="own"),
+    Terms("a fifth for each benchmark", mix="uniform"),
+    Terms("measured sizes alone", form=Form(filled=False)),
+    Terms("times as measured, not slowed down to the era", form=Form(era=False)),
+    Terms("times of data set jpfmm-2015", form=Form(dataset="jpfmm-2015")),
+    Terms("times of data set ethernet-r641", form=Form(dataset="ethernet-r641")),
+    Terms("times of data set slow-network-2012", form=Form(dataset="slow-network-2012")),
+    Terms("benchmarks use up half of their walltime", form=Form(accuracy=0.5)),
+    Terms("policy s3-1999", policy="s3-1999"),
+    Terms("policy conservative", policy="conservative"),
+    perfect(BASE),
+)
+"""The paper's terms first, then what may matter beside them, one change at a time."""
+
+PERFECT = perfect(BASE)

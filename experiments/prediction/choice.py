@@ -1,0 +1,185 @@
+"""The part of the report on predictions that tells of choosing by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from experiments.framework.intervals import interval
+from experiments.framework.report import Block, Column, Picture, Section, Table, Text
+from experiments.moldable.benchmarks import GROUPS
+from experiments.moldable.substitution import OPPONENTS
+from experiments.prediction.claims import signed
+from experiments.prediction.pictures import draw_choices
+from experiments.prediction.results import Choices, Study
+from experiments.prediction.run import MOST_SIZES
+from experiments.published import PAPER_LOSES
+
+__all__ = ["choice_sections"]
+
+_PAIRED = "± is half of a 90% interval after Student with months as batches, of differences in pairs."
+
+
+def choice_sections(study: Study) -> list[Section]:
+    """Return the sections; none if nothing was chosen."""
+    return [_turnaround(study), _losing(study), _others(study), _months(study)] if len(study.outcomes()) else []
+
+
+def _parts(study: Study) -> dict[str, Choices]:
+    parts = {"all": study.outcomes()}
+    parts |= {trace: study.outcomes(trace) for trace in study.traces}
+    parts |= {group: study.outcomes(group=group) for group in GROUPS}
+    parts["held-out months"] = study.outcomes(held_out=True)
+    return {name: found for name, found in parts.items() if len(found)}
+
+
+def _turnaround(study: Study) -> Section:
+    parts = _parts(study)
+    rows = []
+    for name, found in parts.items():
+        regret = max(float(found.regret.mean()), 1e-9)
+        rows.append(
+            (
+                name,
+                f"{len(found):,}",
+                *(f"{one.mean():,.0f}" for one in (found.static, found.gas, found.predicting, found.best)),
+                signed(found.mean(found.later)),
+                f"{100 * found.later.mean() / max(found.gas.mean(), 1):+.1f}%",
+                f"{-100 * found.later.mean() / regret:.0f}%" if found.regret.any() else "",
+            )
+        )
+    columns = (
+        Column("", left=True),
+        Column("runs"),
+        Column("static", "mean turn-around time (s)"),
+        Column("Gas", "mean turn-around time (s)"),
+        Column("Gas that predicts", "mean turn-around time (s)"),
+        Column("best in hindsight", "mean turn-around time (s)"),
+        Column("seconds", "predicting adds"),
+        Column("of Gas's", "predicting adds"),
+        Column("share of Gas's regret that it takes away"),
+    )
+    opponent = OPPONENTS[study.choices[0].of.terms.opponent]
+    text = (
+        "The runs of `gas experiment power` on the paper's terms: jobs of a month give way to benchmarks, one at a "
+        f"time; static requests are {opponent}. Gas takes the request whose promised start lets it end first, Gas that "
+        f"predicts the one whose expected end is first, over {study.options.choice_samples} samples, among up to "
+        f"{MOST_SIZES} sizes that a benchmark accepts. It knows of the log what was recorded before the month, and of "
+        "the month what has happened in its simulation. Every size was followed to its end, so the best in hindsight "
+        "is known; regret is how much later a request ended."
+    )
+    logs = {name: found for name, found in parts.items() if name in ("all", *study.traces)}
+    picture = Picture(
+        "prediction-turnaround",
+        draw_choices(logs),
+        "Mean turn-around time of the four choices, on a logarithmic axis.",
+    )
+    blocks: list[Block] = [Text(text), picture, Table(columns, tuple(rows), _PAIRED)]
+    if len(study.seeds) > 1:
+        of_seeds = [study.outcomes(seed=seed) for seed in study.seeds]
+        later = signed(interval([float(found.later.mean()) for found in of_seeds]))
+        more = signed(interval([float(found.loses_more.mean()) for found in of_seeds]), 1)
+        words = f"With {len(of_seeds)} seeds as batches: {later} s, and {more} points to those that lose to static."
+        blocks.append(Text(words))
+    return Section("Choosing by predictions: turn-around time", tuple(blocks))
+
+
+def _losing(study: Study) -> Section:
+    rows = []
+    for name, found in _parts(study).items():
+        plain, predicting = found.loses, found.predicting_loses
+        late = [(at - found.static)[lost] for at, lost in ((found.gas, plain), (found.predicting, predicting))]
+        rows.append(
+            (
+                name,
+                *(f"{100 * lost.mean():.1f}%" for lost in (plain, predicting)),
+                signed(found.mean(found.loses_more), 1),
+                *(f"{int(lost.sum()):,}" for lost in (plain & predicting, plain & ~predicting, predicting & ~plain)),
+                *(f"{np.median(one):,.0f}" if len(one) else "" for one in late),
+                *(f"{one.sum() / len(found):,.0f}" for one in late),
+            )
+        )
+    columns = (
+        Column("", left=True),
+        Column("Gas", "loses to static"),
+        Column("Gas that predicts", "loses to static"),
+        Column("points that predicting adds", "loses to static"),
+        Column("both", "runs that lose"),
+        Column("Gas alone", "runs that lose"),
+        Column("predicting alone", "runs that lose"),
+        Column("Gas", "median of losses (s)"),
+        Column("Gas that predicts", "median of losses (s)"),
+        Column("Gas", "all losses over all runs (s)"),
+        Column("Gas that predicts", "all losses over all runs (s)"),
+    )
+    return Section("Losing to static", (Table(columns, tuple(rows), f"The paper: {PAPER_LOSES}%. {_PAIRED}"),))
+
+
+def _others(study: Study) -> Section:
+    rows = []
+    for name, found in _parts(study).items():
+        other = found.predicting_size != found.gas_size
+        fewer = other & (found.predicting_size < found.gas_size)
+        sooner, later = (other & part for part in (found.later < 0, found.later > 0))
+        rows.append(
+            (
+                name,
+                *(f"{100 * part.mean():.1f}%" for part in (other, fewer, other & ~fewer)),
+                *(_share(part, other) for part in (sooner, other & ~sooner & ~later, later)),
+                *_sizes(-found.later[sooner]),
+                *_sizes(found.later[later]),
+            )
+        )
+    columns = (
+        Column("", left=True),
+        Column("another size", "of all runs"),
+        Column("fewer processors", "of all runs"),
+        Column("more", "of all runs"),
+        Column("sooner", "of these"),
+        Column("the same", "of these"),
+        Column("later", "of these"),
+        Column("mean", "sooner by (s)"),
+        Column("median", "sooner by (s)"),
+        Column("mean", "later by (s)"),
+        Column("median", "later by (s)"),
+    )
+    return Section("Where predicting chooses another size", (Table(columns, tuple(rows)),))
+
+
+def _share(part: Any, whole: Any) -> str:
+    return f"{100 * part.sum() / whole.sum():.0f}%" if whole.any() else ""
+
+
+def _sizes(seconds: Any) -> tuple[str, str]:
+    return (f"{seconds.mean():,.0f}", f"{np.median(seconds):,.0f}") if len(seconds) else ("", "")
+
+
+def _months(study: Study) -> Section:
+    rows = []
+    for trace, month in dict.fromkeys((choice.of.site.trace, choice.of.month) for choice in study.choices):
+        found = study.outcomes(trace, month=month)
+        if len(found):
+            rows.append(
+                (
+                    trace,
+                    month,
+                    "held out" if (trace, month) in study.held_out else "",
+                    f"{len(found):,}",
+                    *(f"{one.mean():,.0f}" for one in (found.static, found.gas, found.predicting, found.best)),
+                    *(f"{100 * lost.mean():.1f}%" for lost in (found.loses, found.predicting_loses)),
+                )
+            )
+    columns = (
+        Column("log", left=True),
+        Column("month", left=True),
+        Column("", left=True),
+        Column("runs"),
+        Column("static", "mean turn-around time (s)"),
+        Column("Gas", "mean turn-around time (s)"),
+        Column("Gas that predicts", "mean turn-around time (s)"),
+        Column("best in hindsight", "mean turn-around time (s)"),
+        Column("Gas", "loses to static"),
+        Column("Gas that predicts", "loses to static"),
+    )
+    return Section("The choice by month", (Table(columns, tuple(rows)),))

@@ -1,0 +1,152 @@
+"""What is asked of predictions, and whether it holds: that they are right and sharp, and that it helps to use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from experiments.framework.claims import Claim
+from experiments.framework.intervals import Interval
+from experiments.prediction.results import FEWEST, Choices, Predictions, Study
+from experiments.prediction.run import TOLD
+from experiments.published import PAPER_LOSES
+
+__all__ = ["COVERED", "SHARE", "SHARP", "better", "claims", "ratio", "ratio_of_medians", "signed", "within"]
+
+SHARE: Final = 0.9
+"""Probability of the intervals that are judged."""
+
+COVERED: Final = (85.0, 95.0)
+"""Per cent of these intervals that may contain the truth."""
+
+SHARP: Final = 0.5
+"""How wide they may be in the median, of the way to the promise: from submission to the promised start."""
+
+
+def claims(study: Study) -> list[Claim]:
+    """Return what is asked for, each with its verdict."""
+    return [
+        *(_covers(study, trace) for trace in (*study.traces, "")),
+        *(_is_sharp(study, trace) for trace in study.traces),
+        *(_is_sooner(study, trace) for trace in ("", *study.traces)),
+        *(_loses_less(study, trace) for trace in ("", *study.traces)),
+    ]
+
+
+def ratio(found: Predictions, share: float = SHARE) -> float:
+    """Return the width of the intervals over the way to the promise, in the median."""
+    return float(np.median(found.width(share) / found.way))
+
+
+def ratio_of_medians(found: Predictions, share: float = SHARE) -> float:
+    """Return the median width of the intervals over the median way to the promise."""
+    return float(np.median(found.width(share)) / np.median(found.way))
+
+
+def better(found: Interval) -> bool | None:
+    """Return whether a difference is below zero.
+
+    None without an interval, and where the difference is below zero but its interval is not.
+    """
+    if found.half_width is None:
+        return None
+    if found.mean >= 0:
+        return False
+    return None if found.mean + found.half_width >= 0 else True
+
+
+def within(found: Interval, low: float, high: float) -> bool | None:
+    """Return whether a mean lies between two bounds.
+
+    None without an interval, and where the mean does not but its interval reaches there.
+    """
+    if found.half_width is None:
+        return None
+    if low <= found.mean <= high:
+        return True
+    return None if found.mean - found.half_width <= high and found.mean + found.half_width >= low else False
+
+
+def signed(found: Interval, digits: int = 0) -> str:
+    """Return a difference in words."""
+    return f"{'+' if found.mean > 0 else ''}{found.text(digits)}"
+
+
+def _covers(study: Study, trace: str) -> Claim:
+    low, high = COVERED
+    text = f"{_where(trace)}: {low:.0f} to {high:.0f}% of the 90% intervals contain the true start"
+    found = study.predictions(trace)
+    if not len(found):
+        return Claim(text, None, "no job of a held-out month had to wait")
+    covered = found.coverage(SHARE)
+    below, above = (100 * part.mean() for part in (found.below(SHARE), found.above(SHARE)))
+    verdict = within(covered, low, high)
+    here = f"{covered.text(1)}% of {len(found):,}, {below:.1f}% start before and {above:.1f}% after"
+    return Claim(text, verdict, here + _doubt(verdict, covered))
+
+
+def _is_sharp(study: Study, trace: str) -> Claim:
+    text = (
+        f"{_where(trace)}: they are in the median at most half as wide as the way to the promise (the time from "
+        "submission to the promised start)"
+    )
+    found = study.predictions(trace)
+    if not len(found):
+        return Claim(text, None, "no job of a held-out month had to wait")
+    each, medians = ratio(found), ratio_of_medians(found)
+    here = f"{100 * each:.1f}% (median width over median way: {100 * medians:.1f}%)"
+    told = [
+        f"{whose} {100 * ratio(known):.1f}%"
+        for one, whose in TOLD.items()
+        if one != "nothing" and len(known := study.predictions(trace, told=one))
+    ]
+    here += f"; were run times known {', '.join(told)}" if told else ""
+    return Claim(text, max(each, medians) <= SHARP, here)
+
+
+def _is_sooner(study: Study, trace: str) -> Claim:
+    def here(found: Choices) -> str:
+        return f"{found.predicting.mean():,.0f} s against {found.gas.mean():,.0f} s"
+
+    text = f"{_where(trace)}: Gas that predicts has a lower mean turn-around time than Gas that does not"
+    return _paired(study, trace, text, lambda found: found.mean(found.later), here, " s")
+
+
+def _loses_less(study: Study, trace: str) -> Claim:
+    def here(found: Choices) -> str:
+        predicting, plain = (100 * lost.mean() for lost in (found.predicting_loses, found.loses))
+        paper = "" if trace else f" (paper: {PAPER_LOSES}%)"
+        return f"in {predicting:.1f}% against {plain:.1f}% of {len(found):,} runs{paper}"
+
+    text = f"{_where(trace)}: it loses to the static request less often"
+    return _paired(study, trace, text, lambda found: found.mean(found.loses_more), here, " points", 1)
+
+
+def _paired(
+    study: Study,
+    trace: str,
+    text: str,
+    difference: Callable[[Choices], Interval],
+    words: Callable[[Choices], str],
+    unit: str,
+    digits: int = 0,
+) -> Claim:
+    found = study.outcomes(trace)
+    if not len(found):
+        return Claim(text, None, "no month of the choice took part")
+    of = difference(found)
+    verdict = better(of)
+    return Claim(text, verdict, f"{words(found)}: {signed(of, digits)}{unit}{_doubt(verdict, of)}")
+
+
+def _doubt(verdict: bool | None, found: Interval) -> str:
+    """Return why there is no verdict."""
+    if verdict is not None:
+        return ""
+    return f"; fewer than {FEWEST} months, so no interval" if found.half_width is None else "; not sure"
+
+
+def _where(trace: str) -> str:
+    return trace or "all logs"

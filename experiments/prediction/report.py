@@ -1,0 +1,351 @@
+"""The report of the study of predictions: are they right, how sharp are they, and does it help to choose by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.framework.claims import summary_section
+from experiments.framework.intervals import counted
+from experiments.framework.origin import Origin, origin_section
+from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
+from experiments.moldable.simulated import simulated_section
+from experiments.prediction.choice import choice_sections
+from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians
+from experiments.prediction.pictures import draw_ranks, draw_reliability, draw_starts
+from experiments.prediction.results import FEWEST, FULL, POLICY, SIZES, Predictions, Study, by_months
+from experiments.prediction.run import SHARES, TOLD
+from gas.prediction.forecast import TAIL
+from gas.prediction.past import STREAMS
+from gas.prediction.usage import LAST, PRIOR
+
+__all__ = ["banner", "choice_rows", "prediction_report", "prediction_rows"]
+
+_SIMULATED = (
+    "Starts are predicted in one simulation of a whole log; of the choice each month is a simulation of its own."
+)
+_SURE = "± is half of a 90% interval after Student, with months as batches."
+
+
+def banner(study: Study) -> str:
+    """Return in what the study is less than the full one; "" if it is not."""
+    less = [*study.missing, *study.left_out]
+    options = study.options
+    for what, given, full in (
+        ("jobs predicted a month", options.jobs, FULL.jobs),
+        ("samples", options.samples, FULL.samples),
+        ("runs a month", options.runs, FULL.runs),
+        ("samples by which is chosen", options.choice_samples, FULL.choice_samples),
+    ):
+        if given < full:
+            less.append(f"{given} {what} instead of {full}")
+    if options.months is not None:
+        less.append(f"only the last {counted(options.months, 'month')} of each log")
+    return f"Not the full study: {'; '.join(less)}." if less else ""
+
+
+def prediction_report(study: Study, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    sections = [
+        summary_section(claims(study), "Does it hold?", "what is asked"),
+        _predicted(study),
+        _coverage(study),
+        _width(study),
+        _nearness(study),
+        _by_size(study),
+        _by_month(study),
+        *choice_sections(study),
+        simulated_section(study.logs, _SIMULATED),
+        origin_section(study.logs, origin),
+    ]
+    return Report("Predictions: are they right, and do they help?", _lead(study), tuple(sections), banner(study))
+
+
+def _lead(study: Study) -> str:
+    found, chosen = study.predictions(), study.outcomes()
+    words = []
+    if len(found):
+        words.append(
+            f"Of {len(found):,} starts in held-out months ({', '.join(study.traces)}) "
+            f"{100 * found.inside(SHARE).mean():.1f}% lie in their 90% intervals, which in the median are "
+            f"{100 * ratio(found):.0f}% as wide as the way to the promise, the time from submission to the "
+            f"promised start. The predicted mean is {np.abs(found.mean - found.start).mean():,.0f} s off in the mean, "
+            f"the promise {(found.promise - found.start).mean():,.0f} s."
+        )
+    if len(chosen):
+        means = (chosen.predicting.mean(), chosen.gas.mean(), chosen.static.mean(), chosen.best.mean())
+        words.append(
+            "In {:,} runs a Gas that chooses by predictions took {:,.0f} s from submission to end in the mean, one "
+            "that does not {:,.0f} s, static requests {:,.0f} s, and the best choices in hindsight {:,.0f} s; static "
+            "was sooner in {:.1f}% with predictions and in {:.1f}% without.".format(
+                len(chosen), *means, 100 * chosen.predicting_loses.mean(), 100 * chosen.loses.mean()
+            )
+        )
+    return " ".join(words)
+
+
+def _predicted(study: Study) -> Section:
+    months = []
+    for trace in study.traces:
+        first, last = (_span([run.month for run, _ in study.months(trace, held_out=one)]) for one in (False, True))
+        others = f", not held out {first}" if first else "; of the other months none takes part"
+        months.append(f"{trace}: held out {last}{others}." if last else f"{trace}: {first}, not held out.")
+    options = study.options
+    return Section(
+        "What is predicted",
+        (
+            Bullets(
+                (
+                    f"Policy {POLICY} on whole logs, every start a promise. In each month up to {options.jobs} jobs, "
+                    "drawn from those of all sizes that were not promised to start at once, are predicted in the "
+                    f"second of their submission, each from {options.samples} samples.",
+                    "Who predicts knows who runs and waits, which jobs have ended by then and how much of their "
+                    "walltimes they used, and who was submitted by then; nothing that happens later.",
+                    f"Run times are drawn from the last {LAST} jobs of the same user, processors and walltime, where "
+                    f"few are known from wider classes (a wider one counts as {PRIOR:g} jobs). Arrivals are those of "
+                    f"{STREAMS} past weeks. An interval takes {TAIL:.1%} of the samples more at either end than its "
+                    "probability names, or half of those left there, as samples are surer than they should be. These "
+                    "constants were chosen on the first half of the months of each log; the second half is held out, "
+                    "and verdicts come from it alone.",
+                    f"Intervals take each month as one batch; fewer than {FEWEST} months give no interval, and what "
+                    "would be judged by it has no verdict.",
+                    *months,
+                )
+            ),
+        ),
+    )
+
+
+def _span(months: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys((months[0], months[-1]))) if months else ""
+
+
+def _parts(study: Study, *, held_out: bool = True, told: str = "nothing") -> dict[str, Predictions]:
+    """Return what was predicted, by log and, where there are several, of all."""
+    parts = {trace: study.predictions(trace, held_out=held_out, told=told) for trace in study.traces}
+    parts |= {"all": study.predictions(held_out=held_out, told=told)} if len(parts) > 1 else {}
+    return {name: found for name, found in parts.items() if len(found)}
+
+
+def _logs(study: Study) -> dict[str, Predictions]:
+    return {name: found for name, found in _parts(study).items() if name != "all"}
+
+
+def _coverage(study: Study) -> Section:
+    rows: list[tuple[Cell | str, ...]] = []
+    for held_out, words in ((True, "held out"), (False, "others")):
+        for name, found in _parts(study, held_out=held_out).items():
+            covered = [found.coverage(share).text(1) for share in SHARES]
+            outside = [f"{100 * part.mean():.1f}" for part in (found.below(SHARE), found.above(SHARE))]
+            rows.append(
+                (words if name == next(iter(_parts(study, held_out=held_out))) else "", name, f"{len(found):,}")
+            )
+            rows[-1] += (*covered, *outside)
+    columns = (
+        Column("months", left=True),
+        Column("", left=True),
+        Column("starts"),
+        *(
+            Column(f"{100 * share:g}%", "% of the intervals of this probability that contain the truth")
+            for share in SHARES
+        ),
+        Column("before", "% that start outside of the 90% interval"),
+        Column("after", "% that start outside of the 90% interval"),
+    )
+    blocks: list[Any] = []
+    if logs := _logs(study):
+        blocks += [
+            Picture(
+                "prediction-reliability",
+                draw_reliability(logs),
+                "How many intervals of each probability contain the true start, on held-out months; on the dashed line "
+                "they are right, and the grey bar is what is asked for.",
+            ),
+            Picture(
+                "prediction-ranks",
+                draw_ranks(logs),
+                "Which share of the samples start before the truth, on held-out months; level at the dashed line if "
+                "samples are right. High ends: they are too sure.",
+            ),
+        ]
+    text = "Only intervals of 90% are judged; the constants were chosen for them."
+    return Section("Are the intervals right?", (Text(text), Table(columns, tuple(rows), _SURE), *blocks))
+
+
+def _width(study: Study) -> Section:
+    told = {one: _parts(study, told=one) for one in TOLD if one != "nothing"}
+    parts = _parts(study)
+    alike = {name: _alike(study, name, found) for name, found in parts.items()}
+    some_alike = any(alike.values())
+    rows = []
+    for name, found in parts.items():
+        known = [of[name] for of in told.values()]
+        rows.append(
+            (
+                name,
+                f"{np.median(found.way):,.0f}",
+                f"{np.median(found.width(SHARE)):,.0f}",
+                f"{100 * ratio_of_medians(found):.1f}%",
+                *(f"{100 * ratio(found, share):.1f}%" for share in SHARES),
+                *((alike[name] or ("-", "-")) if some_alike else ()),
+                *(f"{100 * ratio(one):.1f}%" for one in known),
+                f"{100 * float(np.mean(known[-1].width(SHARE) / known[-1].way)):.1f}%",
+            )
+        )
+    group = "width over way, of each interval, in the median"
+    same, known_group = "the same interval for all jobs of a log", "width over way at 90%, were the run times known"
+    columns = (
+        Column("", left=True),
+        Column("way to the promise", "median (s)"),
+        Column("90% interval", "median (s)"),
+        Column("one median over the other"),
+        *(Column(f"{100 * share:g}%", group) for share in SHARES),
+        *((Column("width over way", same), Column("% that contain the truth", same)) if some_alike else ()),
+        *(Column(whose, known_group) for one, whose in TOLD.items() if one != "nothing"),
+        Column("of both, mean", known_group),
+    )
+    same_for_all = (
+        "What knows nothing but the promise is an interval that is the same for all jobs of a log: the middle 90% of "
+        "where, on the way to the promise, the jobs of the months that are not held out started."
+    )
+    if lacking := [name for name in _logs(study) if alike[name] is None]:
+        same_for_all += f" There is none of {', '.join(lacking)}, of which no such month took part."
+    text = (
+        "Held-out months. The way to the promise is the time from submission to the promised start. "
+        f"{same_for_all} What makes intervals wide is that nobody knows run times: were the prediction told the true "
+        "ones of who runs, of who waits or of both, it would be as in the last columns, arrivals still being drawn "
+        "from past weeks."
+    )
+    return Section("How wide are they?", (Text(text), Table(columns, tuple(rows))))
+
+
+def _alike(study: Study, name: str, found: Predictions) -> tuple[str, str] | None:
+    """Return how wide an interval is that is the same for all jobs of a log, and what share it contains.
+
+    None without months to take it from, and for all logs together, for which there is no such interval.
+    """
+    others = study.predictions(name, held_out=False) if name in study.traces else None
+    if others is None or not len(others):
+        return None
+    low, high = np.quantile((others.start - others.now) / others.way, ((1 - SHARE) / 2, (1 + SHARE) / 2))
+    at = (found.start - found.now) / found.way
+    return f"{100 * (high - low):.1f}%", f"{100 * float(np.mean((low <= at) & (at <= high))):.1f}"
+
+
+def _nearness(study: Study) -> Section:
+    rows = []
+    for name, found in _parts(study).items():
+        errors = [np.abs(at - found.start) for at in (found.mean, found.median, found.promise)]
+        rows.append(
+            (
+                name,
+                *(by_months(one, found.months).text() for one in errors),
+                *(f"{np.median(one):,.0f}" for one in errors),
+                by_months(found.mean - found.start, found.months).text(),
+            )
+        )
+    ends = ("predicted mean", "predicted median", "promise")
+    columns = (
+        Column("", left=True),
+        *(Column(end, "mean absolute error (s)") for end in ends),
+        *(Column(end, "median absolute error (s)") for end in ends),
+        Column("predicted mean too late by (s; negative: too early)"),
+    )
+    blocks: list[Any] = [Table(columns, tuple(rows), f"Held-out months. {_SURE}")]
+    if logs := _logs(study):
+        blocks.append(
+            Picture(
+                "prediction-starts",
+                draw_starts(logs),
+                "Predicted mean and true start of each job, as shares of the way from its submission (0) to its "
+                "promised start (1), on held-out months.",
+            )
+        )
+    return Section("How near is the predicted start?", tuple(blocks))
+
+
+def _by_size(study: Study) -> Section:
+    rows = []
+    for name, found in _parts(study).items():
+        for words, (above, most) in SIZES.items():
+            of_size = found.where((found.share > above) & (found.share <= most))
+            if len(of_size):
+                rows.append((name if words == next(iter(SIZES)) else "", words, *_figures(of_size)))
+    columns = (Column("", left=True), Column("of the machine", left=True), *_COLUMNS)
+    return Section("By size of the job", (Table(columns, tuple(rows), f"Held-out months. {_SURE}"),))
+
+
+_COLUMNS = (
+    Column("starts"),
+    Column("in 90% intervals (%)"),
+    Column("median way to the promise (s)"),
+    Column("width over way, median"),
+    Column("predicted mean", "mean absolute error (s)"),
+    Column("promise", "mean absolute error (s)"),
+)
+
+
+def _figures(found: Predictions) -> tuple[str, ...]:
+    return (
+        f"{len(found):,}",
+        found.coverage(SHARE).text(1),
+        f"{np.median(found.way):,.0f}",
+        f"{100 * ratio(found):.0f}%",
+        f"{np.abs(found.mean - found.start).mean():,.0f}",
+        f"{(found.promise - found.start).mean():,.0f}",
+    )
+
+
+def _by_month(study: Study) -> Section:
+    rows = []
+    for run, result in study.months():
+        found = study.predictions(run.site.trace, month=run.month, held_out=None)
+        count, waiting = result["jobs"], result["waiting"]
+        rows.append(
+            (
+                run.site.trace,
+                run.month,
+                "held out" if run.held_out else "",
+                f"{count:,}",
+                f"{100 * (count - waiting) / count:.0f}%" if count else "",
+                *(_figures(found) if len(found) else ("0", *[""] * (len(_COLUMNS) - 1))),
+            )
+        )
+    columns = (
+        Column("log", left=True),
+        Column("month", left=True),
+        Column("", left=True),
+        Column("jobs"),
+        Column("promised to start at once"),
+        *_COLUMNS,
+    )
+    held_out = [result for _, result in study.months(held_out=True)]
+    count = sum(result["jobs"] for result in held_out)
+    at_once = count - sum(result["waiting"] for result in held_out)
+    text = (
+        "Jobs that were promised to start at once are left out everywhere: of them the prediction is the promise, and "
+        f"right. In held-out months they are {at_once:,} of {count:,}."
+    )
+    return Section("By month", (Text(text), Table(columns, tuple(rows))))
+
+
+def prediction_rows(study: Study) -> Sequence[dict[str, Any]]:
+    """Return a row for each start that was predicted."""
+    return [
+        {"log": run.site.trace, "month": run.month, "held_out": run.held_out, "told": run.told} | row
+        for run, result in zip(study.calibrations, study.calibrated, strict=True)
+        for row in result["outcomes"]
+    ]
+
+
+def choice_rows(study: Study) -> Sequence[dict[str, Any]]:
+    """Return a row for each choice."""
+    return [
+        {"log": choice.of.site.trace, "month": choice.of.month, "seed": choice.of.seed}
+        | row
+        | {"still_loses": ", ".join(row["still_loses"])}
+        for choice, result in zip(study.choices, study.chosen, strict=True)
+        for row in result["outcomes"]
+    ]

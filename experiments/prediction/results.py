@@ -1,0 +1,347 @@
+"""The study of predictions: which runs there are, and what came out.
+
+Calibration: of a month of a log, jobs that had to wait and what was predicted for them when they came. The constants of
+the prediction were chosen on the first halves of the logs, so verdicts come from the second ones.
+
+Choice: the months, jobs and static requests of the study of one moldable job (`experiments.moldable.months`), with a
+Gas that predicts beside one that takes everybody to use up what was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.intervals import Interval
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import Found, jobs_by_month
+from experiments.framework.sites import SITES, Site
+from experiments.moldable import months as power_study
+from experiments.moldable.benchmarks import GROUPS
+from experiments.moldable.months import MonthRun, Outcomes
+from experiments.moldable.terms import BASE
+from experiments.prediction.run import TOLD
+from gas.prediction.past import STREAMS
+
+__all__ = ["FEWEST", "FULL", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
+__all__ += ["Predictions", "Study", "by_months", "study_runs"]
+
+POLICY: Final = "s3"
+
+SIZES: Final = {"up to 1/8": (0.0, 1 / 8), "to 1/2": (1 / 8, 1 / 2), "more": (1 / 2, 1.0)}
+"""Shares of the machine, above the first and up to the second."""
+
+_SAMPLES_TOLD: Final = {"running": 100, "waiting": 100, "all": STREAMS}
+"""Where all run times are told only who arrives is drawn, and there are so many streams of arrivals."""
+
+FEWEST: Final = 4
+"""Months that an interval takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
+
+Month: TypeAlias = tuple[str, str]
+"""A log as the papers call it, and a month of it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user chooses.
+
+    Attributes
+    ----------
+    jobs, samples
+        Jobs of a month whose starts are predicted, at most, and samples of each prediction.
+    runs, seeds
+        Jobs of a month that give way, one at a time, and how often the choice is studied.
+    choice_samples
+        Samples of a prediction by which is chosen.
+    months
+        Only the last so many months of each log, and as many of the choice; all if None.
+    """
+
+    seed: int = 0
+    seeds: int = 1
+    jobs: int = 60
+    samples: int = 300
+    runs: int = 210
+    choice_samples: int = 100
+    months: int | None = None
+
+
+FULL: Final = Options()
+QUICK: Final = Options(jobs=20, samples=100, runs=40, choice_samples=50, months=2)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A month of a log whose starts are predicted."""
+
+    log: Found
+    site: Site
+    month: str
+    held_out: bool
+    told: str
+    """Whose run times are told, see `experiments.prediction.run.TOLD`."""
+    options: Options
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result, see `experiments.prediction.run.calibration_run`."""
+        return {
+            "what": "calibration",
+            "log": self.log.sha256,
+            "processors": self.site.processors,
+            "month": self.month,
+            "jobs": self.options.jobs,
+            "samples": min(_SAMPLES_TOLD.get(self.told, self.options.samples), self.options.samples),
+            "seed": self.options.seed,
+            "policy": POLICY,
+            "told": self.told,
+        }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A month of a log, with a seed, in which a Gas that predicts chooses, too."""
+
+    of: MonthRun
+    samples: int
+
+    @property
+    def log(self) -> Found:
+        """The log."""
+        return self.of.log
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result, see `experiments.prediction.run.choice_run`."""
+        return {"what": "choice", **self.of.configuration, "samples": self.samples}
+
+
+def study_runs(options: Options, logs: Sequence[Found]) -> tuple[list[Calibration], list[Choice], list[str]]:
+    """Return all runs with the logs at hand, and which months of the choice are left out and why."""
+    calibrations: list[Calibration] = []
+    for site in SITES:
+        for log in (log for log in logs if log.source.trace == site.trace):
+            months = sorted(jobs_by_month(log))
+            half = -(-len(months) // 2)  # a month in the middle was looked at when the constants were chosen
+            held_out = dict.fromkeys(months[:half], False) | dict.fromkeys(months[half:], True)
+            for month in months if options.months is None else months[-options.months :]:
+                told = tuple(TOLD) if held_out[month] else ("nothing",)
+                calibrations += [Calibration(log, site, month, held_out[month], one, options) for one in told]
+    of_power = power_study.Options(options.seed, options.seeds, options.runs, others=False)
+    found, left_out = power_study.month_runs(of_power, logs, (BASE,))
+    last: dict[str, list[str]] = {}
+    for run in found:
+        last.setdefault(run.site.trace, []).append(run.month)
+    if options.months is not None:
+        last = {trace: sorted(set(months))[-options.months :] for trace, months in last.items()}
+        left_out = []
+    choices = [Choice(run, options.choice_samples) for run in found if run.month in last[run.site.trace]]
+    return calibrations, choices, left_out
+
+
+class Predictions:
+    """Columns of what was predicted for several jobs, and what came true; instants and seconds.
+
+    Attributes
+    ----------
+    way
+        From when each was submitted to its promised start, at least a second.
+    rank
+        Which share of the samples started before it.
+    share
+        Of the machine that it asked for.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]], months: Sequence[Month], machine: Sequence[int]) -> None:
+        self.rows, self.months, self.machine = rows, months, machine
+        self.now, self.promise, self.start, self.mean, self.median, self.rank, processors = (
+            np.array([row[name] for row in rows], np.float64)
+            for name in ("now", "promise", "start", "mean", "median", "rank", "processors")
+        )
+        self.way = self.promise - self.now
+        self.share = processors / np.array(machine, np.float64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Predictions:
+        """Return some of them."""
+        places = np.flatnonzero(chosen).tolist()
+        return Predictions(
+            [self.rows[i] for i in places], [self.months[i] for i in places], [self.machine[i] for i in places]
+        )
+
+    def bounds(self, share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return between which instants each was to start with this probability, one of `prediction_run.SHARES`."""
+        low, high = (np.array([row[f"{end}_{share:g}"] for row in self.rows], np.float64) for end in ("low", "high"))
+        return low, high
+
+    def inside(self, share: float) -> NDArray[np.bool_]:
+        """Return which started between the bounds."""
+        low, high = self.bounds(share)
+        return np.asarray((low <= self.start) & (self.start <= high))
+
+    def below(self, share: float) -> NDArray[np.bool_]:
+        """Return which started before the bounds."""
+        return np.asarray(self.start < self.bounds(share)[0])
+
+    def above(self, share: float) -> NDArray[np.bool_]:
+        """Return which started after the bounds."""
+        return np.asarray(self.start > self.bounds(share)[1])
+
+    def width(self, share: float) -> NDArray[np.float64]:
+        """Return seconds between the bounds."""
+        low, high = self.bounds(share)
+        return high - low
+
+    def coverage(self, share: float) -> Interval:
+        """Return the per cent that started between the bounds."""
+        return by_months(np.where(self.inside(share), 100.0, 0.0), self.months)
+
+
+class Choices(Outcomes):
+    """Columns of the outcomes of several choices; see `experiments.moldable.months.Outcomes`."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]], months: Sequence[Month]) -> None:
+        super().__init__(rows)
+        self.months = months
+        self.predicting, self.predicting_size = self._column("predicting"), self._column("predicting_size")
+
+    @property
+    def predicting_loses(self) -> NDArray[np.bool_]:
+        """Where the static request ended sooner than that of a Gas that predicts."""
+        return self.predicting > self.static
+
+    @property
+    def later(self) -> NDArray[np.float64]:
+        """Seconds by which predicting ends later than not."""
+        return np.asarray(self.predicting - self.gas, np.float64)
+
+    @property
+    def loses_more(self) -> NDArray[np.float64]:
+        """What predicting adds to those that lose, in per cent: 100 where it alone does, -100 where only Gas does."""
+        return np.where(self.predicting_loses, 100.0, 0.0) - np.where(self.loses, 100.0, 0.0)
+
+    def mean(self, column: NDArray[Any]) -> Interval:
+        """Return the mean of a column, with its interval over months."""
+        return by_months(np.asarray(column, np.float64), self.months)
+
+
+def by_months(values: NDArray[np.float64], months: Sequence[Month]) -> Interval:
+    """Return the mean of values, and half of its 90% interval after Student with months as batches.
+
+    Months weigh by how many values they have; the interval is that of a ratio of sums over batches (Cochran, Sampling
+    Techniques, 6.3). With fewer than `FEWEST` months there is none.
+    """
+    if not len(values):
+        return Interval(0.0, None)
+    index = {month: i for i, month in enumerate(dict.fromkeys(months))}
+    of = np.array([index[month] for month in months])
+    counts = np.bincount(of)
+    mean = float(values.mean())
+    if len(index) < FEWEST:
+        return Interval(mean, None)
+    from scipy.stats import t
+
+    count = len(index)
+    residual = np.bincount(of, weights=values) - mean * counts
+    spread = float(np.sqrt((residual**2).sum() / (count - 1)))
+    return Interval(mean, float(t.ppf(0.95, count - 1)) * spread / (float(counts.mean()) * float(np.sqrt(count))))
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All runs and their results, in the same order."""
+
+    options: Options
+    calibrations: Sequence[Calibration]
+    calibrated: Sequence[Result]
+    choices: Sequence[Choice]
+    chosen: Sequence[Result]
+    missing: Sequence[str] = ()
+    """Logs that are not at hand."""
+    left_out: Sequence[str] = ()
+
+    @property
+    def done(self) -> list[tuple[str, Configuration, Result]]:
+        """Everything that was computed: a log and what for, a configuration and its result."""
+        calibrated = zip(self.calibrations, self.calibrated, strict=True)
+        chosen = zip(self.choices, self.chosen, strict=True)
+        return [
+            *((f"{run.log.name}, starts", run.configuration, result) for run, result in calibrated),
+            *((f"{run.log.name}, choice", run.configuration, result) for run, result in chosen),
+        ]
+
+    @cached_property
+    def logs(self) -> list[tuple[Site, Found]]:
+        """Sites and their logs that take part."""
+        return list(dict.fromkeys((run.site, run.log) for run in self.calibrations))
+
+    @cached_property
+    def traces(self) -> list[str]:
+        """What the papers call these logs."""
+        return [site.trace for site, _ in self.logs]
+
+    def months(self, trace: str = "", *, held_out: bool | None = None) -> list[tuple[Calibration, Result]]:
+        """Return months whose starts were predicted as they can be, and their results."""
+        return [
+            (run, result)
+            for run, result in zip(self.calibrations, self.calibrated, strict=True)
+            if run.told == "nothing" and trace in ("", run.site.trace) and held_out in (None, run.held_out)
+        ]
+
+    def predictions(
+        self, trace: str = "", *, held_out: bool | None = True, told: str = "nothing", month: str = ""
+    ) -> Predictions:
+        """Return what was predicted on held-out months (or the others, or all if None), of a log or a month."""
+        rows: list[Mapping[str, Any]] = []
+        months: list[Month] = []
+        machine: list[int] = []
+        for run, result in zip(self.calibrations, self.calibrated, strict=True):
+            if run.told != told or trace not in ("", run.site.trace) or held_out not in (None, run.held_out):
+                continue
+            if month in ("", run.month):
+                rows += result["outcomes"]
+                months += [(run.site.trace, run.month)] * len(result["outcomes"])
+                machine += [run.site.processors] * len(result["outcomes"])
+        return Predictions(rows, months, machine)
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """Seeds with which the choice was studied."""
+        return sorted({choice.of.seed for choice in self.choices})
+
+    @cached_property
+    def held_out(self) -> set[Month]:
+        """Months on which no constant of the prediction was chosen."""
+        return {(run.site.trace, run.month) for run in self.calibrations if run.held_out}
+
+    def outcomes(
+        self,
+        trace: str = "",
+        *,
+        group: str = "",
+        month: str = "",
+        seed: int | None = None,
+        held_out: bool | None = None,
+    ) -> Choices:
+        """Return what came of choices, of a log, a class of constraints, a month or a seed."""
+        benchmarks = GROUPS[group] if group else ()
+        rows: list[Mapping[str, Any]] = []
+        months: list[Month] = []
+        for choice, result in zip(self.choices, self.chosen, strict=True):
+            of = choice.of
+            here = of.site.trace, of.month
+            if trace not in ("", of.site.trace) or month not in ("", of.month) or seed not in (None, of.seed):
+                continue
+            if held_out is not None and held_out != (here in self.held_out):
+                continue
+            found = [row for row in result["outcomes"] if not benchmarks or row["benchmark"] in benchmarks]
+            rows += found
+            months += [here] * len(found)
+        return Choices(rows, months)

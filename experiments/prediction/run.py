@@ -1,0 +1,177 @@
+"""What comes of predictions: whether their intervals are right, and whether it helps to choose by them.
+
+Both go through simulations of S³ on logs. Where a job arrives the simulation stands still, and the prediction is made
+from what can be known there: who runs and waits, which jobs have ended by then, and who was submitted by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import load_log
+from experiments.moldable.outcomes import month_with_substitutes, outcomes, rows_of
+from experiments.moldable.substitution import TooFewJobs
+from gas.prediction.forecast import forecast
+from gas.prediction.past import Past
+from gas.prediction.simulated import snapshot_of
+from gas.prediction.snapshot import Snapshot
+from gas.prediction.usage import Usage
+from gas.simulation.simulate import Simulation, simulate
+from workloads import RigidJobs, apply_overrun, rigid_jobs
+from workloads.replay import NEVER, ends
+from workloads.selection import months_of
+
+__all__ = ["SHARES", "TOLD", "calibration_run", "choice_run", "past_before", "prediction_run"]
+
+SHARES = (0.5, 0.8, 0.9, 0.95)
+"""Probabilities of the intervals that are looked at."""
+
+TOLD = {"nothing": "of nobody", "running": "of who runs", "waiting": "of who waits", "all": "of both"}
+"""Whose true run times may be told, in words."""
+
+MOST_SIZES = 24
+"""Among how many sizes of an application the prediction chooses; more are thinned out evenly by their logarithm."""
+
+
+def prediction_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return the result of one of both; "what" says of which, "calibration" or "choice"."""
+    run = {"calibration": calibration_run, "choice": choice_run}[configuration["what"]]
+    return run(configuration, files=files)
+
+
+def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return predicted and true starts of jobs of a month of a log; a pure function of its configuration.
+
+    The whole log goes through the policy. Of the jobs of the month that were not promised to start at once some are
+    drawn, and each is predicted when it arrives.
+
+    Parameters
+    ----------
+    configuration
+        "log" (sha256 of its content), "processors" of the machine, "month", "jobs" (how many are drawn at most),
+        "samples", "seed", "policy", and whose run times, which cannot be known, are "told" (a key of `TOLD`), to see
+        how much of what is not sure comes of them.
+    files
+        The path of each log.
+    """
+    log = load_log(Path(files[configuration["log"]]), configuration["log"])
+    jobs = apply_overrun(rigid_jobs(log, configuration["processors"]))
+    labels, index = months_of(log.submit, log.epoch, name=log.name)
+    schedule = simulate(jobs, configuration["policy"])
+    assert schedule.promise is not None, "only policies that promise are asked"
+    in_month = index[jobs.row] == labels.index(configuration["month"])
+    waits = np.flatnonzero(in_month & (schedule.promise > jobs.submit))
+    generator = np.random.default_rng([configuration["seed"], int(configuration["month"].replace("-", ""))])
+    asked = np.sort(generator.permutation(waits)[: configuration["jobs"]])
+    simulation = Simulation(jobs, configuration["policy"], ask=asked)
+    past = Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, schedule.end, jobs.user)
+    if configuration["told"] != "nothing":
+        past.usage = _Told(simulation, configuration["told"])
+    rows = []
+    while (place := simulation.run()) is not None:
+        made = forecast(
+            snapshot_of(simulation), past, jobs.processors[[place]], jobs.estimate[[place]], jobs.run_time[[place]],
+            samples=configuration["samples"], seed=configuration["seed"], policy=configuration["policy"], alone=1,
+        )  # fmt: skip
+        simulation.answer()
+        start, samples = int(schedule.start[place]), made.starts[:, 0]
+        row: dict[str, Any] = {
+            "now": int(jobs.submit[place]),
+            "promise": int(schedule.promise[place]),
+            "start": start,
+            "processors": int(jobs.processors[place]),
+            "mean": float(made.expected_start[0]),
+            "median": float(np.median(samples)),
+            "rank": float(((samples < start).mean() + (samples <= start).mean()) / 2),
+        }
+        for share in SHARES:
+            low, high = made.interval(share)
+            row |= {f"low_{share:g}": int(low[0]), f"high_{share:g}": int(high[0])}
+        rows.append(row)
+    return {"jobs": int(np.count_nonzero(in_month)), "waiting": len(waits), "outcomes": rows}
+
+
+class _Told(Usage):
+    """In place of what can be learnt of the run times of some: those that come true."""
+
+    def __init__(self, simulation: Simulation, told: str) -> None:
+        super().__init__()
+        self._simulation, self._told = simulation, told
+
+    def draw(self, snapshot: Snapshot, samples: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        drawn = super().draw(snapshot, samples, generator)
+        places, _, running = self._simulation.standing()
+        known = {"running": running, "waiting": ~running, "all": np.ones(len(places), np.bool_)}[self._told]
+        drawn[:, known] = self._simulation.jobs.run_time[places[known]]
+        return drawn
+
+
+def choice_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return what comes of moldable jobs in a month of a log, with the choice of a Gas that predicts among them.
+
+    The configuration is that of `experiments.power.run.power_run`, with "samples" beside it; so are the outcomes, and
+    the other choices are the same.
+    """
+    try:
+        jobs, placed, form = month_with_substitutes(configuration, files)
+    except TooFewJobs as error:
+        return {"jobs": 0, "outcomes": [], "too_few": str(error)}
+    log = load_log(Path(files[configuration["log"]]), configuration["log"])
+    past = past_before(rigid_jobs(log, configuration["processors"]), ends(log), jobs, configuration["policy"])
+
+    def predicted(simulation: Simulation, requests: tuple[NDArray[np.int64], ...], planned: int) -> int:
+        sizes, times, walltimes = requests
+        among = _thinned(sizes, planned)
+        made = forecast(
+            snapshot_of(simulation), past, sizes[among], walltimes[among], times[among],
+            samples=configuration["samples"], seed=configuration["seed"], policy=configuration["policy"],
+            alone=len(among),
+        )  # fmt: skip
+        return int(sizes[among[int(np.argmin(made.scores()))]])
+
+    found = outcomes(jobs, placed, form, configuration["policy"], predicted)
+    return {"jobs": len(jobs), "outcomes": rows_of(found)}
+
+
+def past_before(whole: RigidJobs, recorded: NDArray[np.int64], month: RigidJobs, policy: Any) -> Past:
+    """Return the past of a simulated month: what the log recorded before it, and then what happens in it.
+
+    Parameters
+    ----------
+    whole
+        All jobs of the log.
+    recorded
+        When each line of the log ended.
+    month
+        The jobs of the month, in the same seconds.
+    """
+    before = np.flatnonzero(whole.submit < month.submit[0])
+    schedule = simulate(month, policy)
+    end = recorded[whole.row[before]]
+
+    def both(name: str) -> NDArray[np.int64]:
+        return np.concatenate([getattr(whole, name)[before], getattr(month, name)])
+
+    return Past(
+        both("submit"),
+        both("processors"),
+        both("estimate"),
+        both("run_time"),
+        np.concatenate([np.where(end == NEVER, NEVER, end), schedule.end]),
+        both("user"),
+    )
+
+
+def _thinned(sizes: NDArray[np.int64], planned: int) -> NDArray[np.intp]:
+    """Return which sizes to choose among, ascending: the planned one and some of all magnitudes."""
+    if len(sizes) <= MOST_SIZES:
+        return np.arange(len(sizes))
+    wanted = np.geomspace(sizes[0], sizes[-1], MOST_SIZES)
+    nearest = np.abs(sizes[None, :] - wanted[:, None]).argmin(axis=1)
+    return np.unique(np.append(nearest, int(np.flatnonzero(sizes == planned)[0])))

@@ -1,0 +1,10 @@
+"""Several supercomputers (Cirne & Berman 1999, 6.2): ``gas experiment supercomputers``.
+
+machines  applications in front of machines that go on in step, and what they can submit
+run       what becomes of them and of everybody else, followed both ways
+results   which runs there are; break-even charges and equilibria
+pictures  its pictures
+charge    the part of its report that tells of charging for submissions
+report    its report
+command   the command
+"""

@@ -1,0 +1,360 @@
+"""The report of the study of several supercomputers: choosing, submitting everywhere, and what that should cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.framework.intervals import Interval, counted, interval
+from experiments.framework.ledger import Result
+from experiments.framework.origin import Origin, origin_section
+from experiments.framework.report import Block, Bullets, Column, Picture, Report, Section, Table, Text
+from experiments.supercomputers.charge import charge_section
+from experiments.supercomputers.machines import STRATEGIES
+from experiments.supercomputers.pictures import draw_temptation
+from experiments.supercomputers.results import (
+    BASE,
+    FULL_SEEDS,
+    GAMES,
+    PAY,
+    SHARES,
+    Game,
+    Options,
+    Setting,
+    Study,
+    break_even,
+    mean_of,
+    pooled,
+    rigid_mean,
+    rigid_mean_of,
+)
+
+__all__ = ["banner", "supercomputers_report"]
+
+_ABOUT = (
+    "Each machine runs a month of its own log under S³. A share of the jobs of each gives way to NAS benchmarks of "
+    "about the same processor time; these are the applications, in front of all machines from the moment at which the "
+    "job was submitted. Every other job stays what it was and where it was. An application that arrives reads the "
+    "availability lists of all machines. The machines go on in step: what starts on one is withdrawn from the others "
+    "at that instant. The paper proposes to make submitting everywhere unattractive by charging for it (W. Cirne and "
+    "F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, 1999, sections "
+    "6.1 and 6.2 ii); it has no figures of its own."
+)
+_STRATEGIES = {
+    "home-static": "its static request, on the machine where the job was that gave way to it",
+    "home": "Gas's request there",
+    "choose-static": "its static request, on the machine that promises the earliest end",
+    "everywhere-static": "its static request on every machine, as users do who read no list",
+    "choose": "Gas with all lists: one submission, to where it ends first",
+    "everywhere": "on every machine Gas's request for that machine",
+    "hedge": (
+        "as `choose`; and if that has to wait, on every other machine Gas's request among those that take no longer, "
+        "so that whichever starts first also ends no later than the chosen one could have"
+    ),
+}
+_FIRST = (
+    "Of several submissions the first to start wins. If some would start at once, only the one of these that ends "
+    "first is submitted."
+)
+_GAIN = (
+    "By how much sooner an application ends if it gives way to the temptation, in the mean over the applications. In "
+    "each run a share of them does, at random, and each application is followed both ways from the moment of its "
+    "arrival, all others doing what they do: nothing differs but what this one submits. ± is half of a 90% interval "
+    "over months and seeds. Waiting are those none of whose requests could start at once, should they give way; nobody "
+    "else submits more than once. Everybody's change is against the same runs where nobody gives way. The last column "
+    "compares the two groups as they came out, without following anybody twice, and so differs by chance, too."
+)
+_LIMITS = (
+    "Every machine's nodes are equally fast, so an application takes as long on any of them. On real machines they "
+    "are not, and choosing then has more to win.",
+    "The months are of different years, put beside each other at their first second: hours of the day agree, days of "
+    "the week do not.",
+    "Who gives way is drawn at random; in the mean over all applications, not by what each expects at its moment.",
+    "An application does not ask again while it waits, and moves no processors between machines; there are no "
+    "reservations and no co-allocation.",
+    "A month begins with empty machines.",
+    "The static request is uniform over the sizes that the benchmark accepts on its home machine; where another "
+    "machine does not have so many processors it is not submitted there.",
+    "Seeds of the same months share their rigid jobs, so intervals over months and seeds are narrower than over months "
+    "alone.",
+)
+
+
+def banner(study: Study) -> str:
+    """Return in what the study is less than the full one; "" if it is not."""
+    less = [*study.missing, *study.left_out]
+    full, options = Options(), study.options
+    if options.seeds < FULL_SEEDS:
+        less.append(f"{counted(options.seeds, 'seed')} instead of {FULL_SEEDS}")
+    if options.months < full.months:
+        less.append(f"{counted(options.months, 'month')} of each log instead of {full.months}")
+    if not options.others:
+        less.append("other settings were not run")
+    return f"Not the full study: {'; '.join(less)}." if less else ""
+
+
+def supercomputers_report(study: Study, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    sections = (
+        _what(study),
+        _same(study),
+        _temptation(study),
+        charge_section(study),
+        _machines(study),
+        *_settings(study),
+        Section("Limits", (Bullets(_LIMITS),)),
+        origin_section(study.logs, origin),
+    )
+    return Report("Several supercomputers: choosing, or submitting everywhere", _lead(study), sections, banner(study))
+
+
+def _gains(results: Sequence[Result], of: str = "all") -> Interval:
+    return interval([one["gain"][of]["mean"] or 0.0 for one in results])
+
+
+def _lead(study: Study) -> str:
+    choose, home = study.of_all("choose"), study.of_all("home")
+    words = [
+        f"With {study.most} machines, choosing among them by their lists lets Gas's applications end after "
+        f"{mean_of(choose, 'mean'):,.0f} s in the mean, {mean_of(home, 'mean'):,.0f} s if they stay at home.",
+        *(_verdict(study, game) for game in GAMES),
+        "Where everybody gives way, applications take "
+        + ", ".join(
+            f"{_relative(study, game, SHARES[-1], lambda one: float(one['mean'])).text(1)}% longer ({game.name})"
+            for game in GAMES
+        )
+        + " and rigid jobs "
+        + ", ".join(f"{_relative(study, game, SHARES[-1], rigid_mean).text(1)}%" for game in GAMES)
+        + ".",
+    ]
+    return " ".join(words)
+
+
+def _verdict(study: Study, game: Game) -> str:
+    """Return in a sentence whether a temptation is one, and what takes it away."""
+    charges = {currency: [break_even(study.of_game(game, share), currency) for share in SHARES] for currency in PAY}
+    gains = [_gains(study.of_game(game, share)).mean for share in SHARES]
+    if charges["seconds"][0] <= 0:
+        waiting = _gains(study.of_game(game, SHARES[0]), "waiting")
+        return (
+            f"{game.name}: who does it first gains nothing by it ({gains[0]:,.0f} s; {min(gains):,.0f} to "
+            f"{max(gains):,.0f} s over all shares; {waiting} s for the first among those who would have to wait). No "
+            "charge is needed."
+        )
+    seconds, shares = ([max(charge, 0.0) for charge in of_shares] for of_shares in charges.values())
+    return (
+        f"{game.name}: it gains its user {gains[0]:,.0f} s where nobody else does it and {gains[-1]:,.0f} s where "
+        f"everybody does, which a charge of {min(seconds):,.0f} to {max(seconds):,.0f} s for each further submission "
+        f"takes away, or of {100 * min(shares):,.0f} to {100 * max(shares):,.0f}% of the run's execution time."
+    )
+
+
+def _what(study: Study) -> Section:
+    rows = tuple((name, _STRATEGIES[name]) for name in STRATEGIES)
+    columns = (Column("strategy", left=True), Column("what an application submits", left=True))
+    sets = "; ".join(" + ".join(map(str, places)) for places in study.together)
+    return Section(
+        "What is compared", (Text(_ABOUT), Table(columns, rows), Text(_FIRST), Text(f"Machines and months: {sets}."))
+    )
+
+
+def _same(study: Study) -> Section:
+    sites = [place.site.trace for place in study.together[0]]
+    rows = []
+    for strategy in STRATEGIES:
+        found = study.of_all(strategy)
+        applications = sum(one["applications"] for one in found)
+        rows.append(
+            (
+                strategy,
+                interval([one["mean"] for one in found]).text(),
+                f"{np.mean([one['median'] for one in found]):,.0f}",
+                f"{sum(one['submissions'] for one in found) / applications:.2f}",
+                f"{sum(one['processor_seconds'] for one in found) / applications / 3600:,.1f}",
+                f"{100 * mean_of(found, 'sooner_than_promised'):.1f}%",
+                f"{100 * mean_of(found, 'later_than_promised'):.1f}%",
+                f"{100 * mean_of(found, 'away_from_home'):.0f}%",
+                f"{rigid_mean_of(found):,.0f}",
+                *(f"{np.mean([one['machines'][i]['rigid_mean'] for one in found]):,.0f}" for i in range(len(sites))),
+            )
+        )
+    columns = (
+        Column("everybody", left=True),
+        Column("mean", "applications (s)"),
+        Column("median", "applications (s)"),
+        Column("submissions", "of one application"),
+        Column("processor-hours", "of one application"),
+        Column("sooner", "than promised"),
+        Column("later", "than promised"),
+        Column("away from home"),
+        Column("all", "mean of the rigid jobs (s)"),
+        *(Column(site, "mean of the rigid jobs (s)") for site in sites),
+    )
+    found = study.of_all("choose")
+    ratios = [ratio for one in found for ratio in one["load_ratios"]]
+    caption = (
+        f"Seconds from submission to end; {len(found)} runs of {study.most} machines for each strategy, "
+        f"{sum(one['applications'] for one in found):,} applications. ± is half of a 90% interval over months and "
+        "seeds, most of it the difference between months. The promise is the earliest end of all submissions when they "
+        f"were made. The benchmarks' processor time is {min(ratios):.3f} to {max(ratios):.3f} of what gave way, in "
+        "their static form."
+    )
+    return Section("Everybody does the same", (Table(columns, tuple(rows), caption),))
+
+
+def _temptation(study: Study) -> Section:
+    rows = []
+    for game in GAMES:
+        nobody = study.of_game(game, SHARES[0])
+        for share in SHARES:
+            found = study.of_game(game, share)
+            groups = [one["mean_others"] - one["mean_some"] for one in found if 0 < one["some"] < one["applications"]]
+            rows.append(
+                (
+                    f"{game.name}: {game.some} instead of {game.others}" if share == SHARES[0] else "",
+                    f"{share}%",
+                    _gains(found).text(),
+                    _gains(found, "waiting").text(),
+                    f"{100 * sum(one['waiting'] for one in found) / sum(one['applications'] for one in found):.0f}%",
+                    f"{100 * pooled(found, 'sooner', 'waiting'):.0f}%",
+                    f"{100 * pooled(found, 'later', 'waiting'):.0f}%",
+                    f"{pooled(found, 'extra'):.2f}",
+                    f"{mean_of(found, 'mean'):,.0f}",
+                    *_change([one["mean"] for one in found], [one["mean"] for one in nobody]),
+                    f"{rigid_mean_of(found):,.0f}",
+                    *_change([rigid_mean(one) for one in found], [rigid_mean(one) for one in nobody]),
+                    interval(groups).text() if groups else "",
+                )
+            )
+    columns = (
+        Column("temptation", left=True),
+        Column("give way"),
+        Column("all", "gain (s)"),
+        Column("waiting", "gain (s)"),
+        Column("waiting, of all"),
+        Column("sooner", "of the waiting"),
+        Column("later", "of the waiting"),
+        Column("submissions beyond the first"),
+        Column("applications", "everybody's mean (s)"),
+        Column("change", "everybody's mean (s)"),
+        Column("rigid jobs", "everybody's mean (s)"),
+        Column("change", "everybody's mean (s)"),
+        Column("groups apart (s)"),
+    )
+    blocks: tuple[Block, ...] = (
+        Text(_GAIN),
+        Picture(
+            "supercomputers-temptation",
+            draw_temptation(
+                {
+                    game.name: (
+                        [_gains(study.of_game(game, share)) for share in SHARES],
+                        [_relative(study, game, share, lambda one: float(one["mean"])) for share in SHARES],
+                        [_relative(study, game, share, rigid_mean) for share in SHARES],
+                    )
+                    for game in GAMES
+                }
+            ),
+            "Over the share of applications that give way: what that gains one of them, and by how much longer "
+            "everybody takes than where nobody gives way; with 90% intervals.",
+        ),
+        Table(columns, tuple(rows)),
+    )
+    return Section("What submitting everywhere gains, and what it costs everybody", blocks)
+
+
+def _relative(study: Study, game: Game, share: int, figure: Callable[[Result], float]) -> Interval:
+    """Return by how many per cent a figure is more than in the same runs where nobody gives way."""
+    nobody = study.of_game(game, SHARES[0])
+    return interval(
+        [
+            100 * (figure(there) / max(figure(before), 1.0) - 1)
+            for there, before in zip(study.of_game(game, share), nobody, strict=True)
+        ]
+    )
+
+
+def _change(there: list[float], before: list[float]) -> list[str]:
+    """Return by how much means are longer than in the same runs before, as a cell, empty where they are the same."""
+    return ["" if there == before else interval([a - b for a, b in zip(there, before, strict=True)]).text()]
+
+
+def _machines(study: Study) -> Section:
+    rows = []
+    for places in study.together:
+        choose, home = study.of_all("choose", places), study.of_all("home", places)
+        rows.append(
+            (
+                " + ".join(map(str, places)),
+                f"{mean_of(home, 'mean'):,.0f}",
+                f"{mean_of(choose, 'mean'):,.0f}",
+                *(
+                    _gains(study.of_game(game, share, places=places)).text()
+                    for game in GAMES
+                    for share in (SHARES[0], SHARES[-1])
+                ),
+                *(
+                    f"{100 * np.mean([one['machines'][i]['utilization'] for one in choose]):.0f}%"
+                    if i < len(places)
+                    else ""
+                    for i in range(study.most)
+                ),
+            )
+        )
+    columns = (
+        Column("machines and months", left=True),
+        Column("home", "applications' mean (s)"),
+        Column("choose", "applications' mean (s)"),
+        *(Column(f"{share}%", f"gain (s), {game.name}") for game in GAMES for share in (SHARES[0], SHARES[-1])),
+        *(Column(("first", "second", "third", "fourth")[i], "machine used") for i in range(study.most)),
+    )
+    caption = "Gains are those of one application where no other, and where every other gives way; ± over seeds alone."
+    return Section("Machines and months", (Table(columns, tuple(rows), caption),))
+
+
+def _settings(study: Study) -> list[Section]:
+    if not study.settings:
+        return []
+    places = list(dict.fromkeys(run.places for run in study.runs if run.setting != BASE))
+    rows = []
+    for setting in (BASE, *study.settings):
+        for game in GAMES:
+            none, every = (_of_setting(study, game, share, setting, places) for share in (SHARES[0], SHARES[-1]))
+            rows.append(
+                (
+                    setting.name if game == GAMES[0] else "",
+                    game.name,
+                    f"{pooled(none, 'mean'):,.0f}",
+                    f"{pooled(every, 'mean'):,.0f}",
+                    f"{break_even(none, 'seconds'):,.0f}",
+                    f"{100 * break_even(none, 'share'):,.1f}%",
+                    f"{mean_of(none, 'mean'):,.0f}",
+                    f"{mean_of(every, 'mean'):,.0f}",
+                    f"{rigid_mean_of(none):,.0f}",
+                    f"{rigid_mean_of(every):,.0f}",
+                )
+            )
+    columns = (
+        Column("setting", left=True),
+        Column("temptation", left=True),
+        Column("nobody", "gain (s) where … gives way"),
+        Column("everybody", "gain (s) where … gives way"),
+        Column("s", "break-even where nobody does"),
+        Column("of the run", "break-even where nobody does"),
+        Column("nobody", "applications' mean (s) where … gives way"),
+        Column("everybody", "applications' mean (s) where … gives way"),
+        Column("nobody", "rigid jobs' mean (s) where … gives way"),
+        Column("everybody", "rigid jobs' mean (s) where … gives way"),
+    )
+    caption = f"One seed, {'; '.join(' + '.join(map(str, one)) for one in places)}."
+    return [Section("Other settings", (Table(columns, tuple(rows), caption),))]
+
+
+def _of_setting(study: Study, game: Game, share: int, setting: Setting, places: Sequence[Any]) -> list[Result]:
+    found = []
+    for one in places:
+        results = study.of_game(game, share, setting, one)
+        found += results[:1]  # the first seed, as in the other settings
+    return found

@@ -1,0 +1,330 @@
+"""The study of several supercomputers: which runs there are, what submitting everywhere gains, and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import Found, jobs_by_month
+from experiments.framework.sites import SITES, Site
+from experiments.moldable.benchmarks import Form
+from experiments.supercomputers.machines import Strategy
+from gas.errors import BadInput
+
+__all__ = [
+    "FULL_SEEDS",
+    "GAMES",
+    "HOME",
+    "PAY",
+    "PERFECT",
+    "SHARES",
+    "Game",
+    "Options",
+    "Place",
+    "Setting",
+    "Study",
+    "TrialRun",
+    "break_even",
+    "equilibrium",
+    "mean_of",
+    "pooled",
+    "rigid_mean",
+    "rigid_mean_of",
+    "run_rows",
+    "trial_runs",
+]
+
+
+@dataclass(frozen=True)
+class Game:
+    """A temptation: what some do where the others do something that is better for everybody, or so one would think."""
+
+    name: str
+    others: Strategy
+    some: Strategy
+
+
+GAMES = (
+    Game("Gas, everywhere", "choose", "everywhere"),
+    Game("Gas, hedged", "choose", "hedge"),
+    Game("static, everywhere", "choose-static", "everywhere-static"),
+)
+
+HOME: tuple[Strategy, ...] = ("home-static", "home")
+"""What everybody does in runs without a temptation."""
+
+SHARES = (0, 25, 50, 75, 100)
+"""Per cent of the applications that give way to the temptation."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """On what terms applications take part; None is what the user chose."""
+
+    name: str
+    percent: int | None = None
+    accuracy: float = 1.0
+    perfect: bool = False
+    """With the true run times of all others as their estimates."""
+
+
+BASE = Setting("as chosen")
+PERFECT = Setting("estimates are the run times", perfect=True)
+OTHERS = (
+    Setting("30% of the jobs are applications", percent=30),
+    Setting("applications use up half of their walltime", accuracy=0.5),
+    PERFECT,
+)
+
+FULL_SEEDS = 3
+_FEWEST = 10
+"""Months with fewer applications are left out."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user chooses."""
+
+    seed: int = 0
+    seeds: int = FULL_SEEDS
+    percent: int = 10
+    months: int = 4
+    others: bool = True
+    """Whether other settings are run, too."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine and a month of its log."""
+
+    log: Found
+    site: Site
+    month: str
+
+    def __str__(self) -> str:
+        return f"{self.site.trace} {self.month}"
+
+
+@dataclass(frozen=True)
+class TrialRun:
+    """Some machines, and what is done on them."""
+
+    places: tuple[Place, ...]
+    setting: Setting
+    seed: int
+    percent: int
+    others: Strategy
+    some: Strategy
+    share: int
+    deviating: bool
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result, see `experiments.supercomputers.run.supercomputers_run`."""
+        return {
+            "machines": [
+                {"log": one.log.sha256, "processors": one.site.processors, "month": one.month} for one in self.places
+            ],
+            "percent": self.percent if self.setting.percent is None else self.setting.percent,
+            "seed": self.seed,
+            "mix": "thirds",
+            "opponent": "uniform",
+            "form": asdict(Form(accuracy=self.setting.accuracy)),
+            "policy": "s3",
+            "estimates": "perfect" if self.setting.perfect else "users",
+            "others": self.others,
+            "some": self.some,
+            "share": self.share,
+            "deviating": self.deviating,
+        }
+
+
+def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun], list[str]]:
+    """Return all runs of the study with the logs at hand, and which months are left out and why.
+
+    Raises
+    ------
+    BadInput
+        There are not two machines.
+    """
+    at_site: dict[Site, list[Place]] = {}
+    left_out = []
+    for site in SITES:
+        for log in (log for log in logs if log.source.trace == site.trace):
+            jobs = jobs_by_month(log)
+            for month in site.months[: options.months]:
+                if jobs.get(month, 0) * options.percent < 100 * _FEWEST:
+                    left_out.append(
+                        f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {_FEWEST} applications"
+                    )
+                else:
+                    at_site.setdefault(site, []).append(Place(log, site, month))
+    if len(at_site) < 2:
+        raise BadInput(
+            "several supercomputers need two logs of CTC-SP2, KTH-SP2 and SDSC-SP2, with months of enough jobs; name "
+            "their folder by --traces, or give more applications by --percent"
+        )
+    together = list(zip(*at_site.values(), strict=False))
+    pairs = list(combinations(together[0], 2)) if len(at_site) > 2 else []
+    runs = []
+    for places in (*together, *pairs):
+        for seed in range(options.seed, options.seed + options.seeds):
+            runs += _runs(places, BASE, seed, options.percent, SHARES, home=True)
+    if options.others:
+        for setting in OTHERS:
+            for places in together[:2]:
+                runs += _runs(places, setting, options.seed, options.percent, (0, 100), home=False)
+    return runs, left_out
+
+
+def _runs(
+    places: tuple[Place, ...], setting: Setting, seed: int, percent: int, shares: Iterable[int], *, home: bool
+) -> list[TrialRun]:
+    found = [TrialRun(places, setting, seed, percent, one, one, 0, False) for one in HOME] if home else []
+    return found + [
+        TrialRun(places, setting, seed, percent, game.others, game.some, share, True)
+        for game in GAMES
+        for share in shares
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------- results
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All runs and their results, in the same order."""
+
+    options: Options
+    runs: Sequence[TrialRun]
+    results: Sequence[Result]
+    missing: Sequence[str] = ()
+    """Logs that are not at hand."""
+    left_out: Sequence[str] = ()
+
+    @cached_property
+    def together(self) -> list[tuple[Place, ...]]:
+        """The sets of machines, the largest first."""
+        return list(dict.fromkeys(run.places for run in self.runs))
+
+    @cached_property
+    def most(self) -> int:
+        """How many machines the largest sets have."""
+        return max(len(places) for places in self.together)
+
+    @cached_property
+    def logs(self) -> list[tuple[Site, Found]]:
+        """Sites and their logs that take part."""
+        return list(dict.fromkeys((one.site, one.log) for run in self.runs for one in run.places))
+
+    @cached_property
+    def settings(self) -> list[Setting]:
+        """Other settings that were run."""
+        return [setting for setting in dict.fromkeys(run.setting for run in self.runs) if setting != BASE]
+
+    def of_game(
+        self, game: Game, share: int, setting: Setting = BASE, places: tuple[Place, ...] | None = None
+    ) -> list[Result]:
+        """Return the results of a game at a share, on all of the largest sets of machines if none is named."""
+        return self._results(game.others, game.some, share, setting, places)
+
+    def of_all(self, strategy: Strategy, places: tuple[Place, ...] | None = None) -> list[Result]:
+        """Return the results of runs in which everybody did the same."""
+        for game in GAMES:
+            if strategy in (game.others, game.some):
+                return self.of_game(game, 100 if strategy == game.some else 0, BASE, places)
+        return self._results(strategy, strategy, 0, BASE, places)
+
+    def _results(
+        self, others: Strategy, some: Strategy, share: int, setting: Setting, places: tuple[Place, ...] | None
+    ) -> list[Result]:
+        wanted = (others, some, share, setting)
+        return [
+            result
+            for run, result in zip(self.runs, self.results, strict=True)
+            if (run.others, run.some, run.share, run.setting) == wanted
+            if (len(run.places) == self.most if places is None else run.places == places)
+        ]
+
+
+def rigid_mean(result: Mapping[str, Any]) -> float:
+    """Return the mean turn-around time of all jobs that stayed what they were, on all machines."""
+    count = sum(one["rigid"] for one in result["machines"])
+    total: float = sum(one["rigid"] * (one["rigid_mean"] or 0.0) for one in result["machines"])
+    mean: float = total / max(count, 1)
+    return mean
+
+
+def mean_of(results: Sequence[Result], name: str) -> float:
+    """Return the mean of a figure over the applications of all runs."""
+    weights = [one["applications"] for one in results]
+    return float(sum(w * (one[name] or 0.0) for w, one in zip(weights, results, strict=True)) / max(sum(weights), 1))
+
+
+def rigid_mean_of(results: Sequence[Result]) -> float:
+    """Return the same of several runs, each counting once."""
+    return float(np.mean([rigid_mean(one) for one in results]))
+
+
+def pooled(results: Sequence[Result], name: str, of: str = "all") -> float:
+    """Return a mean of gains over the applications of several runs; "all" of them or those "waiting"."""
+    weights = [one["applications"] if of == "all" else one["waiting"] for one in results]
+    total: float = sum(w * (one["gain"][of][name] or 0.0) for w, one in zip(weights, results, strict=True))
+    mean: float = total / max(sum(weights), 1)
+    return mean
+
+
+PAY = {"seconds": "extra", "share": "extra_time"}
+"""In what one pays for a submission beyond the first, and the mean to which that is in proportion: seconds, or a share
+of the execution time, which is the same share of the processor time that the run takes.
+"""
+
+
+def break_even(results: Sequence[Result], currency: str) -> float:
+    """Return the charge for each submission beyond the first at which giving way gains nothing; below 0 if it loses."""
+    paid = pooled(results, PAY[currency])
+    return pooled(results, "mean") / paid if paid > 0 else 0.0
+
+
+def equilibrium(shares: Sequence[float], net: Sequence[float]) -> float:
+    """Return which share gives way if that gains `net` where a share of the others does, in straight lines between.
+
+    Nobody, if who does it first loses; else the least share at which one more gains nothing; else everybody.
+    """
+    if net[0] <= 0:
+        return float(shares[0])
+    for i in range(1, len(net)):
+        if net[i] <= 0:
+            part = net[i - 1] / (net[i - 1] - net[i])
+            return float(shares[i - 1] + part * (shares[i] - shares[i - 1]))
+    return float(shares[-1])
+
+
+def run_rows(study: Study) -> list[dict[str, Any]]:
+    """Return all runs as rows."""
+    rows = []
+    for run, result in zip(study.runs, study.results, strict=True):
+        row: dict[str, Any] = {
+            "machines": ", ".join(map(str, run.places)),
+            "setting": run.setting.name,
+            "percent": run.configuration["percent"],
+            "seed": run.seed,
+            "others_do": run.others,
+            "some_do": run.some,
+            "share": run.share,
+        }
+        row |= {name: value for name, value in result.items() if not isinstance(value, (dict, list, type(None)))}
+        for of, gains in (result["gain"] or {}).items():
+            row |= {f"gain_{of}_{name}": value for name, value in gains.items()}
+        row["rigid_mean"] = rigid_mean(result)
+        for place, one, ratio in zip(run.places, result["machines"], result["load_ratios"], strict=True):
+            row |= {f"{place.site.trace}_{name}": value for name, value in one.items()}
+            row[f"{place.site.trace}_load_ratio"] = ratio
+        rows.append(row)
+    return rows

@@ -1,0 +1,306 @@
+"""What becomes of applications, and of everybody else, when a share of them submits to several supercomputers.
+
+A run is a few machines, a month of a log on each, and a share of applications that do one thing while the others do
+another. Where it is asked for, each application is also followed into what it did not do, everybody else doing what
+they do: the difference is what doing so gains its user, for the same application at the same moment of the same world.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import load_log
+from experiments.moldable.benchmarks import Form, application
+from experiments.moldable.substitution import static_request, substitutes
+from experiments.supercomputers.machines import (
+    Arriving,
+    Machines,
+    Strategy,
+    Submission,
+    World,
+    follow,
+    submissions,
+    world_of,
+)
+from gas.application import Requests
+from gas.availability import AvailabilityList
+from gas.compiled import available, compiled
+from gas.profile import earliest_fits
+from gas.simulation.schedule import Policy
+from workloads import Log, RigidJobs, apply_overrun, rigid_jobs
+from workloads.selection import in_months
+
+__all__ = ["Trial", "outcome", "supercomputers_run", "trial", "world_with_benchmarks"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What came of a world; a value for each application. Instants in seconds of the world.
+
+    Attributes
+    ----------
+    machines
+        At the end.
+    does
+        Whether it did what some do, and not what the others do.
+    end
+        When it ended.
+    waits
+        Whether no machine could have started at once what some submit.
+    other_end, other_submissions
+        When it would have ended had it alone done the other thing, and how many requests that would have been; -1
+        where that was not followed.
+    """
+
+    machines: Machines
+    does: NDArray[np.bool_]
+    end: NDArray[np.int64]
+    waits: NDArray[np.bool_]
+    other_end: NDArray[np.int64]
+    other_submissions: NDArray[np.int64]
+    other_time: NDArray[np.int64]
+    """Execution time of the request that would have run."""
+    deviating: bool
+    """Whether it was followed."""
+
+
+def trial(
+    world: World,
+    others: Strategy,
+    some: Strategy,
+    does: NDArray[np.bool_],
+    *,
+    policy: Policy = "s3",
+    deviating: bool = False,
+    machine_code: bool = True,
+) -> Trial:
+    """Return what comes of a world in which some do one thing and the others another.
+
+    Parameters
+    ----------
+    does
+        Who is of the some.
+    deviating
+        Follow each application into the other thing, too.
+    """
+    if machine_code and available():
+        compiled(earliest_fits)  # from here on the planner finds it
+    applications = world.applications
+    strategies = [some if one else others for one in does.tolist()]
+
+    def decide(number: int, lists: Sequence[AvailabilityList]) -> list[Submission]:
+        return submissions(strategies[number], applications[number], lists)
+
+    machines = Machines(world, policy, machine_code=machine_code)
+    waits = np.zeros(len(applications), np.bool_)
+    other_end, other_submissions, other_time = (np.full(len(applications), -1, np.int64) for _ in range(3))
+    while (number := machines.run()) is not None:
+        lists = machines.lists()
+        now, one = lists[0].now, applications[number]
+        own = decide(number, lists)
+        of_some = own if does[number] else submissions(some, one, lists)
+        waits[number] = min(submission.start for submission in of_some) > now
+        if deviating:
+            other = submissions(others, one, lists) if does[number] else of_some
+            other_submissions[number] = len(other)
+            if len(other) == 1 and other[0].start == now:
+                other_end[number], other_time[number] = other[0].end, other[0].time
+            elif other != own:
+                branch = machines.copy()
+                branch.answer(other)
+                follow(branch, decide, until=number)
+                ends = branch.end(number)
+                assert ends is not None, "S³ starts everybody"
+                other_end[number], other_time[number] = ends, branch.submitted[number][branch.won[number]].time
+        machines.answer(own)
+    end = np.array([machines.end(number) for number in range(len(applications))], np.int64)
+    if deviating:
+        same = other_end < 0
+        other_end[same] = end[same]
+        other_time[same] = [machines.submitted[i][machines.won[i]].time for i in np.flatnonzero(same).tolist()]
+    return Trial(machines, does, end, waits, other_end, other_submissions, other_time, deviating)
+
+
+def outcome(found: Trial) -> Result:
+    """Return the figures of a trial; times are seconds from submission to end, shares are of the applications.
+
+    "gain" says by how much sooner an application ends if it does what some do: of all of them, and of those who had to
+    wait; with the mean number of submissions beyond the first, and of these times the execution time.
+    """
+    world, machines = found.machines.world, found.machines
+    won = [machines.submitted[i][which] for i, which in enumerate(machines.won.tolist())]
+    submit = np.array([one.submit for one in world.applications], np.int64)
+    promised = np.array([min(one.end for one in submitted) for submitted in machines.submitted], np.int64)
+    count = np.array([len(submitted) for submitted in machines.submitted], np.int64)
+    time = np.array([one.time for one in won], np.int64)
+    turnaround, does = found.end - submit, found.does
+    away = [one.machine != application.home for one, application in zip(won, world.applications, strict=True)]
+    return {
+        "applications": len(submit),
+        "some": int(does.sum()),
+        "waiting": int(found.waits.sum()),
+        "mean": _mean(turnaround),
+        "mean_some": _mean(turnaround[does]),
+        "mean_others": _mean(turnaround[~does]),
+        "mean_waiting": _mean(turnaround[found.waits]),
+        "median": float(np.median(turnaround)) if len(submit) else None,
+        "submissions": int(count.sum()),
+        "withdrawn": machines.withdrawn,
+        "processor_seconds": sum(one.processors * one.time for one in won),
+        "sooner_than_promised": _mean(found.end < promised),
+        "later_than_promised": _mean(found.end > promised),
+        "away_from_home": _mean(np.array(away, np.bool_)),
+        "gain": _gains(found, turnaround, found.other_end - submit, count, time) if found.deviating else None,
+        "machines": [_of_machine(found, machine) for machine in range(len(world.lists))],
+    }
+
+
+def _mean(values: NDArray[Any]) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _gains(
+    found: Trial,
+    turnaround: NDArray[np.int64],
+    other: NDArray[np.int64],
+    count: NDArray[np.int64],
+    time: NDArray[np.int64],
+) -> dict[str, Any]:
+    gain = np.where(found.does, other - turnaround, turnaround - other)
+    extra = np.where(found.does, count, found.other_submissions) - 1
+    lasts = np.where(found.does, time, found.other_time)
+    return {
+        name: {
+            "mean": _mean(gain[those]),
+            "extra": _mean(extra[those]),
+            "extra_time": _mean((extra * lasts)[those]),
+            "sooner": _mean(gain[those] > 0),
+            "later": _mean(gain[those] < 0),
+        }
+        for name, those in (("all", np.ones(len(gain), np.bool_)), ("waiting", found.waits))
+    }
+
+
+def _of_machine(found: Trial, machine: int) -> dict[str, Any]:
+    schedule = found.machines.simulations[machine].schedule()
+    rigid, ran = found.machines.world.rigid(machine), schedule.started
+    turnaround = (schedule.end - schedule.jobs.submit)[rigid]
+    used = (schedule.jobs.processors * (schedule.end - schedule.start))[ran]
+    span = int(schedule.end[ran].max(initial=0)) - int(schedule.jobs.submit.min(initial=0))
+    return {
+        "rigid": len(rigid),
+        "rigid_mean": _mean(turnaround),
+        "rigid_median": float(np.median(turnaround)) if len(rigid) else None,
+        "utilization": float(used.sum() / max(1, span) / schedule.jobs.machine),
+    }
+
+
+# ----------------------------------------------------------------------------------------------------- from real logs
+
+
+def supercomputers_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return what comes of a trial; a pure function of its configuration (see `experiments.framework.ledger`).
+
+    Parameters
+    ----------
+    configuration
+        "machines" (of each "log", the sha256 of its content, "processors" and "month"), "percent" of each machine's
+        jobs that are applications, "seed", "mix", "opponent", "form" (the fields of `Form`), "policy", "estimates"
+        ("users", or "perfect" for those that are the run times); "others" and "some" (strategies), "share" in per cent
+        of those who do what some do, and "deviating".
+    files
+        The path of each log.
+    """
+    common = ("machines", "percent", "seed", "mix", "opponent", "form", "estimates")
+    key = json.dumps({name: configuration[name] for name in common}, sort_keys=True)
+    world, ratios = _world(key, tuple(sorted(files.items())))
+    # The same draws whatever the share: who does it at a small one does it at a large one, too.
+    generator = np.random.default_rng([*_entropy(configuration), 1])
+    does = generator.random(len(world.applications)) < configuration["share"] / 100
+    found = trial(
+        world,
+        configuration["others"],
+        configuration["some"],
+        does,
+        policy=configuration["policy"],
+        deviating=configuration["deviating"],
+    )
+    return outcome(found) | {"load_ratios": list(ratios)}
+
+
+def _entropy(configuration: Mapping[str, Any]) -> list[int]:
+    """Return a seed of its own for each set of months."""
+    of_machines = [int(one["log"][:12], 16) + int(one["month"].replace("-", "")) for one in configuration["machines"]]
+    return [configuration["seed"], *of_machines]
+
+
+@lru_cache(maxsize=2)
+def _world(key: str, files: tuple[tuple[str, str], ...]) -> tuple[World, tuple[float, ...]]:
+    """Return the world of some fields of a configuration, which many runs share, and the load ratio of each machine."""
+    wanted, paths = json.loads(key), dict(files)
+    machines = [_month(paths[one["log"]], one["log"], one["processors"], one["month"]) for one in wanted["machines"]]
+    if wanted["estimates"] == "perfect":
+        ended = [apply_overrun(jobs, "kill") for jobs in machines]
+        machines = [replace(jobs, estimate=np.maximum(jobs.run_time, 1)) for jobs in ended]
+    return world_with_benchmarks(machines, wanted)
+
+
+def world_with_benchmarks(machines: Sequence[RigidJobs], wanted: Mapping[str, Any]) -> tuple[World, tuple[float, ...]]:
+    """Return machines some of whose jobs give way to benchmarks, and the load ratio of each of them.
+
+    Parameters
+    ----------
+    wanted
+        "percent", "mix", "opponent", "form", and what the seed is made of ("seed", "machines").
+    """
+    form = Form(**wanted["form"])
+    arriving, ratios = [], []
+    known: dict[tuple[str, str], tuple[Requests, ...]] = {}
+    for home, jobs in enumerate(machines):
+        # A machine's own draws, whichever machines stand beside it.
+        entropy = _entropy({"seed": wanted["seed"], "machines": [wanted["machines"][home]]})
+        placed = substitutes(
+            jobs,
+            len(jobs) * wanted["percent"] // 100,
+            mix=wanted["mix"],
+            form=form,
+            opponent=wanted["opponent"],
+            generator=np.random.default_rng(entropy),
+        )
+        work = jobs.processors * jobs.run_time
+        change = 0
+        for one in placed:
+            key = one.benchmark, one.problem_class
+            if key not in known:
+                app = application(*key, form)
+                known[key] = tuple(app.requests(there.machine) for there in machines)
+            submit, name = int(jobs.submit[one.place]), f"{one.benchmark.lower()}.{one.problem_class}"
+            arriving.append(Arriving(submit, home, one.place, name, one.static, known[key]))
+            size, _, time = static_request(one, known[key][home])
+            change += size * time - int(work[one.place])
+        ratios.append(1 + change / max(int(work.sum()), 1))
+    return world_of(machines, arriving), tuple(ratios)
+
+
+@lru_cache(maxsize=16)
+def _month(path: str, sha256: str, processors: int, month: str) -> RigidJobs:
+    """Return the jobs of a month, second 0 being its first."""
+    log = _log(path, sha256)
+    begin = int(datetime.fromisoformat(f"{month}-01").replace(tzinfo=log.epoch.zone).timestamp()) - log.epoch.start
+    jobs = rigid_jobs(in_months(log, month), processors)
+    return replace(jobs, submit=jobs.submit - begin)
+
+
+@lru_cache(maxsize=3)
+def _log(path: str, sha256: str) -> Log:
+    return load_log(Path(path), sha256)

@@ -1,0 +1,6 @@
+"""The paper's walk over the availability list against the exact planner: ``gas experiment walk``.
+
+run      what both choose in a month of a log
+report   its report
+command  the command
+"""

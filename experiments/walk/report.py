@@ -1,0 +1,99 @@
+"""The report of the paper's walk against the exact planner: how often the walk loses, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.framework.intervals import counted
+from experiments.framework.origin import Origin, origin_section
+from experiments.framework.report import Column, Report, Section, Table, Text
+from experiments.moldable.benchmarks import GROUPS
+from experiments.moldable.months import FULL_RUNS, Study
+from experiments.moldable.simulated import simulated_section
+
+__all__ = ["walk_report"]
+
+_ABOUT = (
+    "For each frame of the availability list the paper's walk finds the last moment until which the frame's processors "
+    "stay free, and looks for sizes that fit in between. That moment belongs to the frame and not to the size: a "
+    "smaller request that would have lasted beyond it is not seen. The exact planner asks for every allowed size when "
+    "it fits first. Both read the same lists at the same moments."
+)
+_PROMISED = (
+    "By the list, that is if everybody uses up what was asked for and nobody else comes. The exact planner cannot be "
+    "later here."
+)
+_REAL = "As it came out: the choice of each was followed until it ended. Where jobs end early, a worse choice may win."
+
+
+def walk_report(study: Study, origin: Origin) -> Report:
+    """Return the report; the same study of the same origin gives the same bytes."""
+    every = study.rows()
+    other = [one for one in every if one["walk_size"] != one["exact_size"]]
+    worse = [one for one in other if one["walk"] is None or one["walk"] > one["exact"]]
+    later = [one for one in every if _promised_later(one)]
+    whole = max(len(every), 1)
+    lead = (
+        f"In {len(every):,} moments of {', '.join(site.trace for site, _ in study.logs)} the walk chose another "
+        f"request than the exact planner in {len(other):,} ({100 * len(other) / whole:.1f}%), which really ended later "
+        f"in {len(worse):,} of them. It was promised a later end in {len(later):,} ({100 * len(later) / whole:.1f}%): "
+        "often it finds the same size, but not its earliest start, which the scheduler then gives it all the same. The "
+        "paper is: W. Cirne and F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, "
+        "UC San Diego, 1999, Fig. 4.3."
+    )
+    sections = (
+        Section("What is compared", (Text(_ABOUT),)),
+        simulated_section(study.logs, "Each month is a simulation of its own."),
+        Section("Promised", (Text(_PROMISED), _table(study, "promised"))),
+        Section("Real", (Text(_REAL), _table(study, "real"))),
+        origin_section(study.logs, origin),
+    )
+    runs = study.options.runs
+    less = f"Not the full study: {counted(runs, 'moment')} a month instead of {FULL_RUNS}."
+    return Report("The paper's walk against the exact planner", lead, sections, less if runs < FULL_RUNS else "")
+
+
+def _promised_later(row: Mapping[str, Any]) -> bool:
+    return row["walk_promised"] is None or row["walk_promised"] > row["exact_promised"]
+
+
+def _table(study: Study, what: str) -> Table:
+    parts = {"all": study.rows()}
+    parts |= {site.trace: study.rows(trace=site.trace) for site, _ in study.logs}
+    parts |= {group: study.rows(group=group) for group in GROUPS}
+    suffix = "_promised" if what == "promised" else ""
+    rows = [(name, *_line(found, suffix)) for name, found in parts.items() if found]
+    columns = (
+        Column("", left=True),
+        Column("moments"),
+        Column("found nothing", "the walk"),
+        Column("chose another size", "the walk"),
+        Column("is later", "the walk"),
+        Column("is sooner", "the walk"),
+        Column("median (s)", "where it is later, by"),
+        Column("90% (s)", "where it is later, by"),
+        Column("most (s)", "where it is later, by"),
+        Column("exact", "mean (s)"),
+        Column("walk", "mean (s)"),
+    )
+    return Table(columns, tuple(rows))
+
+
+def _line(found: Sequence[Mapping[str, Any]], suffix: str) -> list[str]:
+    both = [(row[f"exact{suffix}"], row[f"walk{suffix}"]) for row in found if row["walk"] is not None]
+    exact, walked = np.array(both, np.int64).reshape(-1, 2).T
+    later = (walked - exact)[walked > exact]
+    quantiles = [f"{np.quantile(later, q):,.0f}" for q in (0.5, 0.9, 1)] if len(later) else ["", "", ""]
+    return [
+        f"{len(found):,}",
+        f"{len(found) - len(both):,}",
+        f"{100 * sum(row['walk_size'] != row['exact_size'] for row in found) / len(found):.1f}%",
+        f"{100 * len(later) / len(found):.1f}%",
+        f"{100 * int((walked < exact).sum()) / len(found):.1f}%",
+        *quantiles,
+        f"{exact.mean():,.0f}" if len(both) else "",
+        f"{walked.mean():,.0f}" if len(both) else "",
+    ]

@@ -1,0 +1,84 @@
+"""The paper's own walk over the availability list against the exact planner (the Gas paper, Fig. 4.3).
+
+Both are asked at the same moments of the same months, and what each chose is followed until it has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.moldable.benchmarks import Form, application, requests
+from experiments.moldable.outcomes import month_with_substitutes
+from experiments.moldable.substitution import Substitute, TooFewJobs
+from gas.planner import plan
+from gas.simulation.schedule import Policy
+from gas.simulation.simulate import Simulation
+from workloads import RigidJobs
+
+__all__ = ["Comparison", "comparisons", "walk_run"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What both chose at a moment. Seconds from then to the end that the list promised, and to the real one.
+
+    `walk_promised` and `walk` are None where the walk found nothing at all.
+    """
+
+    benchmark: str
+    problem_class: str
+    submit: int
+    exact_size: int
+    exact_promised: int
+    exact: int
+    walk_size: int | None
+    walk_promised: int | None
+    walk: int | None
+
+
+def comparisons(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Policy = "s3") -> list[Comparison]:
+    """Return what both planners chose in place of each job, in order of submission."""
+    at = {one.place: one for one in placed}
+    simulation = Simulation(jobs, policy, ask=np.array(sorted(at), np.int64))
+    found = []
+    while (place := simulation.run()) is not None:
+        one = at[place]
+        app = application(one.benchmark, one.problem_class, form)
+        sizes, times, walltimes = requests(app, jobs.machine)
+        availability = simulation.availability()
+        submit = int(jobs.submit[place])
+        exact, walked = plan(app, availability).best, plan(app, availability, algorithm="walk").best
+        assert exact is not None, "S³'s last frame is the whole machine, so every size has a slot"
+        chosen = sorted({one.processors for one in (exact, walked) if one is not None})
+        rows = np.searchsorted(sizes, chosen)
+        ends = simulation.outcomes(sizes[rows], walltimes[rows], times[rows])[:, 1] - submit
+        real = dict(zip(chosen, ends.tolist(), strict=True))
+        found.append(
+            Comparison(
+                one.benchmark,
+                one.problem_class,
+                submit,
+                exact.processors,
+                exact.finish - submit,
+                real[exact.processors],
+                walked.processors if walked else None,
+                walked.finish - submit if walked else None,
+                real[walked.processors] if walked else None,
+            )
+        )
+        simulation.answer()
+    return found
+
+
+def walk_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return the comparisons of a month of a log; the arguments are those of `experiments.power.run.power_run`."""
+    try:
+        jobs, placed, form = month_with_substitutes(configuration, files)
+    except TooFewJobs as error:
+        return {"jobs": 0, "outcomes": [], "too_few": str(error)}
+    found = comparisons(jobs, placed, form, configuration["policy"])
+    return {"jobs": len(jobs), "outcomes": [asdict(one) for one in found]}

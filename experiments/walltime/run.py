@@ -1,0 +1,277 @@
+"""Runs of the study of walltime adjustment: what a log tells of it, and what EASY makes of it.
+
+Each is a pure function of its configuration (see `experiments.framework.ledger`), in which `kind` says what is asked:
+
+    use          how much of their requests jobs used, by quarter and by what they have in common (Fig. 1, 2, Table 2)
+    accuracy     how good adjusted walltimes are, for one key and window at all percentiles and floors (Fig. 4 to 11)
+    simulation   what becomes of the waits, month by month (Fig. 14 to 17)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import load_log
+from experiments.walltime.accuracy import (
+    FLOORS,
+    PERCENTILES,
+    adjusted_by,
+    asked,
+    categories,
+    factors,
+    figures,
+    spread,
+    used,
+)
+from gas.simulation.adjusting import Adjusted, simulate_adjusted
+from gas.simulation.metrics import JobFigures, job_figures, means, metrics, weighted_wait
+from gas.simulation.months import month_bounds
+from gas.simulation.ranking import wfp_priority
+from gas.simulation.schedule import Schedule
+from gas.simulation.simulate import Simulation, simulate
+from workloads import Log, RigidJobs, rigid_jobs
+from workloads.adjustment import Scheme
+from workloads.estimates import accuracy
+from workloads.selection import months_of
+
+__all__ = ["LENGTHS", "walltime_run"]
+
+MINUTE = 60
+
+LENGTHS = (MINUTE, 600, 3600)
+"""Seconds at which classes of run times begin, beside 0."""
+
+
+def walltime_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
+    """Return the figures of any run of the study.
+
+    Parameters
+    ----------
+    configuration
+        ``kind`` and the ``log``'s hash. Of "accuracy" also ``key`` and ``months``; of "simulation" ``processors``,
+        ``queue``, ``adjustment`` (None: nothing is adjusted), the scheme (``key``, ``months``, ``percentile``,
+        ``floor``, ``least``; a percentile of None adjusts everything to the run time, which nobody can know) and
+        ``apart``: whether each month is simulated alone, from an empty machine, with walltimes adjusted by the record.
+    files
+        Where the log with a hash is.
+    """
+    log = load_log(Path(files[configuration["log"]]), configuration["log"])
+    if configuration["kind"] == "use":
+        return _use(log)
+    if configuration["kind"] == "accuracy":
+        return _accuracy(log, configuration)
+    return _simulation(log, configuration)
+
+
+def _use(log: Log) -> Result:
+    jobs = asked(log)
+    if not len(jobs):
+        return {"jobs": 0}
+    known = (jobs.user >= 0) & (jobs.group >= 0)
+    return {
+        "jobs": len(jobs),
+        "lines": len(log),
+        "known": int(np.count_nonzero(known)),
+        "users": int(np.unique(jobs.user).size),
+        "groups": int(np.unique(jobs.group).size),
+        "requests": int(np.unique(jobs.request).size),
+        "mean_request": float(jobs.request.mean()),
+        "mean_run_time": float(jobs.run_time.mean()),
+        "used": used(log, jobs),
+        "spread": spread(jobs, np.random.default_rng(0)),
+        "months": _by_month(log, jobs.submit, jobs.ratio),
+    }
+
+
+def _accuracy(log: Log, configuration: Configuration) -> Result:
+    jobs = asked(log)
+    if not len(jobs):
+        return {"jobs": 0}
+    by = factors(jobs, configuration["key"], configuration["months"])
+    cells = []
+    for column, percentile in enumerate(PERCENTILES):
+        for floor in FLOORS:
+            adjusted = adjusted_by(jobs.request, by[:, column], floor)
+            good = accuracy(jobs.run_time, adjusted)
+            cells.append(
+                {
+                    "percentile": percentile,
+                    "floor": floor,
+                    **figures(jobs, adjusted),
+                    "months": _by_month(log, jobs.submit, good),
+                }
+            )
+    return {"jobs": len(jobs), "no_history": int(np.count_nonzero(np.isnan(by[:, 0]))), "cells": cells}
+
+
+def _by_month(log: Log, submit: NDArray[np.int64], values: NDArray[np.float64]) -> dict[str, float]:
+    labels, index = months_of(submit, log.epoch)
+    sums = np.bincount(index, weights=values) / np.bincount(index)
+    return dict(zip(labels, sums.tolist(), strict=True))
+
+
+def _simulation(log: Log, configuration: Configuration) -> Result:
+    jobs = rigid_jobs(log, configuration["processors"])
+    if not len(jobs):
+        return {"jobs": 0}
+    labels, index = months_of(jobs.submit, log.epoch)
+    parts = (_apart if configuration["apart"] else _together)(log, jobs, index, configuration)
+    months = [
+        {
+            "month": label,
+            "after": month_bounds(label, log.epoch)[0] - int(jobs.submit[0]),
+            **_figures(part, chosen, configuration["queue"]),
+        }
+        for label, (part, chosen) in zip(labels, parts, strict=True)
+    ]
+    found: Result = {"jobs": len(jobs), "skipped": dict(jobs.skipped), "months": months}
+    if not configuration["apart"]:
+        whole = parts[0][0]
+        found["all"] = _figures(whole, np.ones(len(jobs), dtype=bool), configuration["queue"])
+        found["classes"] = _classes(whole.schedule)
+        found["utilization"] = metrics(whole.schedule).utilization
+    return found
+
+
+Parts = list[tuple[Adjusted, NDArray[np.bool_]]]
+"""For each month a schedule, and which of its jobs are the month's."""
+
+
+def _together(log: Log, jobs: RigidJobs, index: NDArray[np.int64], configuration: Configuration) -> Parts:
+    """Return one simulation of all months."""
+    adjustment, queue = configuration["adjustment"], configuration["queue"]
+    if adjustment is None:
+        whole = simulate_adjusted(jobs, None, queue=queue)
+    elif configuration["percentile"] is None:
+        exact = np.maximum(np.minimum(jobs.run_time, jobs.estimate), 1)
+        whole = Adjusted(_with_walltimes(jobs, exact, configuration), exact)
+    else:
+        whole = simulate_adjusted(jobs, _scheme(configuration), adjustment=adjustment, queue=queue)
+    return [(whole, index == number) for number in range(int(index.max()) + 1)]
+
+
+def _apart(log: Log, jobs: RigidJobs, index: NDArray[np.int64], configuration: Configuration) -> Parts:
+    """Return each month simulated alone."""
+    adjusted = jobs.estimate
+    if configuration["adjustment"] is not None:
+        scheme = _scheme(configuration)
+        by = factors(asked(log, jobs), scheme.key, scheme.months, (scheme.percentile,), scheme.least)
+        adjusted = adjusted_by(jobs.estimate, by[:, 0], scheme.floor)
+    found: Parts = []
+    for number in range(int(index.max()) + 1):
+        chosen = index == number
+        part = _chosen(jobs, chosen)
+        if configuration["adjustment"] is None:
+            schedule = simulate(part, "easy", queue=configuration["queue"])
+        else:
+            schedule = _with_walltimes(part, adjusted[chosen], configuration)
+        found.append((Adjusted(schedule, adjusted[chosen]), np.ones(len(part), dtype=bool)))
+    return found
+
+
+def _scheme(configuration: Configuration) -> Scheme:
+    return Scheme(**{name: configuration[name] for name in ("key", "months", "percentile", "floor", "least")})
+
+
+def _chosen(jobs: RigidJobs, chosen: NDArray[np.bool_]) -> RigidJobs:
+    columns = [field.name for field in fields(jobs) if field.name not in ("machine", "skipped")]
+    return replace(jobs, **{name: getattr(jobs, name)[chosen] for name in columns})
+
+
+def _with_walltimes(jobs: RigidJobs, adjusted: NDArray[np.int64], configuration: Configuration) -> Schedule:
+    """Return what EASY does when it plans by given walltimes."""
+    simulation = Simulation(
+        jobs,
+        "easy",
+        queue=configuration["queue"],
+        adjustment=configuration["adjustment"],
+        ask=np.flatnonzero(adjusted != jobs.estimate),
+    )
+    while (place := simulation.run()) is not None:
+        simulation.answer(adjusted=int(adjusted[place]))
+    return simulation.schedule()
+
+
+def _figures(found: Adjusted, chosen: NDArray[np.bool_], queue: str) -> dict[str, Any]:
+    """Return the figures of some of a schedule's jobs.
+
+    ``wait``, ``slowdown`` and ``bounded`` are means, ``slowdown_60`` is that of jobs of a minute and more, ``top`` the
+    part of the sum of slowdowns that the 1% largest make up. ``weighted`` is the weighted wait; ``alike`` is how many
+    equally heavy jobs would make a weighted mean as unsure as theirs, (Σ p)² / Σ p². ``beyond`` is the part of the
+    jobs' work that they did after their adjusted walltimes had run out.
+    """
+    schedule = found.schedule
+    of_jobs = job_figures(schedule).of(chosen)
+    mean = means(of_jobs)
+    jobs = schedule.jobs
+    rows = of_jobs.rows
+    request, adjusted, processors = jobs.estimate[rows], found.adjusted[rows], jobs.processors[rows]
+    over = np.maximum(of_jobs.run_time - adjusted, 0).astype(np.float64)
+    work = float(processors @ of_jobs.run_time.astype(np.float64))
+    weight = _weight(of_jobs, request, processors, queue)
+    squares = float(weight @ weight)
+    return {
+        "jobs": len(of_jobs),
+        "wait": mean.mean_wait,
+        "slowdown": mean.mean_slowdown,
+        "slowdown_60": _mean(of_jobs.slowdown[of_jobs.run_time >= MINUTE]),
+        "top": _top(of_jobs.slowdown[of_jobs.run_time > 0]),
+        "bounded": mean.mean_bounded_slowdown,
+        "weighted": weighted_wait(schedule, "wfp" if queue == "wfp" else "fcfs", chosen),
+        "alike": float(weight.sum()) ** 2 / squares if squares else None,
+        "backfilled": mean.backfilled,
+        "zero_length": mean.zero_length,
+        "accuracy": float(accuracy(of_jobs.run_time, adjusted).mean()) if len(rows) else None,
+        "beyond": float(processors @ over) / work if work else None,
+        **categories(request, of_jobs.run_time, adjusted),
+    }
+
+
+def _classes(schedule: Schedule) -> list[dict[str, Any]]:
+    """Return how many jobs there are, and the sums of their waits and slowdowns, by run time and by what was asked for.
+
+    Jobs of no length, which have no slowdown, are left out.
+    """
+    figures = job_figures(schedule)
+    length = np.digitize(figures.run_time, LENGTHS)
+    long = schedule.jobs.estimate[figures.rows] > 4 * 3600
+    found = []
+    for number in range(len(LENGTHS) + 1):
+        for asked_long in (False, True):
+            mine = (length == number) & (long == asked_long) & (figures.run_time > 0)
+            found.append(
+                {
+                    "shortest": (0, *LENGTHS)[number],
+                    "asked_long": asked_long,
+                    "jobs": int(np.count_nonzero(mine)),
+                    "wait": float(figures.wait[mine].sum()),
+                    "slowdown": float(figures.slowdown[mine].sum()),
+                }
+            )
+    return found
+
+
+def _mean(values: NDArray[np.float64]) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _top(values: NDArray[np.float64]) -> float | None:
+    """Return the part of the sum that the largest 1% make up, at least one."""
+    if not len(values):
+        return None
+    ordered = np.sort(values)[::-1]
+    return float(ordered[: -(-len(ordered) // 100)].sum() / ordered.sum())
+
+
+def _weight(
+    of_jobs: JobFigures, request: NDArray[np.int64], processors: NDArray[np.int64], queue: str
+) -> NDArray[np.float64]:
+    wait = of_jobs.wait.astype(np.float64)
+    return np.asarray(wfp_priority(wait, request, processors) if queue == "wfp" else wait, np.float64)

@@ -1,0 +1,20 @@
+"""The agent: an application-level scheduler for one application (AppLeS).
+
+It gathers what the schedulers have free, chooses the request that finishes first, and acts: submits it exactly once,
+gives a waiting job another shape, watches it. It stands between `gas.endpoints` and everything that faces people,
+and says what should be known through callbacks.
+
+Its modules:
+
+    agent           `Agent`: an application and its schedulers; plan, submit, reshape, watch
+    options         what a user asks of a plan, of predictions, of another shape; what is to run
+    gathering       the schedulers asked, with the accounts and QOS that they offer, and lists of other times left out
+    choice          planning with the answers, by probes and predictions where these are asked for
+    probing         asking a scheduler by real jobs when it would start them
+    prediction      what is likely to become of the candidates of a plan, by the past of the machine
+    submission      a job sent to one of several schedulers, once
+    reshaping       another shape for a job that waits, if it then finishes sooner
+    watching        a waiting job looked at again at every change of its queue
+    polling         asking again and again, also one that does not answer for a while
+    states          jobs in words
+"""

@@ -1,0 +1,230 @@
+"""One application and its schedulers: what AppLeS calls an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gas.agent.choice import Planned, Task
+from gas.agent.gathering import Scheduler, called, gather
+from gas.agent.options import Forecasting, PlanOptions, ReshapeOptions, Run, checked_key
+from gas.application import Application
+from gas.endpoints import Answer
+from gas.errors import BadInput, outcome_of
+
+if TYPE_CHECKING:  # imported where they are used: planning by promises needs none of them
+    from gas.agent.prediction import Predictor
+    from gas.agent.reshaping import Reshaped
+    from gas.agent.submission import Prepared, Submitted
+    from gas.agent.watching import Event
+
+__all__ = ["Agent"]
+
+
+class Agent:
+    """An application-level scheduler: it asks the schedulers, chooses for its application, and acts.
+
+    Parameters
+    ----------
+    application
+        How long it runs on how many processors.
+    schedulers
+        In the order in which ties are decided. One that could not be set up is its name and the error: the others are
+        planned with, and the error is a remark.
+    remark
+        Called with what the user should know: a scheduler that did not answer, a plan that is made again. By default
+        it is logged as a warning of ``gas.agent``.
+    progress
+        Called with what a scheduler does during a long request; by default it is logged.
+    config
+        The configuration that names the schedulers, for messages that name a command.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        schedulers: Sequence[Scheduler],
+        *,
+        remark: Callable[[str], object] | None = None,
+        progress: Callable[[str], object] | None = None,
+        config: Path | None = None,
+    ) -> None:
+        self.application = application
+        self.schedulers = list(schedulers)
+        self._remark = _log_warning if remark is None else remark
+        self._progress = _log_progress if progress is None else progress
+        self._config = config
+        self._predictor: Predictor | None = None
+
+    def plan(self, options: PlanOptions | None = None) -> Planned:
+        """Ask the schedulers, and find the request that finishes first with those that answer.
+
+        Raises
+        ------
+        Unreachable
+            None of them answers.
+        BadInput
+            The deadline leaves no time at all.
+        """
+        return self._plan_with(self.schedulers, options or PlanOptions())
+
+    def prepare(self, run: Run, options: PlanOptions | None = None) -> Prepared:
+        """Plan, and return what would be submitted (errors as of `plan`, and `Infeasible`)."""
+        from gas.agent.submission import prepared
+
+        options = options or PlanOptions()
+        return prepared(self.plan(options), run, options)
+
+    def submit(self, run: Run, options: PlanOptions | None = None, *, key: str | None = None) -> Submitted:
+        """Plan, and submit the request that finishes first: at most one job, whatever happens on the network.
+
+        A plan that goes stale meanwhile is made again, and a scheduler that takes nothing now is planned without.
+
+        Parameters
+        ----------
+        key
+            A name of the user's own for this request: however often it is submitted, there is one job of it. Without
+            one, each call makes a job.
+
+        Raises
+        ------
+        Infeasible
+            No request is possible.
+        StalePlan
+            The schedule changed again and again between planning and submitting; nothing was submitted.
+        InDoubt
+            There is no answer; its `key` finds out whether the job was submitted.
+        """
+        from uuid import uuid4
+
+        from gas.agent.submission import Submission
+
+        submission = Submission(
+            self.application.name,
+            self._plan_with,
+            self.schedulers,
+            run,
+            options or PlanOptions(),
+            uuid4().hex if key is None else checked_key(key),
+            self._remark,
+            self._config,
+        )
+        return submission.make() if key is None else submission.make_or_find()
+
+    def reshape(
+        self,
+        job: int,
+        options: ReshapeOptions | None = None,
+        *,
+        on: str | None = None,
+        processors: int | None = None,
+        dry_run: bool = False,
+    ) -> Reshaped:
+        """Give a waiting job another shape if it then finishes sooner; it keeps its number and its place.
+
+        Parameters
+        ----------
+        on
+            The name of its scheduler, where there are several.
+        processors
+            Give it so many, whatever that gains.
+        dry_run
+            Decide, and change nothing.
+
+        Raises
+        ------
+        Conflict
+            The job does not wait any more.
+        BadInput
+            Its scheduler cannot change jobs, or it cannot run on so many processors.
+        """
+        from gas.agent.reshaping import reshape, reshaping_endpoint
+
+        where = reshaping_endpoint(self._scheduler(on), job)
+        return reshape(
+            self.application, where, job, options or ReshapeOptions(), processors=processors, dry_run=dry_run
+        )
+
+    def watch(
+        self,
+        job: int,
+        report: Callable[[Event], object],
+        options: ReshapeOptions | None = None,
+        *,
+        on: str | None = None,
+        every: int = 30,
+        until_end: bool = False,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Reshape a waiting job at every change of its queue until it has started or ended, and return it then.
+
+        Parameters
+        ----------
+        report
+            Called with what was done, and why.
+        on
+            The name of its scheduler, where there are several.
+        every
+            Seconds from one look at the queue to the next.
+        until_end
+            Go on until it has ended.
+        dry_run
+            Change nothing.
+        """
+        from gas.agent.reshaping import reshaping_endpoint
+        from gas.agent.watching import Watch
+
+        where = reshaping_endpoint(self._scheduler(on), job)
+        watch = Watch(self.application, where, job, options or ReshapeOptions(), every, dry_run, report)
+        return watch.run(self._remark, until_end=until_end)
+
+    def _scheduler(self, name: str | None) -> Scheduler:
+        """Return the scheduler of this name, or the only one."""
+        known = {one[0] if isinstance(one, tuple) else called(one): one for one in self.schedulers}
+        if name is None and len(self.schedulers) == 1:
+            return self.schedulers[0]
+        if name not in known:
+            which = "which scheduler?" if name is None else f"{name}: is no scheduler of this agent;"
+            raise BadInput(f"{which} name one of {', '.join(known) or 'none'}")
+        return known[name]
+
+    def gather(self, options: PlanOptions | None = None) -> list[Answer]:
+        """Ask the schedulers; who does not answer has an error in place of a list."""
+        options = options or PlanOptions()
+        return gather(self.schedulers, choices=options.choices, stale_ok=options.stale_ok)
+
+    def choose(self, answers: Sequence[Answer], options: PlanOptions | None = None) -> Planned:
+        """Find the request that finishes first with the schedulers that have answered (errors as of `plan`)."""
+        options = options or PlanOptions()
+        predictor = None if options.forecasting is None else self._predictor_of(options.forecasting)
+        return Task.of(self.application, answers, options, predictor, self._remark, self._progress).plan(answers)
+
+    def _plan_with(self, schedulers: Sequence[Scheduler], options: PlanOptions) -> Planned:
+        answers = gather(schedulers, choices=options.choices, stale_ok=options.stale_ok)
+        errors = [a.error for a in answers if a.error is not None]
+        if len(errors) == len(answers) == 1 and outcome_of(errors[0]) is not None:
+            raise errors[0]
+        for error in errors:
+            self._remark(str(error))
+        return self.choose(answers, options)
+
+    def _predictor_of(self, forecasting: Forecasting) -> Predictor:
+        """Return what predicts: the one that has asked the schedulers for their past, if there is one."""
+        from gas.agent.prediction import Predictor
+
+        if self._predictor is None or self._predictor.options is not forecasting:
+            self._predictor = Predictor(forecasting, self._remark)
+        return self._predictor
+
+
+def _log_warning(text: str) -> None:
+    import logging
+
+    logging.getLogger("gas.agent").warning("%s", text)
+
+
+def _log_progress(text: str) -> None:
+    import logging
+
+    logging.getLogger("gas.agent").info("%s", text)

@@ -1,0 +1,171 @@
+"""Planning with the schedulers that have answered, by probes and predictions where these are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gas.agent.gathering import lists_of, seconds_since
+from gas.agent.options import Instant, PlanOptions
+from gas.application import Application
+from gas.endpoints import Answer, Endpoint
+from gas.endpoints.asking import ask_again
+from gas.endpoints.freshness import MOST_APART_LIVE
+from gas.errors import BadInput, Infeasible
+from gas.planner import Candidate, Plan, plan
+from gas.prediction.choice import PredictedPlan
+from gas.times import duration_text, iso_time
+
+if TYPE_CHECKING:
+    from gas.agent.prediction import Predictor
+
+__all__ = ["Planned", "Task", "why_nothing"]
+
+QUICK_SECONDS = 5.0
+"""What a prediction that is at once takes at most; after a longer one it is looked how far the clock has moved on."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, and the answers of the schedulers that it rests on."""
+
+    plan: Plan
+    answers: Sequence[Answer]
+
+    @property
+    def best(self) -> Candidate:
+        """The request that finishes first, or by predictions is expected to; raises `Infeasible` if there is none."""
+        if self.plan.best is None:
+            raise Infeasible(why_nothing(self.plan))
+        return self.plan.best
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The scheduler of the best request."""
+        best = self.best.scheduler
+        return next(a.endpoint for a in self.answers if a.name == best and a.availability is not None)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the JSON object of schema gas.plan/1."""
+        endpoints: list[Mapping[str, Any]] = [a.to_wire() for a in self.answers]
+        return self.plan.to_wire(endpoints)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be planned, its instants fixed: planned again a minute later, it is the same.
+
+    Attributes
+    ----------
+    remark, progress
+        Called with what the user should know, and with what a scheduler does meanwhile.
+    """
+
+    application: Application
+    options: PlanOptions
+    not_before: int | None
+    deadline: int | None
+    predictor: Predictor | None
+    remark: Callable[[str], object]
+    progress: Callable[[str], object]
+
+    @classmethod
+    def of(
+        cls,
+        application: Application,
+        answers: Sequence[Answer],
+        options: PlanOptions,
+        predictor: Predictor | None,
+        remark: Callable[[str], object],
+        progress: Callable[[str], object],
+    ) -> Task:
+        """Fix the instants; what is relative in them is so to the latest of the lists."""
+        now = max(one.now for one in lists_of(answers))
+        not_before, deadline = (
+            None if given is None else Instant.of(given).at(now) for given in (options.not_before, options.deadline)
+        )
+        if not options.deadline_may_have_passed:
+            _check_window(options, now, not_before, deadline)
+        return cls(application, options, not_before, deadline, predictor, remark, progress)
+
+    def plan(self, answers: Sequence[Answer]) -> Planned:
+        """Plan with the lists that there are, again if what was predicted is of the past by then."""
+        found = self._plan(answers)
+        if isinstance(found.plan, PredictedPlan) and (later := self._moved_on(found.answers, found.plan)) is not None:
+            took = duration_text(round(seconds_since(found.answers)))
+            self.remark(f"predicting took {took}, in which starts have passed; predicting again")
+            found = self._plan(later)
+            if (seconds := seconds_since(found.answers)) > MOST_APART_LIVE:
+                self.remark(f"predicting took {duration_text(round(seconds))} again; what follows is as of before that")
+        return found
+
+    def _plan(self, answers: Sequence[Answer]) -> Planned:
+        """Plan, by probes and predictions if these are asked for."""
+        predictor = self.predictor
+        first = self.deadline if predictor is None else None  # what is promised for after it may be expected before it
+        found = self._planned(answers, first)
+        if self.options.probes:
+            from gas.agent.probing import Probing
+
+            probings = [Probing(answer, self.options.probes, self.remark, self.progress) for answer in answers]
+            while sum(probing.ask(found) for probing in probings):  # every one of them asks
+                answers = [probing.answer for probing in probings]
+                found = self._planned(answers, first)
+        if predictor is not None:
+            promised = self._planned(answers, self.deadline).best
+            found = predictor.plan(found, answers, self.options.tolerance, self.not_before, self.deadline, promised)
+        return Planned(found, list(answers))
+
+    def _planned(self, answers: Sequence[Answer], deadline: int | None) -> Plan:
+        return plan(
+            self.application,
+            lists_of(answers),
+            not_before=self.not_before,
+            deadline=deadline,
+            max_processor_hours=self.options.max_processor_hours,
+            tolerance=self.options.tolerance,
+            algorithm=self.options.algorithm,
+            limits={a.name: a.limits for a in answers if a.availability is not None},
+        )
+
+    def _moved_on(self, answers: Sequence[Answer], found: PredictedPlan) -> list[Answer] | None:
+        """Return what is free now if predicting took so long that what it says is of the past; None if it did not.
+
+        By the schedulers' own clocks: more than a minute is over, or the start that is expected of the best.
+        """
+        if seconds_since(answers) <= QUICK_SECONDS or self.options.probes:  # real jobs are not sent twice
+            return None
+        later = ask_again(answers)
+        likely = None if found.best is None else found.predictions.get(found.best)
+        for before, after in zip(answers, later, strict=True):
+            if before.availability is None or after.availability is None:
+                continue
+            was, now = before.availability.now, after.availability.now
+            is_best = found.best is not None and found.best.scheduler == before.name
+            if now - was > MOST_APART_LIVE or (is_best and likely is not None and was < likely.start < now):
+                return later
+        return None
+
+
+def _check_window(options: PlanOptions, now: int, not_before: int | None, deadline: int | None) -> None:
+    """Refuse a deadline that no start precedes: that is a slip, where one that is only too early is an answer."""
+    earliest = now if not_before is None else max(now, not_before)
+    if options.deadline is None or deadline is None or deadline > earliest:
+        return
+    given, first = iso_time(deadline), iso_time(earliest)
+    why, way_out = "now", "name a later deadline"
+    if options.not_before is not None and not_before is not None and not_before > now:
+        why, way_out = f"--not-before {Instant.of(options.not_before)}", f"{way_out} or an earlier start"
+    written = Instant.of(options.deadline)
+    raise BadInput(f"--deadline {written}: is {given}, and no run starts before {first} ({why}); {way_out}")
+
+
+def why_nothing(found: Plan) -> str:
+    """Return in one sentence why no request is possible."""
+    nearest = {r.kind: r for r in reversed(found.rejected)}  # the first of each kind is the one that misses by least
+    if not nearest:
+        return f"{found.application}: its constraint allows no processor count on these machines"
+    said = [f"{r.processors} processors: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
+    more = "" if len(found.rejected) == len(said) else " (--explain tells it of every size)"
+    return f"{found.application}: no request is possible; {'; '.join(said)}{more}"

@@ -1,0 +1,190 @@
+"""What a user asks of a plan, of predictions, of another shape for a job, and what is to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gas.endpoints import JobDescription
+from gas.errors import BadInput
+from gas.planner import Algorithm
+from gas.times import parse_instant
+
+if TYPE_CHECKING:  # planning without predictions needs no history
+    from gas.prediction.history import History
+
+__all__ = [
+    "AUTO",
+    "MOST_SAMPLES",
+    "Forecasting",
+    "Instant",
+    "PlanOptions",
+    "ReshapeOptions",
+    "Run",
+    "checked_key",
+    "checked_samples",
+]
+
+AUTO = "auto"
+"""What plans, and the command line, call a past that each scheduler is asked for itself."""
+
+MOST_SAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Instant:
+    """An instant, by the clock or from the present of the schedulers on.
+
+    Attributes
+    ----------
+    seconds
+        Epoch seconds; with `from_now`, seconds after the latest of the lists that are planned with.
+    written
+        As the user wrote it, for messages.
+    """
+
+    seconds: int
+    from_now: bool = False
+    written: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, when: Instant | int | timedelta) -> Instant:
+        """Return an instant that is given as epoch seconds or as a time from now."""
+        if isinstance(when, Instant):
+            return when
+        if isinstance(when, timedelta):
+            return cls(round(when.total_seconds()), from_now=True)
+        return cls(int(when))
+
+    @classmethod
+    def parse(cls, text: str, what: str) -> Instant:
+        """Return the instant of ``2026-11-21T08:00``, ``+2h`` or ``@1731000000``, as `gas.times.parse_instant`."""
+        return cls(parse_instant(text, 0, what), text.strip().startswith("+"), text)
+
+    def at(self, now: int) -> int:
+        """Return it in epoch seconds."""
+        return self.seconds + now if self.from_now else self.seconds
+
+    def __str__(self) -> str:
+        return self.written or (f"+{self.seconds}s" if self.from_now else f"@{self.seconds}")
+
+
+@dataclass(frozen=True)
+class Forecasting:
+    """That the candidates are to be chosen by what is likely, as learnt from the past.
+
+    Attributes
+    ----------
+    history
+        The past; None asks each scheduler for its own.
+    risk
+        0.9 chooses by the finish that 9 of 10 samples meet; None by the mean.
+    samples
+        How often a queue is simulated forward; None for `gas.prediction.forecast.SAMPLES`.
+    seed
+        Of the samples.
+    """
+
+    history: History | None = None
+    risk: float | None = None
+    samples: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checked_samples(self.samples)
+        if self.risk is not None and not 0 < self.risk < 1:
+            raise BadInput(f"risk {self.risk}: must lie between 0 and 1; 0.9 is the finish that 9 of 10 samples meet")
+
+
+def checked_samples(samples: int | None, what: str = "samples") -> int | None:
+    """Return how often to simulate; raise `BadInput` if that is out of range."""
+    if samples is not None and not 1 <= samples <= MOST_SAMPLES:
+        raise BadInput(f"{what} {samples}: must be from 1 to {MOST_SAMPLES:,}; some hundreds are usual")
+    return samples
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What a user asks of a plan.
+
+    Attributes
+    ----------
+    not_before, deadline
+        No start before, no expected finish after: an `Instant`, epoch seconds, or a `timedelta` from now.
+    max_processor_hours
+        The most that the run may be expected to use up.
+    tolerance
+        0.05 takes the fewest processors among the candidates whose turn-around time is within 5% of the best.
+    algorithm
+        "exact", or "walk" for the paper's own search.
+    probes
+        By how many real jobs, cancelled at once, a Slurm is asked when it would start them.
+    forecasting
+        Choose by what is likely; None chooses by the schedulers' own plans.
+    stale_ok
+        Whether lists of any time are meant (`gas.endpoints.freshness`).
+    choices
+        Whether also other accounts and QOS are planned with than those that jobs get anyway.
+    deadline_may_have_passed
+        Whether a deadline that no start precedes has an answer (no request is possible); else it is refused as a slip.
+    """
+
+    not_before: Instant | int | timedelta | None = None
+    deadline: Instant | int | timedelta | None = None
+    max_processor_hours: float | None = None
+    tolerance: float = 0.0
+    algorithm: Algorithm = "exact"
+    probes: int = 0
+    forecasting: Forecasting | None = None
+    stale_ok: bool = False
+    choices: bool = True
+    deadline_may_have_passed: bool = False
+
+
+@dataclass(frozen=True)
+class ReshapeOptions:
+    """When a job that waits is given another shape.
+
+    Attributes
+    ----------
+    threshold
+        From which gain on, as a part of the time from now to its end.
+    least
+        The same in seconds; the larger of both counts.
+    max_processor_hours
+        The most that the run may be expected to use up on another shape.
+    stale_ok
+        Whether plans of any time are meant.
+    """
+
+    threshold: float = 0.05
+    least: int = 60
+    max_processor_hours: float | None = None
+    stale_ok: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is to run, wherever and however large.
+
+    Attributes
+    ----------
+    job
+        A command in which ``{processors}`` and ``{walltime}`` stand for what is chosen.
+    simulate
+        In place of a command, the processors are held for the expected execution time.
+    here
+        A job that names no folder runs in the present one if its scheduler is on this machine.
+    """
+
+    job: JobDescription
+    simulate: bool = False
+    here: bool = True
+
+
+def checked_key(key: str) -> str:
+    """Return a key that every scheduler takes."""
+    if not 0 < len(key) <= 200 or not all("\x21" <= c <= "\x7e" for c in key):
+        raise BadInput(f"--key {key[:60]!r}: must be 1 to 200 printable ASCII characters without spaces")
+    return key

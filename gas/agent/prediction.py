@@ -1,0 +1,203 @@
+"""What the past of a machine says of its queue, and so of the candidates of a plan.
+
+The history is given, or each scheduler is asked for its own.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from gas.agent.options import AUTO, Forecasting
+from gas.endpoints import Answer, QueueEndpoint, RememberingEndpoint
+from gas.errors import BadInput, GasError, Unreachable
+from gas.planner import Candidate, Plan
+from gas.prediction.choice import PredictedPlan, candidates_on, choose
+from gas.prediction.forecast import SAMPLES, Forecast, forecast
+from gas.prediction.history import History
+from gas.printable import many
+from workloads import LogError
+
+__all__ = ["Predictor"]
+
+FEW = 100
+"""From fewer jobs than these little can be learnt, which is said."""
+
+
+class Predictor:
+    """What is likely, for plan after plan.
+
+    Each scheduler is asked for its past once, and each remark made once.
+
+    Parameters
+    ----------
+    remark
+        Called with what the user should know.
+    """
+
+    def __init__(self, options: Forecasting, remark: Callable[[str], object]) -> None:
+        self.options = options
+        self._samples = SAMPLES if options.samples is None else options.samples
+        self._remark = remark
+        self._remembered: dict[str, History] = {}
+        self._said: set[str] = set()
+
+    def plan(
+        self,
+        found: Plan,
+        answers: Sequence[Answer],
+        tolerance: float,
+        not_before: int | None = None,
+        deadline: int | None = None,
+        promised: Candidate | None = None,
+    ) -> PredictedPlan:
+        """Return the plan by predictions; those who cannot be predicted keep their planned starts, which is said.
+
+        Parameters
+        ----------
+        found
+            Planned without the deadline.
+        promised
+            What the planner chooses under it.
+
+        Raises
+        ------
+        GasError, LogError
+            Nobody can be predicted.
+        """
+        forecasts: dict[str, Forecast] = {}
+        told: list[dict[str, Any]] = []
+        problems: list[Exception] = []
+        for answer in answers:
+            if answer.availability is None or all(c.scheduler != answer.name for c in found.candidates):
+                continue
+            try:
+                forecasts[answer.name], facts = self._forecast(found, answer, not_before)
+                told.append(facts)
+            except (GasError, LogError) as error:
+                problems.append(error)
+        if problems and not forecasts:
+            if len(problems) == 1:
+                raise problems[0]
+            raise BadInput(f"--predict: nothing can be predicted: {'; '.join(map(str, problems))}")
+        for problem in problems:
+            self._say_once(f"{problem}; its starts are taken as planned")
+        return choose(
+            found,
+            forecasts,
+            schedulers=[a.name for a in answers if a.availability is not None],
+            risk=self.options.risk,
+            tolerance=tolerance,
+            deadline=deadline,
+            promised=found.best if deadline is None else promised,
+            details={
+                "history": AUTO if self.options.history is None else self.options.history.name,
+                "samples": self._samples,
+                "seed": self.options.seed,
+                "schedulers": told,
+            },
+        )
+
+    def _say_once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._remark(text)
+
+    def _forecast(self, found: Plan, answer: Answer, not_before: int | None) -> tuple[Forecast, dict[str, Any]]:
+        endpoint: Any = answer.endpoint
+        if not isinstance(endpoint, QueueEndpoint):
+            raise BadInput(
+                f"{answer.name}: has no queue that could be looked at, only a list of what is free; "
+                "--predict needs a live scheduler (S³ or Slurm)"
+            )
+        history = self.options.history or self._remembered.get(answer.name)
+        if history is None:  # asked for once: predicted again, it is the same but for the last minutes
+            history = self._remembered[answer.name] = _asked(endpoint, answer.name, self._remark)
+        snapshot = endpoint.snapshot(history.users)
+        remarks = tuple(getattr(endpoint, "queue_remarks", ()))
+        past = history.past(snapshot, "nodes" if getattr(endpoint, "unit", "cpus") == "nodes" else "cpus")
+        strangers = int((snapshot.user < 0).sum())
+        if strangers and strangers == len(snapshot):
+            remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like everybody",)
+        learnt = past.ended
+        if learnt < FEW:
+            few = f"only {many(learnt, 'job')} of {history.name} ended before now"
+            remarks += (f"{few}; what is learnt from so few may be far off",)
+        for remark in remarks:
+            self._say_once(f"{answer.name}: {remark}")
+        candidates = candidates_on(found, answer.name)
+        with _saying_what_takes_long(answer.name, self._samples, self._remark):
+            made = forecast(
+                snapshot,
+                past,
+                [c.processors for c in candidates],
+                [c.walltime for c in candidates],
+                [c.execution_time for c in candidates],
+                planned=[c.start for c in candidates] if getattr(endpoint, "plans_by_nodes", False) else None,
+                not_before=not_before,
+                samples=self._samples,
+                seed=self.options.seed,
+                policy=endpoint.policy,
+                threads=len(os.sched_getaffinity(0)),
+            )
+        return made, {
+            "name": answer.name,
+            "history": history.name,
+            "policy": endpoint.policy,
+            "running": int(snapshot.running.sum()),
+            "waiting": snapshot.waiting,
+            "unknown_users": strangers,
+            "history_jobs": learnt,
+            "candidates": len(candidates),
+            "candidates_simulated_alone": int(made.alone.sum()),
+            "remarks": list(remarks),
+        }
+
+
+def _asked(endpoint: QueueEndpoint, name: str, remark: Callable[[str], object]) -> History:
+    """Return what a scheduler of this name remembers itself."""
+    if not isinstance(endpoint, RememberingEndpoint):
+        raise BadInput(f"{name}: cannot be asked for its past; name a history: --predict FILE")
+    try:
+        history = endpoint.history()
+    except (BadInput, Unreachable, LogError) as error:
+        told = f"{name}'s {error}" if isinstance(error, LogError) else str(error)
+        kind = Unreachable if isinstance(error, Unreachable) else BadInput
+        raise kind(f"{told}; name a file with its history (--predict FILE), or plan without --predict") from None
+    for line in history.remarks:
+        remark(f"{name}'s {line}")
+    return replace(history, name=f"{name}'s {history.name}")
+
+
+@contextmanager
+def _saying_what_takes_long(scheduler: str, samples: int, remark: Callable[[str], object]) -> Iterator[None]:
+    """Say what takes so long, if it does."""
+    from gas.compiled import available, is_ready
+    from gas.prediction.forward import follow_each
+    from gas.prediction.together import follow_all
+
+    compiling = "compiling what predicts, once; this takes up to a minute"
+    only_one_kept = False
+    if not available():
+        remark('without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
+    elif not is_ready(follow_each):
+        remark(compiling)
+    else:
+        only_one_kept = not is_ready(follow_all)
+
+    def tell() -> None:
+        if only_one_kept and is_ready(follow_all):  # which only many candidates need, and these do
+            remark(compiling)
+        remark(f"{scheduler}: simulating its queue, {samples:,} times")
+
+    timer = threading.Timer(1.0, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

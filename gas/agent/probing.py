@@ -1,0 +1,117 @@
+"""Asking a scheduler by real jobs when it would start them, where what it publishes is not enough (``--probe``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.endpoints import Answer, ProbingEndpoint, Request
+from gas.errors import GasError
+from gas.node_availability import NodeAvailability
+from gas.planner import Candidate, Plan
+from gas.profile import NEVER
+
+__all__ = ["Probing", "spread"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Probed(NodeAvailability):
+    """What is free, but for those requests of which real jobs have told when they start.
+
+    Attributes
+    ----------
+    starts
+        By processors and walltime; `NEVER` for those that were planned for no time.
+    """
+
+    starts: dict[tuple[int, int], int] = field(default_factory=dict)
+    estimated: NodeAvailability | None = None
+
+    def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+        """Return the earliest start of each request, as `NodeAvailability.anchors`."""
+        if self.estimated is None:
+            found = super().anchors(processors, walltimes, first)
+        else:
+            found = self.estimated.anchors(processors, walltimes, first)
+        for k, asked in enumerate(zip(processors.tolist(), walltimes.tolist(), strict=True)):
+            if asked in self.starts:
+                found[k] = self.starts[asked]
+        return found
+
+
+class Probing:
+    """One scheduler's answer, and what real jobs have told besides.
+
+    Half of the probes go to the candidates that seem to finish first and to others of all sizes, since what is not
+    shown may bear on any; the others to whatever seems best then, until a candidate that was probed is.
+
+    Attributes
+    ----------
+    answer
+        What to plan with: where jobs were probed, they start when their scheduler says.
+    """
+
+    def __init__(
+        self, answer: Answer, most: int, remark: Callable[[str], object], progress: Callable[[str], object]
+    ) -> None:
+        self.answer = answer
+        self._remark, self._progress = remark, progress
+        self._original = answer
+        self._left = most if isinstance(answer.endpoint, ProbingEndpoint) else 0
+        self._starts: dict[tuple[int, int], int] = {}
+        self._sizes: set[int] = set()
+
+    def ask(self, found: Plan) -> bool:
+        """Probe what a plan has that is most worth it, and return whether anything was learnt."""
+        own = [c for c in found.candidates if c.scheduler == self.answer.name]
+        if self._left < 1 or not isinstance(self.answer.availability, NodeAvailability):
+            return False
+        if not self._starts:
+            hidden = not getattr(self.answer.endpoint, "shows_all", True)  # any estimate may be wrong then
+            chosen = spread(own, self._left if hidden else -(-self._left // 2))
+        else:
+            best = found.best
+            chosen = [c for c in own if c == best and (c.processors, c.walltime) not in self._starts]
+        return bool(chosen) and self._learn(chosen)
+
+    def _learn(self, chosen: list[Candidate]) -> bool:
+        endpoint: Any = self.answer.endpoint
+        if hasattr(endpoint, "tell"):
+            endpoint.tell = lambda text: self._progress(f"{self.answer.name}: {text}")
+        original, one = self._original, self._original.availability
+        assert isinstance(one, NodeAvailability)
+        self._left -= len(chosen)
+        try:
+            starts = endpoint.probe([Request(c.processors, c.walltime) for c in chosen])
+        except GasError as error:
+            self._remark(f"{error}; no more probes")
+            self._left = 0
+            return False
+        for c, start in zip(chosen, starts, strict=True):
+            self._starts[c.processors, c.walltime] = NEVER if start is None else max(start, one.now)
+            self._sizes.add(c.processors)
+        without = sum(start == NEVER for start in self._starts.values())
+        unplanned = f"; {without} got no plan, and are left out" if without else ""
+        sizes = ", ".join(str(size) for size in sorted(self._sizes))
+        remark = f"it planned real jobs of {sizes} processors itself{unplanned}; starts of other sizes are estimates"
+        availability = _Probed(
+            one.scheduler, one.kind, one.now, one.version, one.capacity, one.taken, one.names, self._starts, one
+        )
+        self.answer = replace(original, availability=availability, remarks=(*original.remarks, remark))
+        return True
+
+
+def spread(candidates: list[Candidate], most: int) -> list[Candidate]:
+    """Return up to so many candidates: half of them the first to finish, the others from all sizes; best first."""
+    if len(candidates) <= most:
+        return candidates
+    first = candidates[: -(-most // 2)]
+    others = sorted((c for c in candidates if c not in first), key=lambda c: c.processors)
+    count = most - len(first)
+    places = {round(k * (len(others) - 1) / max(count - 1, 1)) for k in range(count)}
+    kept = [*first, *(others[place] for place in sorted(places))]
+    return [c for c in candidates if c in kept]

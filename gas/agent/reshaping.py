@@ -1,0 +1,172 @@
+"""Another shape for a job that waits, if it then finishes sooner; the job keeps its number and its place."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from gas.agent.gathering import Scheduler
+from gas.agent.options import ReshapeOptions
+from gas.agent.states import describe
+from gas.application import Application
+from gas.endpoints import ReshapingEndpoint, Standing
+from gas.endpoints.freshness import why_old
+from gas.errors import BadInput, Conflict, Unreachable
+from gas.planner import Candidate
+from gas.reshaping import Reshaping, reshaping
+from gas.times import duration_text, relative_text
+
+__all__ = ["Reshaped", "decided", "expected_as_it_is", "new_shape", "reshape", "reshaping_endpoint", "wire_of"]
+
+
+@runtime_checkable
+class Unchanging(Protocol):
+    """A scheduler that says why it does not change a job that waits."""
+
+    def why_unchanged(self, id: int) -> str:
+        """Return why, and what can be done instead; raise `NotFound` if there is no such job."""
+
+
+@dataclass(frozen=True)
+class Reshaped:
+    """What was found of a waiting job, and what was done about it.
+
+    Attributes
+    ----------
+    chosen
+        The shape that it was given, or would be in earnest; None if it is left as it is.
+    changed
+        Whether it has been given that.
+    why
+        The reason, in words.
+    job
+        As it is now: the object of ``GET /v1/jobs/{id}``.
+    """
+
+    id: int
+    found: Reshaping
+    chosen: Candidate | None
+    changed: bool
+    why: str
+    job: dict[str, Any]
+
+    @property
+    def sentence(self) -> str:
+        """What was done, and why."""
+        if self.chosen is None:
+            return f"job {self.id} is left as it is ({self.why}): {expected_as_it_is(self.found)}"
+        asks = "asks" if self.changed else "would ask"
+        return f"job {self.id} {asks} for {new_shape(self.chosen, self.found)}; {self.why}"
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the JSON object of schema gas.reshaping/1."""
+        return {
+            "schema": "gas.reshaping/1",
+            "changed": self.changed,
+            "why": self.why,
+            "gain": self.found.gain,
+            "current": wire_of(self.found.current),
+            "best": wire_of(self.found.best),
+            "chosen": wire_of(self.chosen),
+            "job": self.job,
+        }
+
+
+def reshape(
+    application: Application,
+    where: ReshapingEndpoint,
+    number: int,
+    options: ReshapeOptions,
+    *,
+    processors: int | None,
+    dry_run: bool,
+) -> Reshaped:
+    """Give a waiting job another shape if that is worth it, or so many processors whatever that gains.
+
+    Raises
+    ------
+    Conflict
+        The job does not wait any more.
+    BadInput
+        It cannot run on so many processors.
+    """
+    standing = where.standing(number)
+    if standing.availability is None:
+        raise Conflict(f"{describe(standing.job)}; only a job that waits can be given another shape")
+    found = decided(application, where, standing, options)
+    chosen = found.best if found.worth_it else None
+    if processors is not None:
+        chosen = _of_size(found, processors)
+    why = found.why() if processors is None else "as asked"
+    if chosen is None or dry_run:
+        return Reshaped(number, found, chosen, False, why, standing.job)
+    return Reshaped(number, found, chosen, True, why, where.reshape(number, chosen.processors, chosen.walltime))
+
+
+def decided(
+    application: Application, where: ReshapingEndpoint, standing: Standing, options: ReshapeOptions, **more: Any
+) -> Reshaping:
+    """Return what could be made of a job that waits."""
+    assert standing.availability is not None
+    old = why_old(where.name, standing.availability.now, int(time.time()))
+    if old is not None and not options.stale_ok:
+        raise Unreachable(old)  # watched on, it may be of the present again
+    job = standing.job
+    return reshaping(
+        application,
+        standing.availability,
+        int(job["processors"]),
+        job["walltime"],
+        not_before=job["not_before"],
+        limits=where.limits,
+        max_processor_hours=options.max_processor_hours,
+        threshold=options.threshold,
+        least=options.least,
+        blocked=f"it {job['message'] or 'is held'}" if job.get("held") else None,
+        **{"expected": job["expected"], **more},
+    )
+
+
+def reshaping_endpoint(where: Scheduler, number: int) -> ReshapingEndpoint:
+    """Return a scheduler that can change a job that waits; raise `BadInput` if this one cannot."""
+    if isinstance(where, tuple):
+        raise where[1]
+    if isinstance(where, ReshapingEndpoint):
+        return where
+    if isinstance(where, Unchanging):
+        raise BadInput(where.why_unchanged(number))
+    raise BadInput(f"{where.name}: cannot change a job that waits; cancel it and submit another (gas submit)")
+
+
+def _of_size(found: Reshaping, processors: int) -> Candidate:
+    """Return what is possible on so many processors."""
+    for one in found.plan.candidates:
+        if one.processors == processors:
+            return one
+    reasons = [one.reason for one in found.plan.rejected if one.processors == processors]
+    why = reasons[0] if reasons else f"{found.plan.application} does not run on so many, or there are not so many"
+    raise BadInput(f"--processors {processors}: is not possible ({why})")
+
+
+def wire_of(one: Candidate | None) -> dict[str, Any] | None:
+    """Return a candidate as JSON."""
+    return None if one is None else one.to_wire()
+
+
+def expected_as_it_is(found: Reshaping) -> str:
+    """Return what is expected of the job."""
+    if found.blocked is not None:
+        return "waits"
+    if found.current is None:
+        return "cannot start with what it asks for"
+    start, finish = (relative_text(instant, found.now) for instant in (found.current.start, found.current.finish))
+    return f"waits for {found.current.processors} processors, planned to start {start} and to finish {finish}"
+
+
+def new_shape(chosen: Candidate, found: Reshaping) -> str:
+    """Return another shape in words, with what is expected of it."""
+    start, finish = (relative_text(instant, found.now) for instant in (chosen.start, chosen.finish))
+    before = "" if found.current is None else f" instead of {found.current.processors}"
+    walltime = duration_text(chosen.walltime)
+    return f"{chosen.processors} processors{before}, walltime {walltime}, to start {start} and to finish {finish}"

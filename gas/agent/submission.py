@@ -1,0 +1,308 @@
+"""One job on its way to one of several schedulers, made exactly once.
+
+One submission has one key, which every request of it bears, whichever plan it is of (`gas.endpoints.s3` says why that
+makes at most one job). What is left to see to here is that the key goes to one scheduler only: to another one if, and
+only if, the first has refused it and nothing sent to it is in doubt. With a key of the user's own, also over several
+submissions: the key is looked for everywhere before anything is planned, and where it goes is written down before it
+goes there.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from gas.agent.choice import Planned
+from gas.agent.gathering import Asking, Scheduler, called, find_by_key
+from gas.agent.options import Instant, PlanOptions, Run
+from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
+from gas.endpoints.journal import Page, open_page
+from gas.errors import BadInput, Conflict, Draining, Forbidden, GasError, OverLimit, StalePlan
+from gas.planner import Candidate, Plan
+
+__all__ = ["Prepared", "Submission", "Submitted", "prepared"]
+
+ATTEMPTS = 5
+"""How often a plan that went stale is made again."""
+
+
+@runtime_checkable
+class Forgetful(JobEndpoint, Protocol):
+    """A scheduler that forgets jobs which have ended."""
+
+    def memory(self) -> int | None:
+        """Return for how many seconds it remembers them at least, None if that is not known."""
+
+
+@runtime_checkable
+class Previewing(Protocol):
+    """A scheduler whose submissions can be shown."""
+
+    def preview(self, request: Request, job: JobDescription) -> str:
+        """Return what would be submitted, as a person would write it."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The request that finishes first, as it would be submitted.
+
+    Attributes
+    ----------
+    preview
+        What would be submitted, in the words of the scheduler; None where it has none.
+    """
+
+    planned: Planned
+    request: Request
+    job: JobDescription
+    preview: str | None
+
+
+def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
+    """Return the best request of a plan as it would be submitted; raise `Infeasible` if there is none."""
+    chosen = planned.endpoint
+    request, job = _request(planned, options), _job(run, planned)
+    return Prepared(planned, request, job, chosen.preview(request, job) if isinstance(chosen, Previewing) else None)
+
+
+def _job(run: Run, planned: Planned) -> JobDescription:
+    """Return what runs as the best request of a plan."""
+    best, chosen, job = planned.best, planned.endpoint, run.job
+    job = replace(
+        job,
+        directory=job.directory or (str(Path.cwd()) if run.here and getattr(chosen, "is_local", False) else None),
+        run_time=best.execution_time if run.simulate else job.run_time,
+        native=() if isinstance(chosen, Asking) else job.native,  # it plans with them, and has them
+    )
+    return job.sized(best.processors, best.walltime)
+
+
+def _request(planned: Planned, options: PlanOptions) -> Request:
+    found, best = planned.plan, planned.best
+    wanted = None if options.not_before is None else Instant.of(options.not_before).at(found.now)
+    others = ((c.processors, c.walltime) for c in found.candidates if c.scheduler == best.scheduler and c != best)
+    alternatives = tuple(others) if getattr(planned.endpoint, "moldable", False) else ()
+    return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted, alternatives)
+
+
+def _slack(found: Plan, best: Candidate) -> int:
+    """Return how much later than planned a start may be without planning again: 1% of the turn-around, at least 1 s.
+
+    A start "now" is a second later by the time the request arrives, and that changes no decision.
+    """
+    return max(1, math.ceil(found.turnaround(best) * 0.01))
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A job, where it is, and the plan that it was made by.
+
+    Attributes
+    ----------
+    planned
+        None if an earlier submission with this key made the job.
+    attempts
+        How often was planned.
+    """
+
+    endpoint: JobEndpoint
+    scheduler: str
+    job: dict[str, Any]
+    key: str
+    planned: Planned | None = None
+    attempts: int = 0
+
+    @property
+    def reference(self) -> str:
+        """The job as the commands of `gas` take it."""
+        return f"{self.job['id']} -e {called(self.endpoint)}"
+
+
+class Submission:
+    """One job on its way to one of several schedulers.
+
+    Parameters
+    ----------
+    application
+        Its name.
+    plan
+        Asks schedulers and plans with those that answer.
+    key
+        What every request for it bears.
+    remark
+        Called with what the user should know.
+    config
+        The configuration that names the schedulers, for the command that finds out what has become of a job.
+    """
+
+    def __init__(
+        self,
+        application: str,
+        plan: Callable[[Sequence[Scheduler], PlanOptions], Planned],
+        schedulers: Sequence[Scheduler],
+        run: Run,
+        options: PlanOptions,
+        key: str,
+        remark: Callable[[str], object],
+        config: Path | None = None,
+    ) -> None:
+        self.key = key
+        self._application = application
+        self._plan = plan
+        self._endpoints = list(schedulers)
+        self._run = run
+        self._options = options
+        self._remark = remark
+        self._config = config
+
+    def make_or_find(self) -> Submitted:
+        """Return the job that a submission with this key has made, or make it."""
+        with open_page(self.key) as page:
+            sent_to = page.address
+            if sent_to is not None and sent_to not in [e.address for e in self._endpoints if not isinstance(e, tuple)]:
+                raise Conflict(
+                    f"--key {self.key}: was sent to {sent_to} before, and what was sent there may have made a job; "
+                    f"submit to that scheduler (-e {sent_to}), or use another key for another job"
+                )
+            if (earlier := find_by_key(self._endpoints, self.key)) is not None:
+                endpoint, job = earlier
+                return Submitted(endpoint, endpoint.name, job, self.key)
+            if sent_to is not None:
+                self._endpoints = [e for e in self._endpoints if not isinstance(e, tuple) and e.address == sent_to]
+                if (ended := self._forgotten(page)) is not None:
+                    return ended
+            return self.make(page, stays=sent_to is not None)
+
+    def _forgotten(self, page: Page) -> Submitted | None:
+        """Return the job of the key that its scheduler, which forgets what has ended, has forgotten.
+
+        Raises
+        ------
+        InDoubt
+            It may be that there was one.
+        """
+        chosen = self._endpoints[0]
+        if isinstance(chosen, tuple) or not isinstance(chosen, Forgetful):
+            return None
+        if page.job is not None:
+            forgotten = {"id": page.job, "name": self._application, "state": "forgotten"}
+            return Submitted(chosen, chosen.name, forgotten, self.key)
+        memory = chosen.memory()
+        if page.sent is not None and memory is not None and time.time() < page.sent + memory:
+            return None
+        raise InDoubt(
+            f"--key {self.key}: was sent to {chosen.name}, which did not say whether it took it, and forgets jobs some "
+            "time after they have ended: a job of it may have run; if you know that none has, use another key",
+            self.key,
+        )
+
+    def make(self, page: Page | None = None, *, stays: bool = False) -> Submitted:
+        """Plan and submit, again if the plan went stale.
+
+        Parameters
+        ----------
+        page
+            Where it is noted where the key goes.
+        stays
+            Whether a call before this one has left a request in doubt, so that the key must not go elsewhere.
+        """
+        stale = 0
+        with self._explaining_doubt(page, stays):
+            while stale < ATTEMPTS:
+                planned = self._plan(self._endpoints, self._options)
+                best, chosen = planned.best, planned.endpoint
+                if not isinstance(chosen, JobEndpoint):
+                    raise BadInput(
+                        f"{best.scheduler}: finishes first but takes no jobs; it is an availability list only"
+                    )
+                request, job = _request(planned, self._options), _job(self._run, planned)
+                try:
+                    accepted = self._send(chosen, request, job, page, stays)
+                except StalePlan as error:
+                    stale += 1
+                    self._remark(f"the plan went stale ({error}); planning again, attempt {stale} of {ATTEMPTS}")
+                    if chosen.in_doubt(self.key):
+                        self._endpoints = [chosen]
+                    time.sleep(0.05 * stale)
+                    continue
+                except (Draining, OverLimit, Forbidden) as refusal:
+                    self._leave_out(chosen, refusal)
+                    continue
+                in_minutes = -(-request.walltime // 60) * 60
+                others = accepted["walltime"] not in (request.walltime, in_minutes)
+                if others or (isinstance(chosen, S3Endpoint) and accepted["processors"] != request.processors):
+                    self._remark("an earlier request got through after all; the job is as that one asked for it")
+                return Submitted(chosen, best.scheduler, accepted, self.key, planned, stale + 1)
+            raise StalePlan(
+                f"{self._application}: the schedule changed {ATTEMPTS} times between planning and submitting; "
+                "nothing was submitted; try again"
+            )
+
+    def _send(
+        self, chosen: JobEndpoint, request: Request, job: JobDescription, page: Page | None, stays: bool
+    ) -> dict[str, Any]:
+        """Submit to a scheduler; it is on the page unless nothing of this key can be there."""
+        if hasattr(chosen, "tell"):
+            chosen.tell = self._remark
+        if page is not None:
+            page.sent_to(chosen.address, int(time.time()))
+            if hasattr(chosen, "noted"):
+                chosen.noted = lambda id: self._noted(page, id)
+        if stays and hasattr(chosen, "suspect"):
+            chosen.suspect(self.key)
+        elif hasattr(chosen, "unused"):  # the key is new, or has been looked for
+            chosen.unused(self.key)
+        try:
+            made = chosen.submit(request, job, self.key)
+        except BaseException:
+            if page is not None and not stays and not chosen.in_doubt(self.key):
+                page.refused()
+            raise
+        if page is not None:
+            self._noted(page, int(made["id"]))
+        return made
+
+    def _leave_out(self, endpoint: JobEndpoint, refusal: GasError) -> None:
+        """Go on without a scheduler that takes nothing from this user now."""
+        others = [e for e in self._endpoints if isinstance(e, tuple) or e.name != called(endpoint)]
+        if endpoint.in_doubt(self.key) or not any(isinstance(e, JobEndpoint) for e in others):
+            raise refusal
+        self._remark(f"{refusal}; planning without it")
+        self._endpoints = others
+
+    @contextmanager
+    def _explaining_doubt(self, page: Page | None, stays: bool) -> Iterator[None]:
+        """See to it that nobody leaves in doubt without being told, and without a note of where the key went."""
+        try:
+            yield
+        except BaseException as problem:
+            endpoint = next((e for e in self._endpoints if isinstance(e, JobEndpoint) and e.in_doubt(self.key)), None)
+            if endpoint is None and not stays:
+                raise
+            words = ["gas", "status", "--key", self.key]
+            words += [] if endpoint is None else ["-e", called(endpoint)]
+            words += [] if self._config is None else ["--config", str(self._config)]
+            way_out = (
+                f"the job may or may not have been submitted: {shlex.join(words)} finds out, and the same gas submit "
+                f"with --key {self.key} submits it if it was not"
+            )
+            if page is None and endpoint is not None:
+                with open_page(self.key) as new:
+                    new.sent_to(endpoint.address, int(time.time()))
+            if isinstance(problem, GasError):
+                raise InDoubt(f"{problem}; {way_out}", self.key) from None
+            self._remark(way_out)
+            raise
+
+    def _noted(self, page: Page, id: int) -> None:
+        """Note a job; a note that cannot be made does not undo it."""
+        try:
+            page.made(id)
+        except GasError as error:
+            self._remark(f"job {id} was submitted, but {error}")

@@ -1,0 +1,274 @@
+"""A waiting job looked at again at every change of its queue, and given another shape whenever that is worth it.
+
+A scheduler's plan is older than the latest change of its queue, for it plans at intervals: a hole that has just opened
+will mostly go to somebody who is further ahead. So a watched queue that has changed is looked at once it has been
+planned again. After a change of the job, that plan is compared with the prediction, and `gas.reshaping` is told by how
+much it was wrong.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from gas.agent.options import ReshapeOptions
+from gas.agent.polling import Poll
+from gas.agent.reshaping import decided, expected_as_it_is, new_shape, wire_of
+from gas.agent.states import ENDED, describe
+from gas.application import Application
+from gas.endpoints import ReshapingEndpoint, Standing
+from gas.errors import Forbidden, GasError, Infeasible, NotFound, Unreachable
+from gas.planner import Candidate
+from gas.reshaping import Reshaping
+from gas.times import duration_text, iso_time, relative_text
+
+__all__ = ["Event", "Watch"]
+
+PATIENCE_SECONDS = 600.0
+"""For how long a job is watched whose scheduler does not answer."""
+
+PLAN_SECONDS = 300.0
+"""How long a new plan is waited for. Slurm's cycles are 30 s apart by default, minutes at some sites; it does not plan
+again if it thinks that nothing has changed."""
+
+TRIES = 3
+"""How often a change is asked for that gets no answer."""
+
+MOST_REFUSED = 5
+"""After how many refused shapes no other is asked for."""
+
+SAME_START_SECONDS = 60
+"""By how little an expected start moves to be the same: planned starts are rounded, and slide with the clock."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that was found or done of a watched job.
+
+    Attributes
+    ----------
+    id
+        The job.
+    time
+        Epoch second.
+    kind
+        left, would change, changed, refused, planned, not planned, started or ended.
+    text
+        What was done, and why; without the job's number, unless it is the job in one line (`describe`).
+    details
+        More for programs; JSON.
+    """
+
+    id: int
+    time: int
+    kind: str
+    text: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """What was done, and to which job."""
+        return self.text if self.text.startswith("job ") else f"job {self.id} {self.text}"
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the JSON object of schema gas.watch/1."""
+        when = {"time": self.time, "time_iso": iso_time(self.time)}
+        return {"schema": "gas.watch/1", "id": self.id, **when, "text": self.text, "event": self.kind, **self.details}
+
+
+@dataclass
+class Watch:
+    """A job that is watched.
+
+    Attributes
+    ----------
+    pause
+        Seconds from one look to the next.
+    report
+        Called with each event.
+    version, plan
+        Of the queue when it was last seen, and of its scheduler's plan when it was last looked at.
+    until
+        When a plan that is waited for is given up (`time.monotonic`); None if none is.
+    asked, last, gain
+        The shape that was asked for and is not planned yet; the last one that was; what that was to gain.
+    late
+        By how many seconds each number of processors was planned later than predicted.
+    refused
+        Numbers of processors that were refused, or would never start.
+    tried
+        How often a change got no answer, by the number of processors.
+    said
+        What was said last of the job as it is: processors, expected start, why it is left so.
+    """
+
+    application: Application
+    where: ReshapingEndpoint
+    number: int
+    options: ReshapeOptions
+    pause: int
+    dry_run: bool
+    report: Callable[[Event], object]
+    version: str = ""
+    plan: str = ""
+    until: float | None = None
+    asked: Candidate | None = None
+    last: Candidate | None = None
+    gain: int | None = None
+    late: dict[int, int] = field(default_factory=dict)
+    refused: set[int] = field(default_factory=set)
+    tried: dict[int, int] = field(default_factory=dict)
+    said: tuple[int, int, str] | None = None
+    runs: bool = False
+
+    def run(self, remark: Callable[[str], object], *, until_end: bool) -> dict[str, Any]:
+        """Watch the job until it has started, or ended, and return it.
+
+        Parameters
+        ----------
+        remark
+            Called with what the user should know: that the scheduler does not answer.
+        """
+        poll = Poll(PATIENCE_SECONDS, remark, "looking again", clock=time.monotonic)
+        while True:
+            with poll.asking(Infeasible):  # all is drained for a while
+                standing = self.where.standing(self.number)
+                poll.heard()
+                if standing.job["state"] in ENDED:
+                    self.tell("ended", describe(standing.job), job=standing.job)
+                    return standing.job
+                if standing.availability is not None:
+                    self.follow(standing)
+                else:
+                    self.started(standing)
+                    if not until_end:
+                        return standing.job
+            time.sleep(self.pause)
+
+    def follow(self, standing: Standing) -> None:
+        """Look at a waiting job if its queue has changed and been planned since."""
+        assert standing.availability is not None
+        if standing.version == self.version and self.until is None:
+            return
+        self.version = standing.version
+        if self.plan == standing.availability.version:
+            clock = time.monotonic()
+            self.until = clock + PLAN_SECONDS if self.until is None else self.until
+            if clock < self.until:
+                return
+        self.plan, self.until = standing.availability.version, None
+        if self.asked is not None:
+            self.compare(standing, self.asked)
+        self.look(standing)
+
+    def compare(self, standing: Standing, asked: Candidate) -> None:
+        """Say what the scheduler plans for the shape that was asked for."""
+        self.asked, job = None, standing.job
+        if int(job["processors"]) != asked.processors:  # somebody else has changed it since
+            return
+        now, expected, message = _now(standing), job["expected"], job["message"]
+        instants = {"predicted": asked.start, "predicted_iso": iso_time(asked.start)}
+        predicted: dict[str, Any] = {**instants, "job": job}
+        if expected is None:
+            if message is not None:
+                self.refused.add(asked.processors)
+            text = f"has no planned start with {asked.processors} processors" + (f": it {message}" if message else "")
+            self.tell("not planned", f"{text} (predicted {relative_text(asked.start, now)})", **predicted)
+            return
+        late = max(expected, now) - asked.start
+        apart = f"{duration_text(abs(late))} {'later' if late > 0 else 'sooner'} than predicted"
+        how = apart if late else "as predicted"
+        loss = ""
+        if self.gain is not None and late > self.gain:
+            loss = f", which is more than the {duration_text(self.gain)} that it was to gain"
+        start = relative_text(max(expected, now), now)
+        text = f"is planned to start {start} with {asked.processors} processors, {how}{loss}"
+        self.tell("planned", text, late=late, **predicted)
+
+    def look(self, standing: Standing) -> None:
+        """Plan the job anew, change it if that is worth it, and say so; what was said already is not said again."""
+        found = decided(self.application, self.where, standing, self.options, late=self.late, refused=self.refused)
+        if found.late is not None:
+            self.late[int(standing.job["processors"])] = found.late
+        best = found.best
+        if best is None or not found.worth_it:
+            kind = found.blocked or ("doubted" if found.doubted else "little" if (found.gain or 0) > 0 else "nothing")
+            if self.is_news(found.current, kind):
+                self.tell("left", f"{expected_as_it_is(found)}; left as it is: {found.why()}", found=found)
+        elif self.dry_run:
+            if self.is_news(best, "would change"):
+                self.tell("would change", f"would ask for {new_shape(best, found)}; {found.why()}", found=found)
+        elif len(self.refused) < MOST_REFUSED:
+            self.change(best, found)
+
+    def is_news(self, what: Candidate | None, kind: str) -> bool:
+        """Whether this is not what was said last."""
+        before, said = self.said, (0, -1, kind) if what is None else (what.processors, what.start, kind)
+        if before is not None and before[::2] == said[::2] and abs(before[1] - said[1]) <= SAME_START_SECONDS:
+            return False
+        self.said = said
+        return True
+
+    def change(self, best: Candidate, found: Reshaping) -> None:
+        """Ask for another shape; where it is refused, the others are looked at next time."""
+        size, self.said = best.processors, None
+        before, self.version, self.plan = self.plan, "", ""
+        try:
+            self.where.reshape(self.number, best.processors, best.walltime)
+        except (Forbidden, NotFound):
+            raise
+        except Unreachable as error:
+            self.tried[size] = self.tried.get(size, 0) + 1
+            if self.tried[size] < TRIES:
+                raise
+            self.refuse(size, error, found)
+            return
+        except GasError as error:  # it has started in this moment, or its site does not allow it
+            self.refuse(size, error, found)
+            return
+        self.tried.pop(size, None)
+        self.tell("changed", f"now asks for {new_shape(best, found)}; {found.why()}", found=found)
+        self.asked = self.last = best
+        self.gain, self.plan = found.gain, before
+        clock = time.monotonic()
+        self.until = clock + PLAN_SECONDS
+        with suppress(Unreachable):
+            after = self.where.standing(self.number)
+            self.version = after.version
+            if after.availability is not None and after.availability.version != before:
+                # planned since the reading that this rests on: before the change or, by a quick scheduler, after it
+                self.plan, self.until = after.availability.version, clock + 2 * self.pause
+
+    def refuse(self, size: int, error: GasError, found: Reshaping) -> None:
+        """Leave a shape out from now on."""
+        self.refused.add(size)
+        end = "; no other is asked for any more" if len(self.refused) == MOST_REFUSED else ""
+        self.tell("refused", f"could not be given {size} processors: {error}{end}", found=found)
+
+    def started(self, standing: Standing) -> None:
+        """Say that the job runs, and what was predicted, if that is new."""
+        if self.runs:
+            return
+        self.runs = True
+        start, asked, text = standing.job["start"], self.last, ""
+        if asked is not None and start is not None and int(standing.job["processors"]) == asked.processors:
+            text = f"; predicted was {iso_time(asked.start)} when it was given them"
+        self.tell("started", f"{describe(standing.job)}{text}", job=standing.job)
+
+    def tell(self, kind: str, text: str, *, found: Reshaping | None = None, **details: Any) -> None:
+        """Report an event."""
+        if found is not None:
+            details |= {
+                "current": wire_of(found.current),
+                "best": wire_of(found.best),
+                "gain": found.gain,
+                "why": found.why(),
+            }
+        self.report(Event(self.number, int(time.time()), kind, text, details))
+
+
+def _now(standing: Standing) -> int:
+    return int(time.time()) if standing.availability is None else standing.availability.now

@@ -1,0 +1,188 @@
+"""Priorities while time goes on: they grow with age, and change with what users use (priority_multifactor.c).
+
+Slurm calculates those of all that wait anew every PriorityCalcPeriod from its own start on; a job that is submitted
+gets its priority with the fair share of the last time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.slurm.cluster import Cluster, Job
+from gas.slurm.demand import held
+from gas.slurm.fair_share import classic, factor, fair_tree, is_classic
+from gas.slurm.order import HOLDING, Record
+from gas.slurm.priority import own_priority
+from gas.slurm.settings import Settings
+from gas.slurm.versions import Rules
+
+__all__ = ["Ageing"]
+
+PERIOD, HALF_LIFE, OLDEST = 300, 7 * 24 * 3600, 7 * 24 * 3600  # slurm.conf(5), PriorityCalcPeriod and the like
+ALMOST = 1e-6
+Key = tuple[int, int | None]
+
+
+class Ageing:
+    """The priorities of all records.
+
+    Attributes
+    ----------
+    values
+        By record.
+    remarks
+        What they do not depend on here, though they do in Slurm.
+    """
+
+    def __init__(self, cluster: Cluster, records: Sequence[Record], later: NDArray[np.bool_]) -> None:
+        """Begin; `later` says which records are of jobs that are submitted later."""
+        self.cluster, self.records = cluster, records
+        settings = cluster.settings or Settings()
+        self.settings, self.multifactor = settings, settings.priority_type == "multifactor"
+        self.period, self.oldest = settings.calculation_period or PERIOD, settings.max_age or OLDEST
+        booted = settings.values.get("BOOT_TIME", "")
+        self.next = cluster.now + self.period
+        if booted.isdecimal():
+            self.next = cluster.now + self.period - (cluster.now - int(booted)) % self.period
+        self.last = self.next - self.period
+        self.weight = settings.weights.get("age", 0) if self.multifactor else 0
+        self.remarks: list[str] = []
+        self._begin_fair_share()
+        count = len(records)
+        self.values, self._tried, self._new = np.zeros(count), np.zeros(count), np.zeros(count)
+        self._place(later)
+
+    def _place(self, later: NDArray[np.bool_]) -> None:
+        """Take the priorities that are published, and calculate those of jobs that come later."""
+        now = self.cluster.now
+        unknown: set[str] = set()
+        known: dict[int, int] = {}
+        published = [one.job.priority for one, new in zip(self.records, later, strict=True) if not new]
+        lowest = min((one for one in published if one), default=1 << 31)
+        for at, record in enumerate(self.records):
+            job = record.job
+            value: float = job.priority_in.get(record.partition.name, job.priority)
+            tried = value
+            if not value and later[at]:
+                own = own_priority(self.cluster, job, record.partition)
+                unknown.update(own.unknown)
+                if own.value is None:  # in the order of submission
+                    known.setdefault(job.id, lowest - 1 - len(known))
+                value = known[job.id] if own.value is None else own.value
+                tried = value if own.later is None else own.later
+            waited = 0 if later[at] else max(now - (job.eligible or job.submitted or now), 0)
+            fair = self._share(at)
+            self.values[at] = value
+            self._new[at] = value - fair
+            self._tried[at] = tried - fair - self.weight * min(waited, self.oldest) / self.oldest
+        self.remarks += [f"priorities without {one}" for one in sorted(unknown)]
+
+    # -- fair share
+
+    def _begin_fair_share(self) -> None:
+        accounting = self.cluster.accounting
+        self._loses = Rules.of(self.cluster.version).lost_use
+        self._fair = self.settings.weights.get("fair share", 0) if self.multifactor else 0
+        self._of: list[tuple[str, str, str] | None] = [None] * len(self.records)
+        self._factors: Mapping[tuple[str, str, str], float] = {}
+        self._used: dict[tuple[str, str, str], float] = {}
+        self._runs: dict[Key, tuple[tuple[str, str, str], float, int]] = {}
+        if not self._fair:
+            return
+        if accounting is None or not accounting.shares_complete:
+            self.remarks.append("fair share stays as it was")
+            self._fair = 0
+            return
+        for at, record in enumerate(self.records):
+            self._of[at] = self._association(record.job, record.partition.name)
+        self._factors = {
+            (one.account, one.user, one.partition): factor(accounting, one, self.settings) or 0.0
+            for one in accounting.associations
+            if one.user
+        }
+        self._used = {(one.account, one.user, one.partition): one.usage or 0.0 for one in accounting.associations}
+        for job in self.cluster.jobs:
+            if job.state in HOLDING:
+                self.began((job.id, None), job, max(job.start or self.last, self.last))
+
+    def _association(self, job: Job, partition: str) -> tuple[str, str, str] | None:
+        accounting = self.cluster.accounting
+        found = None if accounting is None else accounting.association(job.account, partition, job.user)
+        return None if found is None else (found.account, found.user, found.partition)
+
+    def _share(self, at: int) -> float:
+        """Return what fair share adds to a priority."""
+        key = self._of[at]
+        return 0.0 if key is None else self._fair * self._factors.get(key, 0.0)
+
+    def began(self, key: Key, job: Job, now: int) -> None:
+        """Note that a job runs."""
+        if self._fair and job.partitions and (own := self._association(job, job.partitions[0])) is not None:
+            qos = {} if self.cluster.accounting is None else self.cluster.accounting.qos
+            rate = held(self.cluster, job).get("billing", job.cpus)
+            rate *= qos[job.qos].usage_factor if job.qos in qos else 1.0
+            self._runs[key] = own, rate, now
+
+    def ended(self, key: Key, now: int) -> None:
+        """Note that a job has ended."""
+        if key in self._runs:
+            own, rate, since = self._runs.pop(key)
+            if not self._loses:
+                self._use(own, rate * max(now - since, 0))
+
+    def _use(self, own: tuple[str, str, str], amount: float) -> None:
+        """Add to the use of a user and the accounts above."""
+        accounting = self.cluster.accounting
+        association = None if accounting is None else accounting.association(own[0], own[2], own[1])
+        self._used[own] = self._used.get(own, 0.0) + amount
+        if accounting is not None and association is not None:
+            for one in accounting.above(association):
+                account = one.account, one.user, one.partition
+                self._used[account] = self._used.get(account, 0.0) + amount
+
+    def _recalculate_shares(self, now: int) -> None:
+        """Add what has been used since the last time, which decays, and rank the users anew (decay_thread)."""
+        accounting = self.cluster.accounting
+        if not self._fair or accounting is None:
+            return
+        half_life = HALF_LIFE if self.settings.half_life is None else self.settings.half_life
+        if half_life:
+            left = (1 - 0.693 / half_life) ** (now - self.last)
+            self._used = {key: value * left for key, value in self._used.items()}
+        for key, (own, rate, since) in self._runs.items():
+            self._use(own, rate * max(now - since, 0))
+            self._runs[key] = own, rate, now
+        associations = [
+            replace(one, usage=self._used.get((one.account, one.user, one.partition), 0.0), level=None, fair_share=None)
+            for one in accounting.associations
+        ]
+        calculate = classic if is_classic(self.settings) else fair_tree
+        self._factors = calculate(associations, self.settings)
+
+    # -- time
+
+    def arrives(self, records: NDArray[np.int64]) -> None:
+        """Give a job that is submitted now its priority."""
+        for at in records.tolist():
+            self.values[at] = self._whole(self._new[at] + self._share(at)) if self.multifactor else self.values[at]
+
+    def calculate(self, now: int, since: NDArray[np.int64]) -> None:
+        """Calculate all anew if it is time; `since` says from when on each could start, 0 if it could not yet."""
+        if now < self.next:
+            return
+        instant = now - (now - self.next) % self.period
+        self._recalculate_shares(instant)
+        self.last, self.next = instant, instant + self.period
+        if not self.multifactor:
+            return
+        for at in range(len(self.records)):
+            waited = min(max(now - int(since[at]), 0), self.oldest) if since[at] else 0
+            self.values[at] = self._whole(self._tried[at] + self.weight * waited / self.oldest + self._share(at))
+
+    @staticmethod
+    def _whole(value: float) -> float:
+        return max(float(np.floor(value + ALMOST)), 1.0)

@@ -1,0 +1,88 @@
+"""How many jobs Slurm plans in a cycle, from which of the waiting jobs have a plan, where that is not published.
+
+Plans end where the depth of the backfill scheduler does (slurm.conf(5), bf_max_job_test, bf_max_job_user and
+bf_max_job_part): after so many jobs of the queue, or after as many of each user, or of each partition.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from gas.slurm.cluster import ARRAY_DEPTH, Cluster
+from gas.slurm.order import Record, queue
+
+__all__ = ["observed_depth"]
+
+FEWEST = 2
+"""How many jobs without a plan tell that there is a depth."""
+
+
+def observed_depth(cluster: Cluster, tested: int | None = None) -> tuple[str, int] | None:
+    """Return the parameter that explains which jobs have no plan, and its value; None if none does, or all have one.
+
+    Parameters
+    ----------
+    tested
+        How many jobs the last cycle tested until it ended for their number, where that is published.
+    """
+    records = [one for one in queue(cluster) if _was_tested(cluster, one)]
+    with_plan = [at for at, one in enumerate(records) if one.job.start is not None]
+    if len(records) - len(with_plan) < FEWEST or not with_plan:
+        return None
+    if len({one.job.id for one in records}) < len(records):  # jobs of several partitions have one plan that is shown
+        return None
+    if with_plan[-1] == len(with_plan) - 1:
+        if tested is not None:
+            return "bf_max_job_test", tested
+        return "bf_max_job_test", sum(_tests(one) for one in records[: len(with_plan)]) + _started(cluster)
+    for key, part in (
+        ("bf_max_job_user", lambda one: one.job.user), ("bf_max_job_part", lambda one: one.partition.name),
+    ):  # fmt: skip
+        count = _first_of_each(records, part)
+        if count:
+            return key, count
+    return None
+
+
+def _first_of_each(records: Sequence[Record], part: Callable[[Record], str]) -> int:
+    """Return the number of jobs of each part that have a plan, where those behind them have none; 0 if it differs."""
+    planned: Counter[str] = Counter()
+    ended: set[str] = set()
+    for one in records:
+        whose = part(one)
+        if one.job.start is None:
+            ended.add(whose)
+        elif whose in ended:
+            return 0
+        else:
+            planned[whose] += _tests(one)
+    counts = {planned[whose] for whose in ended}
+    if len(counts) != 1 or max(planned.values()) > max(counts):
+        return 0
+    return counts.pop()
+
+
+def _was_tested(cluster: Cluster, record: Record) -> bool:
+    """Return whether the last cycle would have planned a record: nothing blocks it, and it was there."""
+    job = record.job
+    since = job.eligible or job.submitted or 0
+    return record.blocked is None and (cluster.planned is None or since < cluster.planned) and not job.shortest
+
+
+def _started(cluster: Cluster) -> int:
+    """Return how many jobs the last cycle started: they have been tested, too."""
+    last = cluster.planned
+    if last is None:
+        return 0
+    return sum(
+        job.state == "RUNNING" and job.start is not None and last <= job.start <= last + 1 for job in cluster.jobs
+    )
+
+
+def _tests(record: Record) -> int:
+    """Return how often a record counts: once for each task that is planned."""
+    tasks = record.job.tasks
+    if tasks is None:
+        return 1
+    return max(1, min(len(tasks), ARRAY_DEPTH, tasks.at_once or ARRAY_DEPTH))

@@ -1,0 +1,88 @@
+"""What shows of a configuration that is not published: in plans, partitions and QOS (slurmrestd before Slurm 26.05).
+
+What does not show is not known: `gas.slurm.settings.Settings` has None for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gas.slurm.cluster import Cluster
+from gas.slurm.observed_depth import observed_depth
+from gas.slurm.settings import Settings
+
+__all__ = ["with_what_shows"]
+
+_DEPTHS = {
+    "bf_max_job_test": "Slurm seems to plan only {count:,} jobs in a cycle",
+    "bf_max_job_user": "Slurm seems to plan only {count:,} jobs of a user in a cycle",
+    "bf_max_job_part": "Slurm seems to plan only {count:,} jobs of a partition in a cycle",
+}  # fmt: skip
+
+
+def with_what_shows(cluster: Cluster, tested: int | None = None) -> Cluster:
+    """Return a cluster without settings with those that show, and cautions that say so.
+
+    Parameters
+    ----------
+    tested
+        How many jobs the last cycle of backfill tested until it ended for their number, where that is published.
+    """
+    return _with_preemption(_with_depth(cluster, tested))
+
+
+def _with_depth(cluster: Cluster, tested: int | None) -> Cluster:
+    found = None if cluster.scheduling.parameters else observed_depth(cluster, tested)
+    if found is None:
+        return cluster
+    key, count = found
+    scheduling = replace(cluster.scheduling, parameters={key: str(count), "bf_node_space_size": "0"})
+    if key == "bf_max_job_test":
+        scheduling = replace(scheduling, depth=count)
+    said = f"{_DEPTHS[key].format(count=count)}, as the other waiting jobs have no plan"
+    return replace(cluster, scheduling=scheduling, cautions=(*cluster.cautions, said))
+
+
+def _with_preemption(cluster: Cluster) -> Cluster:
+    """Return it with preemption where jobs show it: by QOS if one lists others, else by tier.
+
+    From 24.11 on a running job has a time from which on it is preemptable, where there is preemption at all (seen);
+    before, jobs that were requeued or cancelled for others show it, once that has happened.
+    """
+    settings = cluster.settings or Settings(version=cluster.version)
+    if settings.preempt_type is not None:
+        return cluster
+    known = () if cluster.accounting is None else tuple(cluster.accounting.qos.values())
+    by_qos = any(one.preempts for one in known)
+    published = any(job.preemptable for job in cluster.jobs)
+    if not published and not (by_qos or _pushed_aside(cluster)):
+        if len({one.tier for one in cluster.partitions}) < 2:
+            return cluster
+        said = (
+            "whether jobs of a higher tier preempt others is not known (PreemptType is not published): they wait here"
+        )
+        return replace(cluster, cautions=(*cluster.cautions, said))
+    kind = "qos" if by_qos else "partition_prio"
+    by = "QOS, as some list others that they may preempt" if by_qos else "partitions of a higher tier"
+    said = f"jobs are taken to be preempted by {by}: PreemptType is not published"
+    settings = replace(settings, preempt_type=kind, preempt_mode=frozenset({"REQUEUE"}))
+    return replace(cluster, settings=settings, cautions=(*cluster.cautions, said))
+
+
+def _pushed_aside(cluster: Cluster) -> bool:
+    """Return whether jobs were preempted, or began anew while jobs of a higher tier run on nodes of theirs."""
+    partitions = {one.name: one for one in cluster.partitions}
+    if len({one.tier for one in cluster.partitions}) < 2:
+        return False
+    running = {name for job in cluster.jobs if job.nodes and job.state == "RUNNING" for name in job.partitions[:1]}
+    for job in cluster.jobs:
+        if job.state == "PREEMPTED":
+            return True
+        own = partitions.get(job.partitions[0]) if job.pending and job.restarts and job.partitions else None
+        if own is not None and any(
+            partitions[name].tier > own.tier and set(partitions[name].nodes) & set(own.nodes)
+            for name in running
+            if name in partitions
+        ):
+            return True
+    return False

@@ -1,0 +1,60 @@
+"""What studies cost: kept with each result, told beside the report, and how it grows."""
+
+from functools import partial
+
+import pytest
+
+from experiments.framework.cost import Entry, cost_report, growth
+from experiments.framework.ledger import Ledger
+from experiments.framework.report import markdown
+
+
+def slow_run(configuration, *, seconds):
+    import time
+
+    time.sleep(seconds)
+    return {"jobs": configuration["jobs"]}
+
+
+def entries(jobs_power, moldable_power, sizes):
+    return [
+        Entry("KTH", jobs, moldable, 1e-3 * jobs**jobs_power * moldable**moldable_power, 2**27)
+        for jobs, moldable in sizes
+    ]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_each_result_is_kept_with_its_time_and_memory(tmp_path, workers):
+    run = partial(slow_run, seconds=0.05)
+    ledger = Ledger(tmp_path, "1")
+    wanted = [{"jobs": jobs} for jobs in (1, 2, 3)]
+    assert ledger.cost(run, wanted[0]) is None
+    ledger.run(run, wanted, workers=workers)
+    for one in wanted:
+        cost = ledger.cost(run, one)
+        assert cost.seconds >= 0.05
+        assert cost.peak_bytes > 2**20
+    ledger.keep(run, wanted[0], {"jobs": 1})
+    assert ledger.cost(run, wanted[0]) is None
+    assert ledger.find(run, wanted[0]) == {"jobs": 1}
+
+
+def test_the_powers_with_which_time_grows_are_found():
+    sizes = [(100, 10), (200, 10), (400, 40), (800, 20)]
+    assert growth(entries(2, 1, sizes)) == (pytest.approx(2), pytest.approx(1))
+    assert growth(entries(1, 0, [(100, 7), (300, 7), (900, 7)])) == (pytest.approx(1), None)
+    assert growth(entries(1, 0.5, [(100, 7), (100, 70), (100, 700)])) == (None, pytest.approx(0.5))
+
+
+def test_of_what_hardly_differs_nothing_is_said():
+    assert growth(entries(1, 1, [(100, 7), (101, 7), (102, 7)])) == (None, None)
+    assert growth(entries(1, 1, [(100, 7), (900, 7)])) == (None, None)
+    assert growth(entries(1, 1, [(100, 7), (200, 14), (400, 28)])) == (None, None)  # which of the two it was, who knows
+
+
+def test_the_report_names_time_memory_and_growth():
+    text = markdown(cost_report("power", entries(1, 1, [(100, 10), (200, 10), (400, 40), (800, 20)])))
+    assert "4 computations" in text
+    assert "128 MiB" in text
+    assert "| KTH | 4 |" in text
+    assert "gas experiment power" in text

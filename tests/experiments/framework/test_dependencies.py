@@ -1,0 +1,153 @@
+"""What a result depends on: every module that computes it, its data, and the libraries; no report and no picture."""
+
+import shutil
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import experiments
+from experiments.backfilling.run import study_run
+from experiments.bushel.run import bushel_run
+from experiments.estimates.run import estimates_run
+from experiments.framework import dependencies
+from experiments.framework.dependencies import PACKAGES, installed, reached, version_of
+from experiments.power.run import power_run
+from experiments.prediction.run import prediction_run
+from experiments.supercomputers.run import supercomputers_run
+from experiments.walk.run import walk_run
+from experiments.walltime.run import walltime_run
+
+ROOT = Path(experiments.__file__).parent.parent
+RUNS = [bushel_run, estimates_run, power_run, prediction_run, study_run, supercomputers_run, walk_run, walltime_run]
+VERSIONS = """
+import sys
+from experiments.framework.dependencies import version_of
+from experiments.power.run import power_run
+from experiments.prediction.run import prediction_run
+for line in sys.stdin:
+    path, _, kind = line.rstrip().partition(" ")
+    before = open(path, "rb").read()
+    open(path, "ab").write(b"\\n")
+    print(version_of(power_run), version_of(prediction_run), flush=True)
+    open(path, "wb").write(before)
+"""
+
+
+def edited(tmp_path, names):
+    """Return the versions of two studies in a copy of the sources, as it is and with each of some files edited."""
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    unread = tmp_path / "unread"
+    unread.touch()
+    files = [unread, *(tmp_path / name for name in names)]
+    done = subprocess.run(
+        [sys.executable, "-c", VERSIONS], cwd=tmp_path, input="".join(f"{file}\n" for file in files),
+        env={"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    first, *others = [tuple(line.split()) for line in done.stdout.splitlines()]
+    assert len(others) == len(names)
+    return first, dict(zip(names, others, strict=True))
+
+
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_an_edit_in_any_module_that_a_run_reaches_changes_its_version(tmp_path):
+    of_power, of_prediction = (
+        {relative(path) for path in reached([run.__module__]).values()} for run in (power_run, prediction_run)
+    )
+    names = sorted(of_power | of_prediction)
+    first, changed = edited(tmp_path, names)
+    assert {name for name in names if changed[name][0] != first[0]} == of_power
+    assert {name for name in names if changed[name][1] != first[1]} == of_prediction
+
+
+def test_an_edit_in_a_report_a_picture_or_a_page_of_the_guide_leaves_the_version(tmp_path):
+    names = ["experiments/power/report.py", "experiments/power/pictures.py", "experiments/power/command.py",
+             "experiments/power/claims.py", "experiments/framework/report.py", "gas/pictures/__init__.py",
+             "gas/cli/main.py", "gas/guide/security.md"]  # fmt: skip
+    first, changed = edited(tmp_path, names)
+    assert changed == dict.fromkeys(names, first)
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
+def test_what_the_search_consists_of_is_reached_by_every_study(run):
+    found = reached([run.__module__])
+    search = {"gas.profile", "gas.times", "gas.compiled", "gas.simulation.simulate", "gas.simulation.engine"}
+    planning = {"gas.availability", "gas.planner", "gas.gaps"} if run not in (estimates_run, walltime_run) else set()
+    assert (search | planning) <= found.keys()
+    assert not [name for name in found if name.endswith("report") or "pictures" in name or name.startswith("gas.cli")]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
+def test_all_that_is_imported_when_a_study_is_computed_is_reached(run):
+    program = f"import sys, {run.__module__}\nprint(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    imported = {name for name in done.stdout.split() if name.partition(".")[0] in PACKAGES}
+    assert imported <= reached([run.__module__]).keys()
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Return a package whose only module reads a table and imports others when it is called."""
+    folder = tmp_path / "pretended"
+    (folder / "tables").mkdir(parents=True)
+    (folder / "part").mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "part" / "__init__.py").write_text("")
+    (folder / "part" / "late.py").write_text("from . import beside\n")
+    (folder / "part" / "beside.py").write_text("import pretended.run\n")
+    (folder / "typed.py").write_text("")
+    (folder / "tables" / "one.csv").write_text("1\n")
+    (folder / "page.md").write_text("")
+    (folder / "run.py").write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pretended import typed\n"
+        "def run():\n    from pretended.part.late import nothing\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))  # after it was made: finders remember what a folder holds
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pretended"]:
+        del sys.modules[name]
+
+
+def names(package, module="pretended.run"):
+    return sorted(reached([module], packages=["pretended"]))
+
+
+def test_imports_within_functions_count_those_for_type_checkers_do_not(package):
+    assert names(package) == [
+        "pretended", "pretended.part", "pretended.part.beside", "pretended.part.late", "pretended.run",
+        "pretended/tables/one.csv",
+    ]  # fmt: skip
+
+
+def test_a_package_that_imports_on_demand_says_for_type_checkers_what(package):
+    (package / "part" / "__init__.py").write_text(
+        "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from pretended import typed\ndef __getattr__(name): ...\n"
+    )
+    dependencies._imported.cache_clear()
+    assert "pretended.typed" in names(package)
+
+
+def test_a_module_that_is_not_there_is_an_error(package):
+    with pytest.raises(ModuleNotFoundError, match="pretended.none"):
+        names(package, "pretended.none")
+
+
+def test_the_version_is_that_of_the_function_whatever_it_was_given_already():
+    assert version_of(partial(partial(power_run, 1), files={})) == version_of(power_run) != version_of(walk_run)
+
+
+def test_the_version_follows_that_of_a_library(monkeypatch):
+    before = version_of(power_run)
+    monkeypatch.setattr(dependencies, "version", lambda name: "0.0")
+    assert version_of(power_run) != before
+
+
+def test_libraries_that_are_not_installed_are_left_out():
+    assert [one.split()[0] for one in installed(["numpy", "no-such-library"])] == ["numpy"]

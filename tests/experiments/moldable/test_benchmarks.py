@@ -1,0 +1,62 @@
+"""The benchmarks as moldable applications: which sizes, how long, how likely, in which form."""
+
+import numpy as np
+import pytest
+
+from experiments.moldable.benchmarks import ERA_RATES, GROUPS, MIXES, RATES, Form, application, choices, requests
+from gas.errors import BadInput
+from speedup_models.nas import BENCHMARKS, Nas
+
+
+def test_the_groups_are_those_of_the_benchmarks_own_constraints():
+    kinds = {benchmark: constraint.kind for benchmark, constraint in BENCHMARKS.items()}
+    assert {benchmark: group for group, those in GROUPS.items() for benchmark in those} == kinds
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_the_chances_of_a_mix_sum_to_one(mix):
+    assert sum(MIXES[mix].values()) == pytest.approx(1)
+    assert sum(share for _, _, share in choices(mix, Form(), 128)) == pytest.approx(1)
+
+
+def test_a_third_of_the_mix_of_the_paper_goes_to_each_constraint():
+    for group in GROUPS.values():
+        assert sum(MIXES["thirds"][benchmark] for benchmark in group) == pytest.approx(1 / 3)
+
+
+def test_gaps_are_filled_with_all_sizes_that_the_benchmark_accepts_between_measured_ones():
+    measured = requests(application("SP", "C", Form(filled=False, era=False)), 256)[0]
+    filled = requests(application("SP", "C", Form(filled=True, era=False)), 256)[0]
+    assert measured.tolist() == [4, 16, 25, 64, 121, 256]
+    assert filled.tolist() == [n * n for n in range(2, 17)]
+
+
+def test_measured_times_stay_as_they_are_when_gaps_are_filled():
+    sizes, times, _ = requests(application("LU", "C", Form(filled=False, era=False)), 256)
+    more, longer, _ = requests(application("LU", "C", Form(filled=True, era=False)), 256)
+    assert longer[np.isin(more, sizes)].tolist() == times.tolist()
+
+
+def test_nodes_of_the_era_are_slower_by_the_ratio_of_the_rates():
+    seconds = Nas.packaged("BT", "C").seconds(np.array([16]))[0]
+    slower = application("BT", "C", Form(era=True)).model.seconds(np.array([16]))[0]
+    assert slower == pytest.approx(seconds * RATES["BT"] / ERA_RATES["BT"])
+
+
+def test_accuracy_is_execution_time_over_walltime():
+    _, times, walltimes = requests(application("EP", "B", Form(accuracy=0.5)), 100)
+    assert walltimes.tolist() == (2 * times).tolist()
+    with pytest.raises(BadInput, match="accuracy 0"):
+        Form(accuracy=0)
+
+
+def test_what_a_data_set_lacks_leaves_its_chances_to_the_others():
+    found = choices("thirds", Form(dataset="ethernet-r641", era=False), 128)
+    assert {(benchmark, problem_class) for benchmark, problem_class, _ in found} == {
+        ("BT", "B"),
+        ("EP", "B"),
+        ("MG", "B"),
+    }
+    assert {b: share for b, _, share in found}["EP"] == pytest.approx(1 / 3)
+    with pytest.raises(BadInput, match="no benchmark of it has times in data set jpfmm-2015 on 0"):
+        choices("restricted", Form(dataset="jpfmm-2015", era=False), 0)

@@ -1,0 +1,81 @@
+"""``gas experiment walk``: the paper's walk against the exact planner, on made-up logs."""
+
+import numpy as np
+import pytest
+from made_up import busy_jobs
+from study_files import contents
+
+from experiments.moldable.benchmarks import Form, application, requests
+from experiments.moldable.substitution import substitutes
+from experiments.walk.run import comparisons
+from gas.planner import plan
+from gas.simulation.simulate import Simulation, simulate
+
+FORM = Form(accuracy=0.5)
+SMALL = ("--runs", 15)
+
+
+@pytest.fixture(scope="module")
+def jobs():
+    return busy_jobs(700, 64, seed=5)
+
+
+@pytest.fixture(scope="module")
+def placed(jobs):
+    return substitutes(jobs, 60, mix="thirds", form=FORM, opponent="uniform", generator=np.random.default_rng(4))
+
+
+@pytest.fixture(scope="module")
+def found(jobs, placed):
+    return comparisons(jobs, placed, FORM)
+
+
+def test_the_walk_is_never_promised_more_than_the_exact_planner_and_sometimes_less():
+    jobs = busy_jobs(2000, 64, seed=5)
+    placed = substitutes(jobs, 300, mix="thirds", form=FORM, opponent="uniform", generator=np.random.default_rng(4))
+    promised = [(one.exact_promised, one.walk_promised) for one in comparisons(jobs, placed, FORM)]
+    promised = [(exact, walked) for exact, walked in promised if walked is not None]
+    assert all(exact <= walked for exact, walked in promised)
+    assert any(exact < walked for exact, walked in promised)
+
+
+def test_both_plan_from_the_list_of_that_moment(jobs, placed, found):
+    simulation = Simulation(jobs, "s3", ask=sorted(one.place for one in placed))
+    at = {one.place: one for one in placed}
+    for comparison in found:
+        one = at[simulation.run()]
+        app = application(one.benchmark, one.problem_class, FORM)
+        walked = plan(app, simulation.availability(), algorithm="walk").best
+        assert (comparison.walk_size, comparison.walk_promised) == (
+            (walked.processors, walked.finish - comparison.submit) if walked else (None, None)
+        )
+        simulation.answer()
+
+
+def test_what_came_of_both_is_what_whole_simulations_say(jobs, placed, found):
+    for one, comparison in list(zip(sorted(placed, key=lambda one: one.place), found, strict=True))[::6]:
+        sizes, times, walltimes = requests(application(one.benchmark, one.problem_class, FORM), jobs.machine)
+        for size, end in ((comparison.exact_size, comparison.exact), (comparison.walk_size, comparison.walk)):
+            if size is None:
+                continue
+            k = sizes.tolist().index(size)
+            columns = {name: getattr(jobs, name).copy() for name in ("processors", "estimate", "run_time")}
+            for name, value in zip(columns, (size, walltimes[k], times[k]), strict=True):
+                columns[name][one.place] = value
+            altered = type(jobs)(**{**vars(jobs), **columns})
+            assert simulate(altered, "s3").end[one.place] - comparison.submit == end
+
+
+def test_the_report_says_how_often_and_by_how_much(gas, made_logs, tmp_path):
+    result = gas("experiment", "walk", "--traces", made_logs, "--output", tmp_path, "--workers", 1, *SMALL)
+    assert result.code == 0
+    text = (tmp_path / "walk.md").read_text()
+    for section in ("What is compared", "Promised", "Real", "To make this report again"):
+        assert f"## {section}" in text
+    assert "the walk chose another request than the exact planner in" in result.out
+    assert "> Not the full study: 15 moments" in text
+    again = tmp_path / "again"
+    parts = [gas("experiment", "walk", "--traces", made_logs, "-o", again, "--shard", f"{i}/2", *SMALL) for i in (1, 2)]
+    assert [part.code for part in parts] == [0, 0]
+    assert gas("experiment", "walk", "--traces", made_logs, "-o", again, *SMALL).code == 0
+    assert contents(again) == contents(tmp_path)
