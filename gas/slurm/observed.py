@@ -108,8 +108,10 @@ def _above(
             if one is not None:
                 found[user, account], jobs = one
                 break
+        else:
+            return Observed()
     own = [(value, user) for (user, account), value in found.items() if account == job.account]
-    if not own or len(found) < len(users):
+    if not own:
         return Observed()
     value, best = max(own)
     if any(one.user == best and one.nodes for one in cluster.jobs):  # else it has used nothing, either
@@ -120,6 +122,10 @@ def _above(
 
 def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:
     """Return waiting jobs whose priority is one of a partition that is shown, from all over the queue."""
+    key = "jobs whose priority is shown"
+    known = cluster.worked_out.get(key)
+    if isinstance(known, list):
+        return known
     partitions = {one.name: one for one in cluster.partitions}
     found = [
         (job, partitions[job.partitions[0]])
@@ -127,7 +133,9 @@ def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:
         if job.pending and job.id and 0 < job.priority < 2**32 - 1 and job.leader is None
         and len(job.partitions) == 1 and job.partitions[0] in partitions
     ]  # fmt: skip
-    return found[:: max(len(found) // MOST_JOBS, 1)]
+    some = found[:: max(len(found) // MOST_JOBS, 1)]
+    cluster.worked_out[key] = some
+    return some
 
 
 def _named(cluster: Cluster, job: Job, partition: Partition) -> Job:
