@@ -34,6 +34,7 @@ from typing import Any, TypeVar, cast
 
 __all__ = [
     "WORTH_COMPILING",
+    "WORTH_WAITING",
     "available",
     "cache_directory",
     "compiled",
@@ -41,6 +42,7 @@ __all__ = [
     "inlined_kernel",
     "kernel",
     "lean_kernel",
+    "tell_of_compiling",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -243,8 +245,31 @@ WORTH_COMPILING = 400_000
 """Steps from which machine code pays for the import of numba: about half a second of plain Python."""
 
 
-def fastest(function: F, steps: int) -> F:
-    """Return the form of a kernel that answers soonest: compiled if it is at hand or the problem is large."""
-    if function in _compiled or (steps > WORTH_COMPILING and available()):
+WORTH_WAITING = 4_000_000
+"""Steps from which machine code of a large kernel pays if it has to be compiled first: some seconds of plain Python."""
+
+_telling: list[Callable[[str], None]] = []
+
+
+def tell_of_compiling(say: Callable[[str], None]) -> None:
+    """Have it said, once, before a large kernel is compiled for the first time."""
+    _telling[:] = [say]
+
+
+def fastest(function: F, steps: int, *, large: str = "") -> F:
+    """Return the form of a kernel that answers soonest: compiled if it is at hand or the problem is large.
+
+    A large kernel, which takes up to a minute to compile, is compiled only for `WORTH_WAITING`; what it does is said in
+    words before, once.
+    """
+    if function in _compiled:
         return compiled(function)
-    return function
+    if steps <= WORTH_COMPILING or not available():
+        return function
+    if large and not is_ready(function):
+        if steps <= WORTH_WAITING:
+            return function
+        for say in _telling:
+            say(f"compiling {large}, once; this takes up to a minute")
+        _telling.clear()
+    return compiled(function)

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose, work_of
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import HOLDING, end_of
 from gas.slurm.outlook import idle_of, run_state
-from gas.slurm.rows import Plans, Records
+from gas.slurm.rows import Plans, Records, empty_plans
+from gas.slurm.search import room_of
 from gas.slurm.state import State, state_of
 from gas.slurm.waiting import Waiting
 
@@ -189,11 +190,11 @@ class _Forward:
             whole[row, [places[name] for name in record.partition.nodes if name in places]] = True
         self.places, self.whole = places, whole & self.state.usable
         self.sets = words_of(self.state.sets)
+        self.room = room_of(self.state.machine, self.sets.shape[1], 0)
         self.leaving = self.state.leaving.copy()
         self.left: list[tuple[int, NDArray[np.int64]]] = []
         if self.leaving.any():
             self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
-        self.work = work_of(self.state.machine, 0)
         self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
         self.starts: list[Start] = []
         self.cycles = self.passes = 0
@@ -319,11 +320,8 @@ class _Forward:
 
     def _plans(self, rows: Records) -> Plans:
         count, room = len(rows.job), int(min(rows.tasks.sum(), self.waiting.room)) + 1
-        return Plans(
-            np.zeros(count, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
-            np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
-            np.zeros((room, len(self.state.names)), np.int32), np.zeros(1, np.int64),
-        )  # fmt: skip
+        made = empty_plans(count, room, len(self.state.names))
+        return made._replace(state=np.zeros(count, np.int64))
 
     def _main(self, depth: int, only: int | None = None) -> bool:
         """Make a pass of the main scheduler; return whether something has started."""
@@ -347,7 +345,7 @@ class _Forward:
             at = self.pass_kernel(
                 at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
                 state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
-                depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.work, plans,
+                depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.room, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
@@ -450,7 +448,7 @@ class _Forward:
                 chosen[self.places[name]] = cpus
             at = int(state.running.total[0])
             if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen,
-                     self.work.missing):  # fmt: skip
+                     self.room.work.missing):  # fmt: skip
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
                 begun = True

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
+from gas.compiled import lean_kernel
 from gas.slurm.cycle import begin, note
-from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, Work, capable, choose_with
-from gas.slurm.node_sets import Words, count, has_outside, keep, remove, unpacked
+from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, capable, choose_with
+from gas.slurm.node_sets import Words, count, has_outside, keep, put, remove, unpacked
 from gas.slurm.rows import Closures, Parameters, Plans, Records
-from gas.slurm.search import reserved
+from gas.slurm.search import Room, reserved
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
 
@@ -32,7 +32,7 @@ _pick_best_nodes; seen on 24.11).
 """
 
 
-@kernel
+@lean_kernel
 def run_pass(
     first: int,
     records: Records,
@@ -55,7 +55,7 @@ def run_pass(
     available: Words,
     closed: NDArray[np.bool_],
     tried: NDArray[np.int64],
-    work: Work,
+    room: Room,
     plans: Plans,
 ) -> int:
     """Start what starts, from record `first` on; return the place of the record to go on with, their number at the end.
@@ -77,14 +77,15 @@ def run_pass(
         How many records are tried at the most, in all and of a partition; 0 is no limit.
     singly
         Return after each start, so that limits are looked at again.
+    room
+        What it works in.
     available, closed, tried
         What is left of the pass so far: nodes; closed partitions and after these closed reservations; how many records
         were tried of each partition, and at the end in all. All nodes, False and 0 to begin with.
     """
     now, size, partitions = parameters.now, len(machine.cpus), len(whole)
-    given, capacity = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    there, required = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
-    nodes, some = sets[0].copy(), sets[0].copy()
+    given, capacity, there, required = room.trial, room.present, room.there, room.required
+    nodes, some, work = room.nodes, room.some, room.work
     for at in range(first, len(records.job)):
         if not records.considered[at] or plans.state[at] == ELSEWHERE:
             continue
@@ -105,7 +106,7 @@ def run_pass(
             if records.array[at] >= 0 and begun >= records.room[at]:
                 break
             outcome, overlapped = BUSY, False
-            some[:] = whole[partition]
+            put(some, whole[partition])
             keep(some, available)
             few = count(some) < need[LEAST]  # looked at before licences and required nodes are
             for one in range(len(licences)):
@@ -126,7 +127,7 @@ def run_pass(
                     break
                 keep(nodes, available)
                 for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
-                    some[:] = nodes
+                    put(some, nodes)
                     keep(some, sets[options[option]])
                     if count(some) < need[LEAST]:
                         continue
@@ -142,18 +143,18 @@ def run_pass(
                     ):  # fmt: skip
                         outcome = STARTED
                         break
-                some[:] = whole[partition]
+                put(some, whole[partition])
                 keep(some, available)
                 if outcome == BUSY and count(some) >= need[LEAST]:
                     outcome = NOT_THERE
                     for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
-                        some[:] = nodes
+                        put(some, nodes)
                         keep(some, sets[options[option]])
                         unpacked(some, there)
                         capable(there, need, gres, machine, idle, capacity)
                         if choose_with(
                             capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, work, given
-                        ):
+                        ):  # fmt: skip
                             outcome = BUSY
                             break
             if records.probe[at]:
