@@ -234,10 +234,10 @@ class _Forward:
 
     def _instant(self) -> None:
         clock, now = self.clock, self.clock.now
+        self.waiting.age(now)
         ended, released = self._end(), self._release()
         if self._start_known() or ended or released:
             clock.changed = True
-        self.waiting.age(now)
         if released:
             self._main(self.depth)
         for place in self.waiting.arriving(now):
@@ -271,7 +271,7 @@ class _Forward:
             due.append(clock.backfill)
         if not due:
             return None if clock.full - now == self.every and not self.ends else clock.full
-        return max(min(*due, clock.full), now + 1)
+        return max(min(*due, clock.full, self.waiting.ageing.due), now + 1)
 
     def _end(self) -> bool:
         """Take away who ends now."""
