@@ -234,8 +234,8 @@ class _Forward:
 
     def _instant(self) -> None:
         clock, now = self.clock, self.clock.now
-        self.waiting.age(now)
         ended, released = self._end(), self._release()
+        self.waiting.age(now)
         if self._start_known() or ended or released:
             clock.changed = True
         if released:
