@@ -236,9 +236,9 @@ class _Forward:
     def _instant(self) -> None:
         clock, now = self.clock, self.clock.now
         ended, released = self._end(), self._release()
+        self.waiting.age(now)
         if self._start_known() or ended or released:
             clock.changed = True
-        self.waiting.age(now)
         if released:
             self._main(self.depth)
         for place in self.waiting.arriving(now):
@@ -252,7 +252,8 @@ class _Forward:
             clock.asked, clock.last = False, now
             self._main(self.depth)
         if clock.changed and now >= clock.backfill and self.interval > 0:
-            clock.changed = self._backfill()
+            self._backfill()
+            clock.changed = bool(self.starts) and self.starts[-1].start == now  # they are launched after it
             clock.backfill = now + self.interval
 
     def _following(self) -> int | None:
@@ -271,7 +272,7 @@ class _Forward:
             due.append(clock.backfill)
         if not due:
             return None if clock.full - now == self.every and not self.ends else clock.full
-        return max(min(*due, clock.full), now + 1)
+        return max(min(*due, clock.full, self.waiting.ageing.due), now + 1)
 
     def _end(self) -> bool:
         """Take away who ends now."""
@@ -364,19 +365,18 @@ class _Forward:
             return False
         return self._main(FULL_DEPTH, place)
 
-    def _backfill(self) -> bool:
-        """Make a cycle of the backfill scheduler; return whether something has started."""
+    def _backfill(self) -> None:
+        """Make a cycle of the backfill scheduler."""
         state, waiting, now = self.state, self.waiting, self.clock.now
         self.cycles += 1
         stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
-        begun = False
         resolution = state.parameters.resolution
         parameters = state.parameters._replace(now=now, begin=now // resolution * resolution)
         there = tuple(self.jobs[one.job, one.task] for one in self.holders.who) if parameters.licenses else ()
         while True:
             index, rows = self._queue()
             if not len(index):
-                return begun
+                return
             if waiting.limits_count and not stops:
                 rows.considered[:] = ~self._limited(index)
             before = int(state.running.total[0])
@@ -387,7 +387,7 @@ class _Forward:
             plans = run_state(current)
             new = int(state.running.total[0]) - before
             if not new:
-                return begun
+                return
             places = [int(plans.record[row]) for row in range(int(plans.total[0])) if plans.from_[row] == now][:new]
             kept = 0
             for place in places:
@@ -395,9 +395,8 @@ class _Forward:
                     break  # its tasks have started in another partition, or those before it have used its limit up
                 self._started(int(index[place]), before + kept, "backfill")
                 kept += 1
-            begun = True
             if kept == new:
-                return True
+                return
             for _ in range(kept, new):  # these are taken back, and the cycle is made again
                 self.holders.append(Holder(0, None, -1, "", now, now, state.licences))
             for at in range(before + new - 1, before + kept - 1, -1):

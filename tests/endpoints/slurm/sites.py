@@ -38,7 +38,7 @@ class Asked:
 
     @property
     def size(self) -> int:
-        return int(self.options["ntasks"] or 1)
+        return int(self.options.get("ntasks") or 1)
 
 
 @dataclass
