@@ -82,12 +82,12 @@ def called(endpoint: Endpoint) -> str:
 
 
 def find_by_key(schedulers: Sequence[Scheduler], key: str) -> tuple[JobEndpoint, dict[str, Any]] | None:
-    """Return the scheduler that has a job of this key, and the job; None if none of them has.
+    """Return the scheduler that has a job with this key, and the job; None if there is none.
 
     Raises
     ------
     Unreachable
-        None of those that answer has it, and one cannot be asked.
+        No scheduler that answers has the job, and at least one does not answer.
     """
     silent: list[str] = []
     for endpoint in schedulers:
@@ -99,7 +99,7 @@ def find_by_key(schedulers: Sequence[Scheduler], key: str) -> tuple[JobEndpoint,
         except (GasError, FieldError) as error:
             silent.append(str(error))
     if silent:
-        raise Unreachable(f"it is not known whether there is a job of the key {key}: {'; '.join(silent)}")
+        raise Unreachable(f"it is not known whether there is a job with the key {key}: {'; '.join(silent)}")
     return None
 
 

@@ -105,5 +105,5 @@ def test_who_cannot_be_asked_could_have_it():
     b = Keyed("b", {"k": {"id": 3}})
     assert find_by_key([away, b], "k") == (b, {"id": 3})
     broken = ("broken", NotFound("broken: no such file"))
-    with pytest.raises(Unreachable, match="of the key x: away: does not answer; broken: no such file"):
+    with pytest.raises(Unreachable, match="with the key x: away: does not answer; broken: no such file"):
         find_by_key([away, b, broken], "x")
