@@ -344,9 +344,9 @@ class _Forward:
                 rows.considered[:] = ~held | stops
             before, row = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
-                at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
-                state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
-                depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.room, plans,
+                at, rows, held.astype(np.int8), words_of(self.whole), state.closures, self.sets, state.options,
+                self.leaving, state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters,
+                state.rules, depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.room, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])

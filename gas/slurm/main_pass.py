@@ -21,14 +21,14 @@ from gas.slurm.will_run import Running
 
 __all__ = ["OUTCOMES", "run_pass"]
 
-OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE) = range(9)
+OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE, HELD) = range(10)
 """What becomes of a record.
 
 BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is closed by one before it (Priority);
 NO_LICENCES: there are not enough now; RESERVED: a reservation is in its way; TOO_DEEP: the pass ended before it;
 ELSEWHERE: its job started in another partition; NOT_THERE: the nodes that are left would not do if they were idle
 (ReqNodeNotAvail): it closes nothing, so that others start in its partition before it (node_scheduler.c,
-_pick_best_nodes; seen on 24.11).
+_pick_best_nodes; seen on 24.11). HELD: it would start, but a limit that is tested when its nodes are chosen holds it.
 """
 
 
@@ -36,7 +36,7 @@ _pick_best_nodes; seen on 24.11).
 def run_pass(
     first: int,
     records: Records,
-    limited: NDArray[np.bool_],
+    limited: NDArray[np.int8],
     whole: Words,
     closures: Closures,
     sets: Words,
@@ -66,7 +66,9 @@ def run_pass(
     Parameters
     ----------
     limited
-        By record: a limit keeps it from starting, and closes its partition (assoc_limit_stop).
+        By record: 1 if a limit keeps it from starting and closes its partition (assoc_limit_stop); 2 if a limit does
+        that is tested only when its nodes are chosen (acct_policy_job_runnable_post_select): where these are busy, it
+        closes its partition as others do.
     whole
         By partition: its nodes.
     idle
@@ -118,7 +120,7 @@ def run_pass(
                 if parameters.licenses:
                     return len(records.job)
                 break
-            if not few and not limited[at] and records.leader[at] < 0 and records.not_before[at] <= now:
+            if not few and limited[at] != 1 and records.leader[at] < 0 and records.not_before[at] <= now:
                 start, overlapped = reserved(at, now, records, closures, sets, nodes)
                 if start != now:
                     outcome = RESERVED
@@ -161,6 +163,9 @@ def run_pass(
                 plans.state[at] = outcome
                 if outcome == STARTED:
                     note(plans, at, now, records.limit[at], given)
+                break
+            if outcome == STARTED and limited[at] == 2:
+                plans.state[at] = HELD
                 break
             if outcome == STARTED and begin(at, records, machine, use, running, now, 0, given, work.missing):
                 plans.state[at] = STARTED

@@ -530,6 +530,8 @@ class Choices(Aspect):
         ]
         site.own += own
         self.partitions = ("main", *names)
+        if "PriorityCalcPeriod" in site.lines:  # minutes: the order of the queue must last as long as it is probed
+            site.lines["PriorityCalcPeriod"] = "30"
         others = [Choice("", name) for name in site.qos if name != "normal"]
         self.choices = (Choice(), *others, Choice("dept"), Choice("dept", "high"))
 
