@@ -45,7 +45,7 @@ def growth(entries: Sequence[Entry]) -> tuple[float | None, float | None]:
 
     Of the least squares fit to the logarithms; None where the sizes hardly differ, or explain little of the times.
     """
-    sizes = np.array([(one.jobs, max(one.moldable, 1)) for one in entries], np.float64).reshape(-1, 2)
+    sizes = np.array([(max(one.jobs, 1), max(one.moldable, 1)) for one in entries], np.float64).reshape(-1, 2)
     if len(entries) < 3:
         return None, None
     vary = [bool(column.max() > _ENOUGH * column.min()) for column in sizes.T]

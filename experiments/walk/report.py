@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import counted
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Column, Report, Section, Table, Text
+from experiments.framework.report import Column, Report, Section, Table, Text, not_the_full
 from experiments.moldable.benchmarks import GROUPS
-from experiments.moldable.months import FULL_RUNS, Study
+from experiments.moldable.months import FULL_RUNS, Results
 from experiments.moldable.simulated import simulated_section
+from gas.printable import many
 
-__all__ = ["walk_report"]
+__all__ = ["outcome_rows", "walk_report"]
 
 _ABOUT = (
     "For each frame of the availability list the paper's walk finds the last moment until which the frame's processors "
@@ -29,7 +29,7 @@ _PROMISED = (
 _REAL = "As it came out: the choice of each was followed until it ended. Where jobs end early, a worse choice may win."
 
 
-def walk_report(study: Study, origin: Origin) -> Report:
+def walk_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     every = study.rows()
     other = [one for one in every if one["walk_size"] != one["exact_size"]]
@@ -52,15 +52,15 @@ def walk_report(study: Study, origin: Origin) -> Report:
         origin_section(study.logs, origin),
     )
     runs = study.options.runs
-    less = f"Not the full study: {counted(runs, 'moment')} a month instead of {FULL_RUNS}."
-    return Report("The paper's walk against the exact planner", lead, sections, less if runs < FULL_RUNS else "")
+    less = [f"{many(runs, 'moment')} a month instead of {FULL_RUNS}"] if runs < FULL_RUNS else []
+    return Report("The paper's walk against the exact planner", lead, sections, not_the_full(less))
 
 
 def _promised_later(row: Mapping[str, Any]) -> bool:
     return row["walk_promised"] is None or row["walk_promised"] > row["exact_promised"]
 
 
-def _table(study: Study, what: str) -> Table:
+def _table(study: Results, what: str) -> Table:
     parts = {"all": study.rows()}
     parts |= {site.trace: study.rows(trace=site.trace) for site, _ in study.logs}
     parts |= {group: study.rows(group=group) for group in GROUPS}
@@ -96,4 +96,13 @@ def _line(found: Sequence[Mapping[str, Any]], suffix: str) -> list[str]:
         *quantiles,
         f"{exact.mean():,.0f}" if len(both) else "",
         f"{walked.mean():,.0f}" if len(both) else "",
+    ]
+
+
+def outcome_rows(study: Results) -> list[dict[str, Any]]:
+    """Return all outcomes as rows."""
+    return [
+        {"log": run.site.trace, "month": run.month, **outcome}
+        for run, result in zip(study.runs, study.results, strict=True)
+        for outcome in result["outcomes"]
     ]

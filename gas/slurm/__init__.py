@@ -45,6 +45,7 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     main_pass     one pass of the main scheduler
     out_of_turn   jobs that the main scheduler starts at once, whatever is planned
     sooner        what would make a waiting job start sooner
+    at_start      limits looked at once more, with the nodes that a job would get
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
 
 Run forward, where it is known how long jobs really take::

@@ -347,15 +347,14 @@ class _Forward:
             at = self.pass_kernel(
                 at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
                 state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
-                depth, self.partition_depth, waiting.limits_count, left, closed, tried, self.work, plans,
+                depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.work, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
                 self._started(int(index[place]), before + number, "main" if only is None else "submission")
-                rows.tasks[place] = waiting.tasks[index[place]]
                 begun = True
-            rows.room[:] = waiting.rooms(index)
-        self.clock.changed |= begun
+            rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
+        self.clock.changed |= len(index) > 0  # it writes why they wait, which the backfill scheduler takes for a change
         return begun
 
     def _at_submission(self, place: int) -> bool:
@@ -394,8 +393,8 @@ class _Forward:
             places = [int(plans.record[row]) for row in range(int(plans.total[0])) if plans.from_[row] == now][:new]
             kept = 0
             for place in places:
-                if waiting.limits_count and kept and self._limited(index[[place]])[0]:
-                    break  # those before it have used its limit up
+                if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0]):
+                    break  # its tasks have started in another partition, or those before it have used its limit up
                 self._started(int(index[place]), before + kept, "backfill")
                 kept += 1
             begun = True

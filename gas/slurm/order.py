@@ -68,7 +68,8 @@ class Record:
     blocked, why
         Why it is passed over, and in whose words; None if it is considered.
     release
-        Epoch second at which the limit that blocks it may let it start; None if that is not known.
+        Epoch second at which the limit that blocks it may let it start, or there are enough licences; None if that is
+        not known.
     probe
         Its place among the probes, None of a job that is in the queue.
     """
@@ -186,7 +187,7 @@ def _limited(cluster: Cluster, verdict: Verdict | None) -> tuple[Blocked | None,
         return Blocked.FORBIDDEN, deciding.words, None
     others = [one for one in verdict.bindings if one.reason != "Licenses"]
     if not others or "assoc_limit_stop" in cluster.scheduling.parameters:
-        return None, "", None
+        return None, "", verdict.release
     return Blocked.LIMIT, others[0].words, verdict.release
 
 

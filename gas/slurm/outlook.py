@@ -121,6 +121,8 @@ class Outlook:
         Why it has no plan at first, and in whose words.
     never
         It can't start, whatever ends.
+    cpus
+        How many CPUs of each of the nodes.
     """
 
     expected: int | None
@@ -130,6 +132,7 @@ class Outlook:
     why: Why | None = None
     words: str = ""
     never: bool = False
+    cpus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -549,7 +552,7 @@ def _not_before(state: State, record: Record) -> int:
 
 
 def _outlook(
-    state: State, first: Plans, second: _Second | None, turn: Mapping[int, tuple[str, ...]], places: Sequence[int]
+    state: State, first: Plans, second: _Second | None, turn: Mapping[int, NDArray[np.int32]], places: Sequence[int]
 ) -> Outlook:
     """Return what becomes of a probe, in the best of its partitions: its records stand at these places."""
     best: Outlook | None = None
@@ -557,7 +560,8 @@ def _outlook(
         record = state.records[at]
         found = _of_record(state, first, second, at, record)
         if at in turn and (found.planned is None or found.planned > state.parameters.now):
-            found = Outlook(state.parameters.now, state.parameters.now, turn[at], record.partition.name)
+            (names, cpus), now = places_of(state, turn[at]), state.parameters.now
+            found = Outlook(now, now, names, record.partition.name, cpus=cpus)
         if best is None or _key(found) < _key(best):
             best = found
     if best is None:
@@ -572,11 +576,11 @@ def _key(one: Outlook) -> tuple[int, int]:
 
 def _of_record(state: State, first: Plans, second: _Second | None, at: int, record: Record) -> Outlook:
     planned: int | None = None
-    names: tuple[str, ...] = ()
+    row = np.zeros(0, np.int32)
     why = _why(record, int(first.state[at]))
     if why is None and first.start[at] >= 0:
         planned = int(first.start[at])
-        names = tuple(state.names[place] for place in np.flatnonzero(first.nodes[first.best[at]]).tolist())
+        row = first.nodes[first.best[at]]
     expected = planned
     if second is not None and (_moves(record) or record.release is not None):
         late = planned is None or planned >= second.since.get(at, 1 << 60)
@@ -585,18 +589,28 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
             expected = second.start[at]
             if planned is None:
                 row = second.row[at]
-                names = tuple(state.names[place] for place in np.flatnonzero(row).tolist())
         elif late and planned is None:
             expected = None
     never = why in FINAL
     words = record.why
+    if why is Why.LICENCES and record.release is None:
+        expected, words = None, "there are not enough licences now, and it is not known when there will be"
     own = int(state.rows.reservation[at])
     if own >= 0 and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
         expected, words = None, "its reservation ends before it would"  # it would be killed (slurm.conf, ResvOverRun)
     if planned is None and expected is None and not never:
         lacking = lacks(state, at)
         never, words = bool(lacking), lacking or words
-    return Outlook(expected, planned, names, record.partition.name, why, words, never)
+    names, cpus = places_of(state, row)
+    return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus)
+
+
+def places_of(state: State, row: NDArray[np.int32]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the names of the nodes of a row, and how many CPUs of each a job has, in whole cores if it gets these."""
+    there = np.flatnonzero(row)
+    cores = state.machine.core[there]
+    cpus = -(-row[there] // cores) * cores
+    return tuple(state.names[place] for place in there.tolist()), tuple(cpus.tolist())
 
 
 def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool:

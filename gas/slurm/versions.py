@@ -74,8 +74,6 @@ class Rules(NamedTuple):
         Jobs of a partition that shares nothing count as whole-node jobs in the test.
     first_node
         A job of one node at the most gets the first node that fits; before, the fullest.
-    lost_use
-        What a job has used since the last calculation of priorities does not count when it ends.
     """
 
     first_task: bool
@@ -98,7 +96,6 @@ class Rules(NamedTuple):
     weakest: bool
     whole_partition: bool
     first_node: bool
-    lost_use: bool
 
     @classmethod
     def of(cls, version: str) -> Rules:
@@ -141,7 +138,6 @@ ROWS = (
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
-    Row("lost_use", (26, 5, 0), "priority_multifactor.c: seen on 26.05 and not on 22.05, by ranks of users"),
 )
 
 

@@ -18,11 +18,11 @@ def waiting(id, user="me", **more):
     return replace(job(), id=id, user=user, **own)
 
 
-def ageing(*jobs, later=0, version="24.11.5", runs=(), values=None, **weighted):
+def ageing(*jobs, later=0, runs=(), values=None, enforced=("limits",), **weighted):
     """Return the priorities of some jobs, of which the last come later."""
     weights = dict.fromkeys(FACTORS, 0) | {key.replace("_", " "): value for key, value in weighted.items()}
-    made = replace(a_cluster(an_accounting(), weights=weights), jobs=(*jobs, *runs), version=version)
-    made = replace(made, settings=replace(made.settings, values=values or {}))
+    made = replace(a_cluster(an_accounting(), weights=weights), jobs=(*jobs, *runs))
+    made = replace(made, settings=replace(made.settings, values=values or {}, enforced=frozenset(enforced)))
     mine = [Record(one, MAIN) for one in jobs]
     return Ageing(made, mine, np.arange(len(jobs)) >= len(jobs) - later)
 
@@ -51,12 +51,12 @@ def test_calculations_are_counted_from_when_slurmctld_started():
     assert after(found, 50) == [550]
 
 
-@pytest.mark.parametrize(("version", "expected"), [("22.05.8", [1000, 2000]), ("26.05.5", [2000, 2000])])
-def test_use_counts_at_the_next_calculation_and_of_jobs_that_have_ended_up_to_26_05_only(version, expected):
-    """The running job of mine ends before; that of another user, who has used nothing then, was never there."""
+@pytest.mark.parametrize(("enforced", "expected"), [("limits", [1000, 2000]), ("associations", [2000, 2000])])
+def test_use_of_jobs_that_have_ended_since_counts_where_limits_are_enforced(enforced, expected):
+    """The running job of mine ends before the calculation; the other user has used nothing."""
     run = running(9, 4, 600, user="me")
-    found = ageing(waiting(1, "me", priority=2000), waiting(2, "other", priority=2000), runs=(run,), version=version,
-                   fair_share=2000)  # fmt: skip
+    found = ageing(waiting(1, "me", priority=2000), waiting(2, "other", priority=2000), runs=(run,),
+                   enforced={enforced}, fair_share=2000)  # fmt: skip
     assert after(found, 1) == [2000, 2000]
     found.ended((9, None), NOW + 100)
     assert after(found, PERIOD) == expected

@@ -10,6 +10,7 @@ from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, listed, outlook, 
 
 from gas import compiled
 from gas.slurm.cluster import Gres, Licence, Partition, Reservation, Scheduling, Tasks
+from gas.slurm.held_back import limits_in
 from gas.slurm.outlook import Why, forecast
 
 
@@ -155,6 +156,16 @@ def test_licences_that_are_short_now_leave_no_plan():
     assert plans(made) == []
     assert outlook(made, job(licences={"l": 1})).why is Why.LICENCES
     assert planned(made, job(licences={}))[0] == 0
+
+
+def test_who_lacks_licences_is_expected_when_running_jobs_give_them_back():
+    """Of a job that Slurm has no plan for at first; where it is not shown who has them, nothing is said."""
+    made = cluster(running(9, "n0", end=3600, licences={"l": 2}), licences=(Licence("l", 2, used=2),))
+    found = outlook(made, job(licences={"l": 1}), limits=limits_in(made))
+    assert (found.planned, found.expected, found.why) == (None, NOW + 3600, Why.LICENCES)
+    hidden = cluster(licences=(Licence("l", 2, used=2),))
+    found = outlook(hidden, job(licences={"l": 1}), limits=limits_in(hidden))
+    assert (found.planned, found.expected, found.never) == (None, None, False)
 
 
 def test_with_bf_licenses_planned_jobs_take_licences_from_their_slots():

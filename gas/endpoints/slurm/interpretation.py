@@ -185,7 +185,7 @@ def interpret(
     names = tuple(state.names[place] for place in at)
     availability = SlurmAvailability(
         cluster.name, "estimate", cluster.now, version, capacity, Spans.of(rows), names, cluster, options, open_ones,
-        user or "", unseen_until, limits, seen,
+        user or "", unseen_until, limits, groups, seen,
     )  # fmt: skip
     age = None if cluster.planned is None else max(cluster.now - cluster.planned, 0)
     small = len(cluster.nodes) * len(state.records) <= WORTH_CHECKING
