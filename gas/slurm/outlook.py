@@ -33,7 +33,7 @@ __all__ = ["MOST", "Forecast", "Outlook", "Planned", "Why", "forecast", "outlook
 MOST = 2_000
 """How many jobs, and tasks of arrays, are planned at the most beyond those that Slurm plans."""
 
-NODES_PLANNED = 1_000_000
+NODES_PLANNED = 5_000_000
 """The same in nodes of the machine: of a large one fewer jobs are planned on, so that it takes seconds."""
 
 
