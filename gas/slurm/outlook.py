@@ -36,7 +36,7 @@ Shares = tuple[NDArray[np.int32], NDArray[np.int32]]
 MOST = 2_000
 """How many jobs, and tasks of arrays, are planned at the most beyond those that Slurm plans."""
 
-NODES_PLANNED = 1_000_000
+NODES_PLANNED = 5_000_000
 """The same in nodes of the machine: of a large one fewer jobs are planned on, so that it takes seconds."""
 
 
