@@ -215,10 +215,18 @@ def _compile(function: types.FunctionType, directory: Path) -> Any:
 
 
 def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable[[Any], Any]:
-    """Return what compiles a signature, or loads it, while no other process does so in this directory."""
+    """Return what compiles a signature, or loads it, while no other process does so in this directory.
+
+    A constant that is passed on has its general type: numba would compile a function anew for each.
+    """
+    from numba.core import types as numba_types
     from numba.core.compiler_lock import global_compiler_lock
 
+    general: Callable[[Any], Any] = numba_types.unliteral
+
     def in_turn(signature: Any) -> Any:
+        if isinstance(signature, tuple):
+            signature = tuple(general(one) for one in signature)
         with global_compiler_lock, contextlib.ExitStack() as held:
             if directory not in _turn:  # a kernel waits for those that it calls, so nobody waits in a circle
                 with contextlib.suppress(OSError):  # a file system without locks: everybody compiles

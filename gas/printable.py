@@ -36,7 +36,7 @@ def as_line(text: str) -> str:
 
 
 def many(count: int, thing: str) -> str:
-    """Return a number and what is counted: 1 job, 1,200 jobs."""
+    """Return a number with its noun, in the plural unless it is 1: 1 job, 1,200 jobs."""
     return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 

@@ -194,6 +194,13 @@ def test_each_package_docstring_maps_its_modules():
             assert re.search(rf"\b{module}\b", documentation), f"{package} does not say what {module} is"
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "gas" / "agent").glob("*.py")), ids=name_of)
+def test_the_agent_knows_no_terminal(path):
+    assert not {name.split(".")[0] for name in imported_by(path)} & {"rich", "sys", "typer"}
+    calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    assert not {"print", "input"} & set(calls)
+
+
 WRITERS = {"gas.cli.tables", "gas.cli.main", "gas.cli.progress"}
 """Where text leaves the command line; what others named is made harmless there."""
 

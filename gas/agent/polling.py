@@ -1,4 +1,4 @@
-"""Asking a scheduler that does not tell, again and again, and for some time also one that does not answer any more."""
+"""Polling a scheduler without events; one that stops answering is retried for some time."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ __all__ = ["Poll"]
 
 
 class Poll:
-    """One that is asked until something has happened.
+    """Polling of one scheduler until something has happened.
 
     Parameters
     ----------
     patience
-        Seconds for which it is asked on after its last answer. One that has never answered is not asked again.
+        Seconds for which it is retried after its last answer. One that has never answered is not retried.
     remark
-        Called with what the user should know: that it does not answer.
+        Called with a message for the user when it does not answer.
     again
-        What is done about that, in words.
+        End of that message.
     clock
-        Of which seconds are read.
+        Seconds.
 
     Attributes
     ----------
     pause
-        Seconds before the next question.
+        Seconds before the next poll.
     """
 
     def __init__(
@@ -46,17 +46,17 @@ class Poll:
 
     @contextmanager
     def asking(self, *passing: type[Exception]) -> Iterator[None]:
-        """Overlook that there is no answer within this context; say it, but not twice.
+        """Ignore a missing answer within this context, with one remark.
 
         Parameters
         ----------
         passing
-            Other errors of one that has answered, which are waited for without an end.
+            Other errors to ignore, for any length of time, once it has answered.
 
         Raises
         ------
         Unreachable, TooMany
-            Patience is over.
+            There was no answer for `patience` seconds.
         """
         try:
             yield
@@ -73,9 +73,9 @@ class Poll:
             self._silent = False
 
     def heard(self) -> None:
-        """Take it that it has answered, whatever comes of the answer."""
+        """Note an answer, of whatever content."""
         self._heard = self._clock()
 
     def lengthen(self, pauses: tuple[float, float], *, changed: bool) -> None:
-        """Make the pause the shortest after a change, and by and by the longest without."""
+        """Set the shortest pause after a change; without one, lengthen it gradually up to the longest."""
         self.pause = pauses[0] if changed or not self.pause else min(pauses[1], 1.3 * self.pause)

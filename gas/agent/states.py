@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gas.printable import as_line
+from gas.printable import as_line, many
 from gas.times import duration_text, iso_time
 
 __all__ = ["ENDED", "describe"]
@@ -13,10 +13,10 @@ ENDED = ("completed", "failed", "timeout", "cancelled", "lost")
 
 
 def describe(job: dict[str, Any]) -> str:
-    """Return a job in one line; what somebody else's does not show is left out."""
-    called = f" ({job['name']})" if job["name"] is not None else f" of {job.get('user', 'somebody else')}"
+    """Return a job in one line; fields that are hidden for other users' jobs are left out."""
+    called = f" ({job['name']})" if job["name"] is not None else f" of {job.get('user', 'another user')}"
     limit = "walltime unlimited" if job["walltime"] is None else f"walltime {job['walltime']} s"
-    head = f"job {job['id']}{called}, {job['processors']} processors, {limit}: {job['state']}"
+    head = f"job {job['id']}{called}, {many(job['processors'], 'processor')}, {limit}: {job['state']}"
     promise, start, due, finished = (job[key] for key in ("promise", "start", "due", "finished"))
     expected = job.get("expected")
     if job["state"] == "reserved":
@@ -37,12 +37,12 @@ def describe(job: dict[str, Any]) -> str:
     said = [job["message"]] if job["message"] else []
     broken, start = job.get("broken_promise"), promise if start is None else start
     if broken is not None and start is not None and start > broken:
-        said.append(f"promised for {job['broken_promise_iso']}, {duration_text(start - broken)} later than that")
+        said.append(f"{duration_text(start - broken)} later than promised, {job['broken_promise_iso']}")
     return as_line(f"{text} ({'; '.join(said)})" if said else text)
 
 
 def _predicted(job: dict[str, Any]) -> str:
-    """Return when a job is likely to start, where its scheduler says so."""
+    """Return the predicted start of a job, where its scheduler gives one."""
     start, low, high = (job.get(f"predicted_{name}") for name in ("start", "low", "high"))
     if start is None or low is None or high is None:
         return ""

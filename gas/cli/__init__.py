@@ -2,9 +2,9 @@
 
 Its modules:
 
-    main            the program `gas`: how it begins, and how errors end it
+    main            the program `gas`: entry point, and how errors become exit codes
     commands        its commands, and plug-ins
-    options         what several commands share: endpoints, job references
+    options         options of several commands: endpoints, job references, idempotency keys
     planning        the options of a plan, and the agent that commands drive
     scripts         what is planned and submitted: an application, or a Slurm job script
     plan            plan
@@ -12,7 +12,7 @@ Its modules:
     jobs            status, wait, logs, cancel, reserve
     why             why: why a job of a Slurm waits
     follow          status --follow
-    states          jobs in tables, and how the end of one becomes an exit code
+    states          jobs in tables, and the exit code for the end of a job
     reshape         reshape, watch
     schedulers      availability, endpoints
     serve           serve
@@ -24,13 +24,13 @@ Its modules:
     fit             fit
     workload        workload
     workload_estimates  workload estimates
-    generators      the models that workload knows, and what each can be told
+    generators      the models of workload and their options
     simulate        simulate
-    simulation_table  its tables, and what their policies and columns mean
+    simulation_table  its tables, and the meaning of policies and columns
     audit           audit
     traces          traces list, get
-    selection       which jobs of a log take part, and how densely they arrive
-    logs            reading a log that the user named
+    selection       options that select jobs of a log and scale its load
+    logs            reading the logs that a command names
     progress        a progress bar on standard error
-    tables          all that is written: lines, tables and JSON on standard output, notes on standard error
+    tables          all output: lines, tables and JSON on standard output, notes on standard error
 """

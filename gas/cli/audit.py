@@ -1,4 +1,4 @@
-"""``gas audit``: whether a schedule, of whatever simulator, keeps the rules."""
+"""``gas audit``: check a schedule of any simulator against the rules of scheduling."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def audit_command(
         typer.Argument(
             metavar="SCHEDULE",
             help="SWF, the CSV of Batsim and evalys, or lines of id, submit, start, end; plain or gzip; "
-            "- is standard input.",
+            "- for standard input.",
         ),
     ],
     log: Annotated[
-        str | None, typer.Option("--log", metavar="LOG", help="The log that was simulated, to be checked against.")
+        str | None, typer.Option("--log", metavar="LOG", help="Check against this log, which was simulated.")
     ] = None,
     processors: Annotated[
         int | None,
@@ -37,37 +37,37 @@ def audit_command(
             "-p",
             min=1,
             max=2**31 - 1,
-            help="Of the machine (else what the schedule, then the log, says).",
+            help="Processors of the machine (default: as in the schedule, else as in the log).",
         ),
     ] = None,
     promise: Annotated[
         Claim,
         typer.Option(
             "--promise",
-            help="What the policy promises: starts in order (fcfs), no delay of the queue's head (easy), "
-            "no start later than the recorded promise (conservative), which only a CSV has (gas simulate -o FILE.csv "
-            "writes it), never SWF. conservative-static, s3 and s3-1999 mean what "
-            "conservative means; conservative-replan promises nothing.",
+            help="Guarantee to check: starts in order of submission (fcfs), no delay of the first job in the queue "
+            "(easy), no start after the promised one (conservative, conservative-static, s3, s3-1999). Promised "
+            "starts are in the CSV that gas simulate -o FILE.csv writes, not in SWF. conservative-replan guarantees "
+            "nothing.",
         ),
     ] = "none",
     overrun: Annotated[
         Overrun | None,
-        typer.Option("--overrun", help="What became of jobs that outlive their estimate (else what fits the log)."),
+        typer.Option("--overrun", help="How jobs that exceed their estimate were treated (default: as fits the log)."),
     ] = None,
     month: Month = None,
     since: From = None,
     until: Until = None,
     first: First = None,
     scale_load: Annotated[
-        float | None, typer.Option("--scale-load", metavar="L", help="To what load the log was scaled.")
+        float | None, typer.Option("--scale-load", metavar="L", help="Offered load to which the log was scaled.")
     ] = None,
     lenient: Lenient = False,
     json: Json = False,
 ) -> None:
     """Check a schedule: no job lost, machine never oversubscribed, promises kept.
 
-    If only a part of the log was simulated, or under another load, the same options as for `gas simulate` say so.
-    The exit code is 0 if every rule holds, 1 if one is broken, and 2 if one that was asked for cannot be told.
+    If only part of the log was simulated, or under another load, give the same options as to `gas simulate`.
+    Exit codes: 0 if all rules hold, 1 if one is violated, 2 if a requested rule cannot be checked.
     """
     if schedule == log == "-":
         raise typer.BadParameter("the schedule and the log cannot both come from standard input")
@@ -103,16 +103,16 @@ def audit_command(
 def _refuse_without_log(options: dict[str, bool]) -> None:
     used = [name for name, is_used in options.items() if is_used]
     if used:
-        raise BadInput(f"{used[0]}: is about the log that was simulated; name it too (--log LOG)")
+        raise BadInput(f"{used[0]}: applies to the simulated log; name it with --log LOG")
 
 
 def _show(found: Audit) -> None:
-    """Print the verdict, a table of the rules, and below it what takes more words, so that nothing is cut."""
-    untold = sum(check.violations is None for check in found.checks)
+    """Print the verdict, a table of the rules, and below it first violations and remarks in full."""
+    unchecked = sum(check.violations is None for check in found.checks)
     broken = [check for check in found.checks if check.violations]
     verdict = f"{many(found.violations, 'violation')} of {many(len(broken), 'rule')}" if broken else "no violation"
-    if untold:
-        verdict += f"; {many(untold, 'rule')} cannot be told"
+    if unchecked:
+        verdict += f"; {many(unchecked, 'rule')} cannot be checked"
     say(f"{found.name}: {many(found.jobs, 'job')} on {many(found.processors, 'processor')}: {verdict}")
     say()
     print_table(
@@ -129,11 +129,11 @@ def _show(found: Audit) -> None:
         left=("check", "rule"),
         whole=("check",),
     )
-    told = [
+    details = [
         *((check.check, f"first: {check.first.message}") for check in found.checks if check.first),
         *((check.check, check.remark) for check in found.checks if check.remark),
     ]
-    if told:
+    if details:
         say()
-    for name, text in told:
+    for name, text in details:
         say(f"{name}: {text}")

@@ -1,4 +1,4 @@
-"""``gas backup``, ``gas restore`` and ``gas check``: copies of what an S³ service of this machine keeps."""
+"""``gas backup``, ``gas restore`` and ``gas check``: copies of the store of an S³ service of this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gas.errors import Missing, StoreDamaged
 
 __all__ = ["backup_command", "check_command", "restore_command"]
 
-Name = Annotated[str, typer.Option("--name", help="What the scheduler calls itself.")]
+Name = Annotated[str, typer.Option("--name", help="Name of the scheduler.")]
 State = Annotated[
     Path | None,
     typer.Option("--state", metavar="DIR", help="State directory of the service (default: ~/.local/state/gas/NAME)."),
@@ -22,7 +22,7 @@ State = Annotated[
 
 
 def _service() -> Any:
-    """Return the module that works on stores, or say what it needs."""
+    """Return the module that works on stores, or name the package that is missing."""
     try:
         from gas.service import backup
     except ImportError as error:
@@ -31,29 +31,29 @@ def _service() -> Any:
 
 
 def backup_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; a directory gets a file named by the time.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file; in a directory it is named by the time.")],
     name: Name = "s3",
     state: State = None,
 ) -> None:
-    """Copy the jobs and promises of an S³ service into one file.
+    """Back up the jobs and promises of an S³ service into one file.
 
-    The service may be running: the copy is of one instant. Outputs of jobs and the tokens file are not in it; copy
-    them as any other files.
+    The service may be running: the copy is consistent. Output of jobs and the tokens file are not included; copy
+    them like any other files.
     """
     written, jobs = _service().back_up(state_directory(state, name), file)
     say(f"{many(jobs, 'job')} in {written}")
 
 
 def restore_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What gas backup has written.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File written by gas backup.")],
     name: Name = "s3",
     state: State = None,
 ) -> None:
-    """Put a backup in the place of the store of a stopped S³ service.
+    """Replace the store of a stopped S³ service by a backup.
 
-    What is replaced is kept beside it. No job number is given twice. Jobs that had ended since the backup, or were
-    cancelled, stay so if the store that is replaced can be read. What had been started since is found again by its
-    directory when gas serve starts; other submissions since are lost, and named here as far as they are known.
+    The replaced store is kept beside it. No job number is used twice. Jobs that ended or were cancelled after the
+    backup stay so if the replaced store can be read. Jobs started after the backup are found by their directories when
+    gas serve starts; other submissions after the backup are lost, and listed here as far as they are known.
     """
     from gas.service.server import hold_state
 
@@ -63,33 +63,33 @@ def restore_command(
         restored = service.restore(file, directory)
     say(f"{many(restored.jobs, 'job')} restored")
     for job in restored.lost:
-        fate = "has a directory, and will be found again" if job.id in restored.found else "is lost"
+        fate = "has a directory: gas serve will find it" if job.id in restored.found else "is lost"
         say(f"job {job.id} of {job.wish.user} ({job.wish.name}, {job.state}): {fate}")
     if restored.ended:
         numbers = ", ".join(str(job.id) for job in restored.ended[:20])
-        say(f"{many(len(restored.ended), 'job')} had ended since the backup, and stay ended: {numbers}")
+        say(f"{many(len(restored.ended), 'job')} ended after the backup, and kept so: {numbers}")
     unnamed = sorted(set(restored.found) - {job.id for job in restored.lost})
     if unnamed:
         numbers = ", ".join(map(str, unnamed[:20]))
-        say(f"{many(len(unnamed), 'job')} more with a directory will be found again: {numbers}")
+        say(f"{many(len(unnamed), 'more job')} with a directory that gas serve will find: {numbers}")
     if restored.aside is not None:
-        note(f"what was there before: {restored.aside}")
+        note(f"the replaced store: {restored.aside}")
 
 
 def check_command(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="A backup, or a store (default: that of --state).")
+        Path | None, typer.Argument(metavar="[FILE]", help="Backup or store (default: the store of --state).")
     ] = None,
     name: Name = "s3",
     state: State = None,
     save: Annotated[
-        Path | None, typer.Option("--save", metavar="NEW", help="Write what is sound into a new store.")
+        Path | None, typer.Option("--save", metavar="NEW", help="Write all undamaged jobs into a new store.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Read a store or a backup to the last byte and say what is damaged.
+    """Verify a store or a backup completely and report damage.
 
-    The service may be running. --save NEW writes the sound jobs into a new store, which gas restore puts in place.
+    The service may be running. --save NEW writes all undamaged jobs into a new store, for gas restore.
     """
     service = _service()
     path = file or state_directory(state, name)
@@ -102,13 +102,13 @@ def check_command(
         for problem in problems:
             say(problem)
         if saved is not None:
-            say(f"{many(saved, 'sound job')} saved in {save}; left out: {len(left_out)}")
+            say(f"{many(saved, 'undamaged job')} saved in {save}; left out: {len(left_out)}")
         if not problems:
-            say(f"{path}: sound, with {many(sound, 'job')}")
+            say(f"{path}: no damage, {many(sound, 'job')}")
     if problems:
         if saved is not None:
-            raise StoreDamaged(f"{path}: is damaged; put what was saved in its place: gas restore {save}")
+            raise StoreDamaged(f"{path}: is damaged; replace it by the saved jobs: gas restore {save}")
         way_out = (
-            f"{many(sound, 'job')} in it can be saved by --save NEW" if sound else "bring back a backup: gas restore"
+            f"--save NEW saves its {many(sound, 'undamaged job')}" if sound else "restore a backup with gas restore"
         )
         raise StoreDamaged(f"{path}: is damaged; {way_out}")

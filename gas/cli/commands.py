@@ -1,6 +1,6 @@
-"""The commands of the program `gas`, and those of other distributions.
+"""The commands of the program `gas`, and those of plug-ins.
 
-They join through the entry points ``gas.commands``; a broken one disturbs no other.
+Plug-ins register at the entry point group ``gas.commands``; a broken one does not affect the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PLUG_INS = "gas.commands"
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a command of Gas is found: a function, or an application of several commands."""
+    """The module and name of a command: a function, or a typer application of several commands."""
 
     module: str
     name: str
@@ -86,7 +86,7 @@ COMMANDS = {
     "workload": _Place("gas.cli.workload", "workload_command", _of_workload),
     "traces": _Place("gas.cli.traces", "traces_app"),
 }
-"""In the order of ``gas --help``. Modules are imported when their command is called: homes are on slow disks."""
+"""In the order of ``gas --help``. Modules are imported when their command runs: home directories are often on NFS."""
 
 
 class _Commands(TyperGroup):
@@ -103,7 +103,7 @@ class _Commands(TyperGroup):
             return None
         try:
             return typer.main.get_command(points[0].load())
-        except Exception as error:  # a plug-in's mistakes are its own
+        except Exception as error:  # a faulty plug-in must not break other commands
             return _broken(f'the command "{cmd_name}" of {points[0].value} cannot be loaded: {error!r}')
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -114,7 +114,7 @@ class _Commands(TyperGroup):
 
 
 def _broken(why: str) -> Any:
-    """Return a command that says why it is none."""
+    """Return a command that reports why the real one cannot be loaded."""
     stub = typer.Typer()
 
     @stub.command(
@@ -133,7 +133,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    help="Which request, to which supercomputer, finishes first?",
+    help="Find the request (which machine, how many processors, which walltime) that finishes first.",
 )
 
 

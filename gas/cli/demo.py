@@ -1,4 +1,4 @@
-"""``gas demo``: the main job from end to end, on an S³ that it starts itself under a realistic load."""
+"""``gas demo``: plan and submit from end to end, on an S³ that it starts itself under a realistic load."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gas.cli.options import Json
 from gas.cli.plan import draw, sentence, show_plan
 from gas.cli.planning import agent_for
 from gas.cli.progress import progress
+from gas.cli.scripts import Work
 from gas.cli.tables import print_json, print_table, say
 from gas.endpoints import JobDescription, Request, S3Endpoint
 from gas.errors import Infeasible, Missing
@@ -39,24 +40,24 @@ WATCH_SECONDS = 5.0
 
 def demo_command(
     trace: Annotated[
-        str | None, typer.Option("--trace", metavar="LOG", help="Load from a log (SWF) instead of the generated one.")
+        str | None, typer.Option("--trace", metavar="LOG", help="Take the load from a log (SWF) instead of a model.")
     ] = None,
     at: Annotated[
-        str, typer.Option("--at", metavar="INSTANT", help="When in the log: 120d, 40%, 1996-12-24T08:00 or crowded.")
+        str, typer.Option("--at", metavar="TIME", help="Time in the log: 120d, 40%, 1996-12-24T08:00 or crowded.")
     ] = "crowded",
     processors: Annotated[
-        int | None, typer.Option("--processors", "-p", min=8, max=2**20, help="Size of the machine.")
+        int | None, typer.Option("--processors", "-p", min=8, max=2**20, help="Processors of the machine.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the generated load.")] = 2,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the generated load.")] = 2,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show the main job on an S³ of its own.
+    """Plan and submit an example on a private S³.
 
-    Starts an S³ under load, plans NAS LU class C on it, submits the best request, and compares it with what a fixed
-    request of every other size would have got.
+    Starts an S³ under load, plans NAS LU class C on it, submits the best request, and compares it with fixed requests
+    of all other sizes.
     """
     try:
         from gas.s3.whatif import fate_of
@@ -80,13 +81,13 @@ def demo_command(
         with Embedded(scheduler) as embedded:
             report(1.0)
             source = "the Lublin-Feitelson model" if trace is None else log.name
-            _tell(
+            _say_unless(
                 json,
                 f"S³ with {jobs.machine} processors at {embedded.url}, loaded from {source}: "
-                f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait.\n",
+                f"{len(machine.schedule.running)} jobs running, {len(machine.schedule.queued)} waiting.\n",
             )
             endpoint = S3Endpoint(embedded.url, embedded.url)
-            planned = agent_for(application, [endpoint]).plan()
+            planned = agent_for(Work(application), [endpoint]).plan()
             answers, found = planned.answers, planned.plan
             best = found.best
             if best is None:
@@ -99,11 +100,11 @@ def demo_command(
                 before = present.copy()
             job = JobDescription("lu.C", run_time=best.execution_time).sized(best.processors, best.walltime)
             accepted = endpoint.submit(Request(best.processors, best.walltime), job)
-            _tell(json, f"\nSubmitted job {accepted['id']}: {sentence(best, found)}.")
+            _say_unless(json, f"\nSubmitted job {accepted['id']}: {sentence(best, found)}.")
             fates = [fate_of(before, c.processors, c.walltime, c.execution_time) for c in found.candidates]
             expected = next(f for f in fates if f.processors == best.processors)
             speed = max(1.0, (expected.finish - found.now) / WATCH_SECONDS)
-            _tell(json, f"The clock now runs {speed:.0f} times as fast, until it has finished.")
+            _say_unless(json, f"The clock now runs {speed:.0f} times as fast, until the job has finished.")
             scheduler.accelerate(speed)
             done = _follow(endpoint, accepted["id"])
     if json:
@@ -112,8 +113,8 @@ def demo_command(
     show_comparison(found, fates, best, done)
     say()
     say("Next:")
-    say("  gas demo --seed 0 --plot demo.png                  the same under another load, and drawn")
-    say("  gas serve --processors 16                          an S³ of your own, that runs commands")
+    say("  gas demo --seed 0 --plot demo.png                  the same under another load, with a picture")
+    say("  gas serve --processors 16                          your own S³, which runs commands")
     say("  gas submit APP.toml -e http://127.0.0.1:8642 -- ./my-application {processors}")
 
 
@@ -130,13 +131,13 @@ def generated_load(processors: int, seed: int) -> Log:
 
 
 def show_comparison(found: Plan, fates: Sequence[Fate], best: Candidate, done: dict[str, int]) -> None:
-    """Print what happened to the request, and what fixed requests of the other sizes would have got."""
+    """Print when the job started and finished, and when fixed requests of the other sizes would have."""
     say()
     say(
         f"Job {done['id']} was promised to start {relative_text(done['first_promise'], found.now)}, started "
         f"{relative_text(done['start'], found.now)} and finished {relative_text(done['finished'], found.now)}."
     )
-    say("The same moment, the same other jobs, one fixed request instead:")
+    say("Fixed requests of other sizes, submitted at the same time among the same other jobs:")
     say()
     ranked = sorted(fates, key=lambda f: (f.finish, f.processors))
     own = next(f for f in fates if f.processors == best.processors)
@@ -160,7 +161,7 @@ def show_comparison(found: Plan, fates: Sequence[Fate], best: Candidate, done: d
     if better:
         say(
             f"\n{better[0].processors} processors would have finished {duration_text(own.finish - better[0].finish)} "
-            "sooner: jobs ahead ended before their walltime, which no plan on walltimes can know."
+            "sooner: jobs ahead ended before their walltime, which a plan based on walltimes cannot know."
         )
 
 
@@ -190,6 +191,6 @@ def _report(found: Plan, fates: Sequence[Fate], done: dict[str, int]) -> dict[st
     }
 
 
-def _tell(quiet: bool, text: str) -> None:
+def _say_unless(quiet: bool, text: str) -> None:
     if not quiet:
         say(text)

@@ -1,4 +1,4 @@
-"""``gas fit``: which speed-up model timings speak for, as a table, JSON, a picture and an application file."""
+"""``gas fit``: fit speed-up models to timings; the result as a table, JSON, a picture and an application file."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ class Choice(StrEnum):
 
 
 def fit(
-    timings: Annotated[Path, typer.Argument(help="CSV with the header processors,seconds; - is standard input.")],
+    timings: Annotated[Path, typer.Argument(help="CSV with the header processors,seconds; - for standard input.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write an application file (TOML).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw timings and fits: .png, .svg or .pdf.")] = None,
-    name: Annotated[str | None, typer.Option(help="The application's name. Default: that of the timings file.")] = None,
-    model: Annotated[Choice, typer.Option(help="The model to write; auto is the better one.")] = Choice.AUTO,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the application (default: that of the timings file).")
+    ] = None,
+    model: Annotated[Choice, typer.Option(help="Model to write; auto takes the better fit.")] = Choice.AUTO,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    bootstrap: Annotated[int, typer.Option(min=0, help="Bootstrap samples behind the intervals; 0 for none.")] = 200,
+    bootstrap: Annotated[int, typer.Option(min=0, help="Bootstrap samples for the intervals; 0 for none.")] = 200,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the application file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Fit speed-up models to timings.
 
-    Fits Downey's model and Amdahl's law to measured execution times, says which to believe, and writes the
+    Fits Downey's model and Amdahl's law to measured execution times, reports which fits better, and writes an
     application file.
     """
     if output is not None and output.exists() and not force:
@@ -132,7 +134,7 @@ def _show(report: FitReport) -> None:
 
 
 def _exists(output: Path) -> BadInput:
-    return BadInput(f"{output}: is there already; give another name or add --force")
+    return BadInput(f"{output}: exists already; give another name or add --force")
 
 
 def _drawable(plot: Path) -> None:

@@ -1,6 +1,6 @@
-"""``gas status --follow``: what changes in a schedule, or becomes of a job, as it happens.
+"""``gas status --follow``: changes of a schedule or of a job as they happen.
 
-An S³ tells; others are asked every few seconds.
+An S³ sends events; other schedulers are polled every few seconds.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from gas.cli.tables import print_json_line, remark, say
 from gas.endpoints import JobEndpoint, S3Endpoint
 from gas.endpoints.events import ServiceEvent
 from gas.errors import NotFound
+from gas.printable import many
 
 __all__ = ["follow"]
 
 PAUSES = (1.0, 5.0)
-"""Seconds between two questions to a scheduler that does not tell: after a change, and after a long time without."""
+"""Seconds between two polls of a scheduler without events: after a change, and after a long time without one."""
 
 PATIENCE_SECONDS = 300.0
-"""For how long such a scheduler is asked on that does not answer any more."""
+"""How long a polled scheduler that has stopped answering is retried."""
 
 REMEMBERED = 100
-"""How many jobs that have ended are asked for, to learn how they did."""
+"""How many ended jobs are requested, to learn how they ended."""
 
 
 def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
@@ -44,7 +45,7 @@ def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
         _poll(where, number, view)
         return
     where.tell = remark
-    current = True  # whether everything that was missed has been read
+    current = True  # whether all missed changes have been read
     for event in where.events():
         if event.kind == "reset":
             current = False
@@ -56,7 +57,7 @@ def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
             elif view.shown_jobs.get(number) is None or not current:
                 view.job(ServiceEvent("job", where.job(number), event.id))
             if number is None and not current:
-                remark("some changes were missed; gas status shows how things stand")
+                remark("some changes were missed; gas status shows the current state")
             current = True
         if number is not None and (last := view.shown_jobs.get(number)) is not None and last["state"] in ENDED:
             report_end(last, quiet=True)
@@ -64,26 +65,26 @@ def follow(where: JobEndpoint, number: int | None, *, json: bool) -> None:
 
 
 def _poll(where: JobEndpoint, number: int | None, view: _View) -> None:
-    """Follow a scheduler that does not tell, by asking it.
+    """Follow a scheduler without events by polling it.
 
-    Of a whole schedule, changes of nothing but an expected start are left out: there, all of them change all the time.
+    For a whole schedule, changes of expected starts alone are not printed: they change all the time.
     """
     known: dict[int, str] = {}
     for round_, jobs in enumerate(_asked(where, number, known)):
         if number is None and round_ == 0:
             view.machine(ServiceEvent("machine", _standing(jobs), None))
         for job in jobs:
-            told = describe(job if number is not None else {**job, "expected": None})
-            if known.get(job["id"]) != told and (number is not None or round_ > 0):
+            line = describe(job if number is not None else {**job, "expected": None})
+            if known.get(job["id"]) != line and (number is not None or round_ > 0):
                 view.job(ServiceEvent("job", job, None))
-            known[job["id"]] = told
+            known[job["id"]] = line
         if number is not None and jobs[0]["state"] in ENDED:
             report_end(jobs[0], quiet=True)
             return
 
 
 def _asked(where: JobEndpoint, number: int | None, known: dict[int, str]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the job, or all jobs of the schedule, now and again; `known` is what is known of each when this goes on."""
+    """Yield the job, or all jobs of the schedule, at each poll; the caller keeps what it has printed in `known`."""
     poll = Poll(PATIENCE_SECONDS, remark)
     active: set[int] = set()
     while True:
@@ -103,18 +104,18 @@ def _asked(where: JobEndpoint, number: int | None, known: dict[int, str]) -> Ite
 
 
 def _vanished(where: JobEndpoint, ids: set[int]) -> list[dict[str, Any]]:
-    """Return what has become of jobs that are not listed any more; nothing of those that are forgotten."""
+    """Return jobs that are no longer listed, as they ended; those that the scheduler has forgotten are left out."""
     found = []
     for id in sorted(ids):
         try:
             found.append(where.job(id))
         except NotFound:
-            remark(f"job {id} is not in the schedule any more; {where.name} does not remember how it ended")
+            remark(f"job {id} has left the schedule; {where.name} no longer knows how it ended")
     return found
 
 
 def _standing(jobs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how a machine stands, in the words of S³, as far as its jobs tell."""
+    """Return the state of a machine in the format of S³, as far as it follows from its jobs."""
     running = [job for job in jobs if job["state"] == "running"]
     return {
         "running": len(running),
@@ -124,7 +125,7 @@ def _standing(jobs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 class _View:
-    """What has been printed, so that no line says the same as the one before it."""
+    """What has been printed, so that no line repeats the one before it."""
 
     def __init__(self, scheduler: str, json: bool) -> None:
         self._scheduler = scheduler
@@ -133,7 +134,7 @@ class _View:
         self.shown_jobs: dict[int, dict[str, Any]] = {}
 
     def job(self, event: ServiceEvent) -> None:
-        """Print what has become of a job."""
+        """Print a job if its description has changed."""
         job = event.data
         before = self.shown_jobs.get(job["id"])
         self.shown_jobs[job["id"]] = job
@@ -143,7 +144,7 @@ class _View:
             say(describe(job))
 
     def machine(self, event: ServiceEvent) -> None:
-        """Print how the machine stands at first, and when its size changed or whether it accepts jobs."""
+        """Print the machine at first, and when its size or its accepting of jobs has changed."""
         machine = event.data
         if self._json:
             self._print(event)
@@ -151,8 +152,8 @@ class _View:
         facts = machine.get("processors"), machine.get("accepting")
         if facts != self._machine:
             stands = f"{machine.get('running')} jobs run on {machine.get('in_use')}, {machine.get('queued')} wait"
-            closed = "" if machine.get("accepting", True) else "; it accepts nothing new"
-            size = f"{machine['processors']} processors, " if "processors" in machine else ""
+            closed = "" if machine.get("accepting", True) else "; new jobs are refused"
+            size = f"{many(machine['processors'], 'processor')}, " if "processors" in machine else ""
             say(f"{self._scheduler}: {size}{stands}{closed}")
         self._machine = facts
 

@@ -1,4 +1,4 @@
-"""The models behind ``gas workload``: which there are, what each can be told, and the log that one makes."""
+"""The models of ``gas workload``: their names and options, and the log that each generates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LARGEST_MACHINE = 2**24
 
 
 class Request(NamedTuple):
-    """What the user asked for."""
+    """The options of one ``gas workload``."""
 
     model: str
     jobs: int
@@ -35,10 +35,10 @@ class Request(NamedTuple):
     seed: int
     estimates: str
     own: dict[str, Any]
-    """Options that only some models have, as far as they were given."""
+    """Options of single models, as far as they were given."""
 
     def command(self) -> str:
-        """Return the command line that makes this log again, whatever it is written to; files by name only."""
+        """Return the command line that generates this log again, without its output options; files by name only."""
         words = ["gas", "workload", self.model, "--jobs", str(self.jobs)]
         if self.processors is not None:
             words += ["--processors", str(self.processors)]
@@ -54,7 +54,7 @@ class Request(NamedTuple):
 
 
 def check_model(model: str, own: dict[str, Any]) -> str:
-    """Return the model's name; BadInput if it is none, or an option belongs to another."""
+    """Return the model's name; BadInput if it is unknown, or if an option belongs to another model."""
     if model not in _MODELS:
         raise BadInput(f'there is no model "{model}"{nearest(model, _MODELS)}')
     for option in own:
@@ -65,12 +65,12 @@ def check_model(model: str, own: dict[str, Any]) -> str:
 
 
 def generated(request: Request) -> Log:
-    """Return the log that was asked for; its header says with what it was made, estimates, seed and command included.
+    """Return the requested log; its header names estimates, seed and command.
 
     Raises
     ------
     BadInput
-        Nothing can be made of the request.
+        An option has an unusable value.
     """
     import numpy as np
 
@@ -80,7 +80,7 @@ def generated(request: Request) -> Log:
         raise BadInput(f"--processors {request.processors}: must be from 1 to {_LARGEST_MACHINE}")
     generator = np.random.default_rng(request.seed)
     estimate = _estimator(request.estimates)
-    with _told():
+    with _model_errors():
         log = _MODELS[request.model].make(request, generator)
         note_lines = [f"estimates: {request.estimates}", f"seed {request.seed}; made by: {request.command()}"]
         requested = estimate(log.run_time, generator)
@@ -93,12 +93,12 @@ def generated(request: Request) -> Log:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Tell what a model refuses as a mistake of the user."""
+def _model_errors() -> Iterator[None]:
+    """Turn errors of a model into `BadInput`."""
     try:
         yield
     except MemoryError:
-        raise BadInput("so many jobs do not fit into memory; name fewer with --jobs") from None
+        raise BadInput("too many jobs for the memory of this machine; give fewer with --jobs") from None
     except ValueError as error:
         raise BadInput(str(error)) from None
 
@@ -133,9 +133,9 @@ def _jann(request: Request, generator: np.random.Generator) -> Log:
 
     own = request.own
     if "fit" in own and "model" in own:
-        raise BadInput("--fit and --model: name one of them, the log to fit the model to or a model fitted before")
+        raise BadInput("--fit and --model: exclude each other: fit a model to a log, or use a saved one")
     if "ranges" in own and "fit" not in own:
-        raise BadInput("--ranges: needs --fit LOG; a fitted model has its ranges")
+        raise BadInput("--ranges: needs --fit LOG; a saved model has its ranges")
     if "fit" in own:
         log = read_log(own["fit"])
         model = jann.fit(log, request.processors, ranges=own.get("ranges", "powers-of-two"))
@@ -147,7 +147,7 @@ def _jann(request: Request, generator: np.random.Generator) -> Log:
     if machine is not None and machine < model.largest_size:
         raise BadInput(
             f"--processors {machine}: is too small for the model of {model.source}, whose largest jobs need "
-            f"{model.largest_size}; fit it to what such a machine can run of a log: --fit LOG -p {machine}"
+            f"{model.largest_size}; fit a model for this size: --fit LOG -p {machine}"
         )
     if "save-model" in own:
         write_text(own["save-model"], model.to_toml())
@@ -228,7 +228,7 @@ def _constants(own: dict[str, Any]) -> list[tuple[str, float]]:
         except ValueError:
             equals = ""
         if not equals or number != number or abs(number) == float("inf"):
-            raise BadInput(f"--set {text}: write NAME=VALUE, with a number")
+            raise BadInput(f"--set {text}: write NAME=VALUE with a number")
         found.append((name.strip(), number))
     return found
 
@@ -245,7 +245,7 @@ def _with(model: Any, name: str, value: float, prefix: str = "") -> Any:
 
 
 def _estimator(text: str) -> Callable[[NDArray[Any], np.random.Generator], NDArray[np.int64] | None]:
-    """Return the model of users' estimates that is meant."""
+    """Return the model of users' estimates named by the option."""
     from workloads import estimates
 
     if text == "none":

@@ -1,4 +1,4 @@
-"""``gas guide``: the pages of the guide, which are part of the package (`gas/guide/*.md`)."""
+"""``gas guide``: the pages of the guide, which are installed with the package (`gas/guide/*.md`)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def pages() -> dict[str, str]:
 
 def guide_command(
     page: Annotated[
-        str | None, typer.Argument(metavar="[PAGE]", help="Which page; without one, all are listed.")
+        str | None, typer.Argument(metavar="[PAGE]", help="Name of a page; without one, all pages are listed.")
     ] = None,
 ) -> None:
-    """Read the guide."""
+    """List or print the pages of the guide."""
     known = pages()
     if page is None:
         for name, text in known.items():

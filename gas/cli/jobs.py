@@ -1,4 +1,4 @@
-"""``gas status``, ``wait``, ``logs``, ``cancel`` and ``reserve``: what becomes of jobs."""
+"""``gas status``, ``wait``, ``logs``, ``cancel`` and ``reserve``: jobs after their submission."""
 
 from __future__ import annotations
 
@@ -33,37 +33,39 @@ __all__ = ["cancel_command", "logs_command", "reserve_command", "status_command"
 JobReference = Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")]
 
 PATIENCE_SECONDS = 30.0
-"""How long `gas wait` asks on when nobody answers: a service that is restarted takes seconds."""
+"""How long `gas wait` retries without an answer: restarting a service takes seconds."""
 
 PAUSES = (0.1, 2.0)
-"""Seconds between two of its questions: after a change, and after a long time without."""
+"""Seconds between two of its polls: after a change, and after a long time without one."""
 
 
 def status_command(
     job: Annotated[
-        str | None, typer.Argument(metavar="[JOB]", help="One job; without it, all of the schedule.")
+        str | None, typer.Argument(metavar="[JOB]", help="Number of a job; without it, all jobs are listed.")
     ] = None,
     endpoint: Endpoints = None,
-    ended: Annotated[int, typer.Option("--ended", min=0, max=10_000, help="Also so many jobs that have ended.")] = 0,
+    ended: Annotated[
+        int, typer.Option("--ended", min=0, max=10_000, help="Also list the last N ended jobs.", metavar="N")
+    ] = 0,
     key: Annotated[
-        str | None, typer.Option("--key", metavar="KEY", help="The job that was submitted with this --key.")
+        str | None, typer.Option("--key", metavar="KEY", help="Show the job submitted with this --key.")
     ] = None,
     follows: Annotated[
         bool,
-        typer.Option("--follow", "-f", help="Print a line whenever a job changes; of one job, until it has ended."),
+        typer.Option("--follow", "-f", help="Print a line for each change; with JOB, until it has ended."),
     ] = False,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show a job, or all in the schedule of every scheduler.
+    """Show a job, or list all jobs of all schedulers.
 
-    A start with a question mark is an estimate, others are promises.
+    Starts marked with ? are estimates, others are promises.
 
-    With --key, show the job that gas submit or gas reserve made with that key. With --follow and a job, the exit code
-    is that of gas wait; with --json, each line is an object.
+    With --key, show the job that gas submit or gas reserve created with that key. With --follow and JOB, the exit code
+    is that of gas wait; with --follow and --json, each line is a JSON object.
     """
     if key is not None and (job is not None or follows):
-        raise BadInput("--key: names the job; leave out JOB and --follow")
+        raise BadInput("--key: identifies the job; leave out JOB and --follow")
     if follows:
         one = _one(endpoint)
         where, number = (job_endpoint(one, config), None) if job is None else job_of(job, one, config)
@@ -78,7 +80,7 @@ def status_command(
         found = find_by_key(endpoints, checked_key(key))
         if found is None:
             asked = ", ".join(e.name for e in endpoints if not isinstance(e, tuple))
-            raise NotFound(f"there is no job of the key {key} (asked: {asked})")
+            raise NotFound(f"there is no job with the key {key} (asked: {asked})")
         if not json:
             note(f"on {found[0].name}:")
         _show_job(found[1], json=json)
@@ -87,7 +89,7 @@ def status_command(
 
 
 def _one(names: list[str] | None) -> str | None:
-    """Return the one scheduler that is named, where several make no sense."""
+    """Return the scheduler of -e for commands that take only one; None without -e."""
     if names and len(names) > 1:
         raise BadInput(f"-e {' -e '.join(names)}: name one scheduler")
     return names[0] if names else None
@@ -101,7 +103,7 @@ def _show_job(found: dict[str, Any], *, json: bool) -> None:
 
 
 def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], ended: int, *, json: bool) -> None:
-    """Print the jobs of every scheduler; one that does not answer is told of, and the rest goes on."""
+    """Print the jobs of every scheduler; one that does not answer is reported, and the others are printed."""
     entries: list[dict[str, Any]] = []
     for i, endpoint in enumerate(endpoints):
         name = endpoint[0] if isinstance(endpoint, tuple) else endpoint.name
@@ -129,12 +131,12 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
 
 
 def _clock(endpoint: JobEndpoint) -> int:
-    """Return what time it is there: an S³ may keep a time of its own, and is asked quickly; others keep everybody's."""
+    """Return the time of a scheduler: an S³ may have its own clock; others use the wall clock."""
     return endpoint.availability().now if isinstance(endpoint, S3Endpoint) else int(time.time())
 
 
 def _print_jobs(jobs: Sequence[dict[str, Any]], now: int) -> None:
-    """Print jobs as a table; of several users', the caller's own are marked, and starts with ? are estimates."""
+    """Print jobs as a table; the caller's own are marked among those of other users; starts with ? are estimates."""
     if not jobs:
         note("the schedule is empty")
         return
@@ -161,7 +163,9 @@ def _print_jobs(jobs: Sequence[dict[str, Any]], now: int) -> None:
 def wait_command(
     job: JobReference,
     endpoint: OneEndpoint = None,
-    timeout: Annotated[str | None, typer.Option("--timeout", metavar="TIME", help="Give up after so long: 2h.")] = None,
+    timeout: Annotated[
+        str | None, typer.Option("--timeout", metavar="TIME", help="Give up after this time: 2h.")
+    ] = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
@@ -177,14 +181,14 @@ def wait_command(
 
 
 def wait_for_end(where: JobEndpoint, number: int, timeout: str | None = None, *, quiet: bool) -> dict[str, Any]:
-    """Return a job once it has ended; unless `quiet`, tell what becomes of it until then.
+    """Return a job once it has ended; unless `quiet`, print each change of its state.
 
     Raises
     ------
     JobFailed
         It has not ended within `timeout`.
     Unreachable
-        Nobody answers for `PATIENCE_SECONDS`.
+        There is no answer for `PATIENCE_SECONDS`.
     """
     from gas.agent.polling import Poll
 
@@ -203,24 +207,26 @@ def wait_for_end(where: JobEndpoint, number: int, timeout: str | None = None, *,
                 note(describe(found))
         poll.lengthen(PAUSES, changed=shown != before)
         if limit is not None and time.monotonic() + poll.pause > limit:
-            raise JobFailed(f"job {number}: is still {shown or 'unknown'} after {timeout}; it goes on")
+            raise JobFailed(f"job {number}: is still {shown or 'unknown'} after {timeout}; it was not cancelled")
         time.sleep(poll.pause)
 
 
 def logs_command(
     job: JobReference,
     endpoint: OneEndpoint = None,
-    stderr: Annotated[bool, typer.Option("--stderr", help="What it wrote to standard error instead.")] = False,
-    limit: Annotated[int, typer.Option("--bytes", min=1, max=2**24, help="At most so much, from the end.")] = 2**20,
+    stderr: Annotated[bool, typer.Option("--stderr", help="Print its standard error instead.")] = False,
+    limit: Annotated[
+        int, typer.Option("--bytes", min=1, max=2**24, help="Print at most the last N bytes.", metavar="N")
+    ] = 2**20,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Let a terminal obey what the job has written, as its colours.")
+        bool, typer.Option("--raw", help="Pass control sequences (such as colours) to the terminal.")
     ] = False,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Print what a job has written.
+    """Print the output of a job.
 
-    Into a file or a pipe as it is; a terminal is not steered by it unless --raw is given.
+    On a terminal, control sequences are shown as text unless --raw is given; files and pipes get the output unchanged.
     """
     where, number = job_of(job, endpoint, config)
     stream = "stderr" if stderr else "stdout"
@@ -231,21 +237,18 @@ def logs_command(
         return
     write_output(output, raw=raw)
     if len(output) == limit:
-        remark(f"these are the last {limit} bytes; --bytes shows more")
+        remark(f"only the last {limit:,} bytes are shown; --bytes N shows more")
 
 
 def cancel_command(
     job: JobReference, endpoint: OneEndpoint = None, config: ConfigFile = None, json: Json = False
 ) -> None:
-    """Cancel a job or a reservation.
-
-    One that runs is ended.
-    """
+    """Cancel a job or a reservation; a running job is terminated."""
     where, number = job_of(job, endpoint, config)
     before = where.job(number)["state"]
     found = where.cancel(number)
     if before in ENDED and not json:
-        remark(f"job {number} had ended already; there was nothing to cancel")
+        remark(f"job {number} had already ended; nothing was cancelled")
     if json:
         print_json({"schema": "gas.job/1", **found})
     else:
@@ -253,19 +256,19 @@ def cancel_command(
 
 
 def reserve_command(
-    processors: Annotated[int, typer.Option("--processors", "-p", min=1, help="How many.")],
-    start: Annotated[str, typer.Option("--start", metavar="TIME", help="From: 2026-11-21T08:00, +2h or @EPOCH.")],
-    walltime: Annotated[str, typer.Option("--walltime", "-w", metavar="TIME", help="For so long: 2h or 02:00:00.")],
+    processors: Annotated[int, typer.Option("--processors", "-p", min=1, help="Number of processors.")],
+    start: Annotated[str, typer.Option("--start", metavar="TIME", help="Start: 2026-11-21T08:00, +2h or @EPOCH.")],
+    walltime: Annotated[str, typer.Option("--walltime", "-w", metavar="TIME", help="Duration: 2h or 02:00:00.")],
     endpoint: OneEndpoint = None,
-    name: Annotated[str, typer.Option("--name", help="What it is called.")] = "reservation",
+    name: Annotated[str, typer.Option("--name", help="Name of the reservation.")] = "reservation",
     key: KeyOption = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Reserve processors for some time.
+    """Reserve processors for a fixed time.
 
-    Nothing moves a reservation. Whatever happens on the network, one call makes at most one; with --key, so do all
-    calls with the same KEY.
+    A reservation never moves. One call creates at most one, even if the network fails; so do all calls with the same
+    --key.
     """
     seconds = parse_duration(walltime, "--walltime")
     where = job_endpoint(endpoint, config)
@@ -273,7 +276,7 @@ def reserve_command(
         raise BadInput(f"--start {start!r}: write @ and epoch seconds")
     if key is not None and (earlier := where.job_by_key(checked_key(key))) is not None:
         if not json:
-            remark("reserved already")
+            remark("already reserved with this key")
         _show_job(earlier, json=json)
         return
     begin = parse_instant(start, _clock(where) if start.strip().startswith("+") else 0, "--start")
@@ -281,8 +284,8 @@ def reserve_command(
         where.tell = remark
     used = key or uuid.uuid4().hex
     way_out = (
-        f"it may or may not have been reserved: gas status --key {used} -e {where.name} finds out, and the same gas "
-        f"reserve with --key {used} reserves it if it was not"
+        f"it may or may not have been reserved: check with gas status --key {used} -e {where.name}, or repeat gas "
+        f"reserve with --key {used}, which never reserves twice"
     )
     try:
         found = where.reserve(name, processors, begin, seconds, used)

@@ -1,4 +1,4 @@
-"""Reading a log that the user named, and telling what it has to tell."""
+"""Reading the logs that a command names; warnings and acknowledgements go to standard error."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ __all__ = [
 ]
 
 LARGEST_MACHINE = 2**31 - 1
-"""Processors; more are a mistake of whoever wrote the header."""
+"""Processors; a larger number in a header is taken as an error of the header."""
 
 _HEAD = 1 << 18
-"""Bytes in which the first line that is no comment is looked for."""
+"""Bytes that are searched for the first line that is not a comment."""
 
 _NUMBER = re.compile(r"[+-]?[0-9.]+")
 
 
 def check_readable(paths: Sequence[str]) -> None:
-    """Refuse files that are not there or cannot be read, all of them at once; ``-`` is standard input.
+    """Refuse files that do not exist or cannot be read, all in one error; ``-`` is standard input.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def check_readable(paths: Sequence[str]) -> None:
 
 def _unreadable(path: Path) -> str | None:
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():  # to open a pipe would disturb who writes to it
+        if path.exists() and not path.is_file() and not path.is_dir():  # opening a pipe would disturb its writer
             return None if os.access(path, os.R_OK) else "Permission denied"
         with path.open("rb"):
             return None
@@ -70,7 +70,7 @@ def _unreadable(path: Path) -> str | None:
 
 
 def _archived(path: str) -> str:
-    """Return the way to a log of the archive, if this is the name of one and no file."""
+    """Return how to download a log of the archive, if this is its name and not a file."""
     from workloads.archive import find
 
     if Path(path).exists():
@@ -79,7 +79,7 @@ def _archived(path: str) -> str:
         name = find(Path(path).name.removesuffix(".gz").removesuffix(".swf")).name
     except LogError:
         return ""
-    return f"; the Parallel Workloads Archive has a log of this name; fetch it with: gas traces get {name}"
+    return f"; the Parallel Workloads Archive has a log of this name; download it with: gas traces get {name}"
 
 
 def read_log(
@@ -95,15 +95,15 @@ def read_log(
     Parameters
     ----------
     lenient
-        Leave malformed lines out, counted by reason, instead of refusing the log. None: the command has no option for
-        it, so an error does not name it.
+        Leave malformed lines out, counted by reason, instead of refusing the log. None: the command has no option
+        --lenient, so errors do not name it.
     data
-        What came through the pipe that the path names; see `piped`.
+        The contents of the pipe that the path names; see `piped`.
     or_else
-        What the command would have taken instead of a log, as in "what sacct --parsable2 printed": an error about a
-        file that is no log at all names it too.
+        Another format that the command accepts, as in "output of sacct --parsable2": named in the error about a file
+        that is not a log.
     thanked
-        For all logs of a command: whom it has acknowledged, to do it once where several logs are of one origin.
+        Acknowledgements that the command has already printed; each is printed once for all logs of a command.
     """
     if data is not None:
         name = "standard input" if path == "-" else Path(path).name
@@ -144,13 +144,13 @@ def read_history(path: str) -> History:
 
 
 def courtesy(acknowledgements: Iterable[str]) -> str:
-    """Return whom a log is owed to, in words; nothing if its header does not say."""
+    """Return the acknowledgement of a log as a phrase; empty if its header has none."""
     thanks = "; ".join(" ".join(text.split()) for text in acknowledgements)
     return f"by courtesy of {thanks}" if thanks else ""
 
 
 def read_log_and_digest(path: str, *, lenient: bool | None = None, thanked: set[str] | None = None) -> tuple[Log, str]:
-    """Return the log in a file, see `read_log`, and the SHA-256 of its bytes, those inside if it is packed by gzip."""
+    """Return the log in a file, see `read_log`, and the SHA-256 of its bytes, after decompression if it is gzip."""
     if (data := piped(path)) is not None:
         return read_log(path, lenient=lenient, data=data, thanked=thanked), _digest(BytesIO(data))
     log = read_log(path, lenient=lenient, thanked=thanked)
@@ -159,7 +159,7 @@ def read_log_and_digest(path: str, *, lenient: bool | None = None, thanked: set[
 
 
 def piped(path: str) -> bytes | None:
-    """Return what comes through standard input (``-``) or a pipe, which comes once; None for a file."""
+    """Return the contents of standard input (``-``) or a pipe, which can be read only once; None for a file."""
     if path == "-" and sys.stdin is None:
         raise BadInput("standard input: is closed; name a file")
     if path != "-" and (not Path(path).exists() or Path(path).is_file() or Path(path).is_dir()):
@@ -195,7 +195,7 @@ def _read(path: str, read: Callable[[], Log], lenient: bool | None, or_else: str
 
 
 def _what_else(path: str, or_else: str, data: bytes | None) -> str:
-    """Return what a file is if its first line is no job at all; nothing if it is one, or was read from a pipe.
+    """Return what a file seems to be if its first line is not a job; empty if it is one, or was read from a pipe.
 
     A malformed job still has numbers in most of its fields.
     """
@@ -217,10 +217,10 @@ def _what_else(path: str, or_else: str, data: bytes | None) -> str:
         if first and 2 * numbers < len(first.split()):
             if or_else:
                 return (
-                    "this is neither a log (Standard Workload Format, 18 numbers on a line) "
+                    "this is neither a log (Standard Workload Format, 18 numbers per line) "
                     f"nor {or_else}; is it the right file?"
                 )
-            return "a log is a file in the Standard Workload Format, of 18 numbers on a line; is this the right file?"
+            return "a log is a file in the Standard Workload Format, 18 numbers per line; is this the right file?"
     return ""
 
 
@@ -230,7 +230,7 @@ def machine_of(log: Log, processors: int | None) -> int:
     Raises
     ------
     BadInput
-        The header says nothing that could be one.
+        The header has no usable number of processors.
     """
     said = [(key, text) for key in ("MaxProcs", "MaxNodes") if (text := log.header.text(key)) is not None]
     try:
@@ -238,17 +238,15 @@ def machine_of(log: Log, processors: int | None) -> int:
     except LogError:
         what = "its header has neither MaxProcs nor MaxNodes"
         if said:
-            what = f"its header has {_quoted(said)}, which names no number of processors"
-        raise BadInput(
-            f"{log.name}: {what}; name the machine's number of processors yourself, with --processors"
-        ) from None
+            what = f"its header has {_quoted(said)}, which is not a number of processors"
+        raise BadInput(f"{log.name}: {what}; give the number of processors of the machine with --processors") from None
     if size > LARGEST_MACHINE:
         raise BadInput(
-            f"{log.name}: its header has {_quoted(said)}, more than a machine can have here ({LARGEST_MACHINE:,}); "
-            "name its number of processors with --processors"
+            f"{log.name}: its header has {_quoted(said)}, above the limit of {LARGEST_MACHINE:,}; "
+            "give the number of processors with --processors"
         )
     if processors is None and said[0][0] == "MaxProcs" and size != log.header.max_procs:
-        note(f"gas: {log.name}: {_quoted(said[:1])} is no number of processors; MaxNodes is used, {size:,}")
+        note(f"gas: {log.name}: {_quoted(said[:1])} is not a number of processors; MaxNodes is used, {size:,}")
     return size
 
 

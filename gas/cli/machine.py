@@ -1,4 +1,4 @@
-"""``gas machine``: how a scheduler's machine stands, and what its operator changes of it."""
+"""``gas machine``: the state of a scheduler's machine, and its changes by operators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from gas.cli.options import ConfigFile, Json, OneEndpoint, job_endpoint
-from gas.cli.tables import note, print_json, say
+from gas.cli.tables import many, note, print_json, say
 from gas.endpoints import S3Endpoint
 from gas.errors import BadInput
 from gas.printable import as_line
@@ -18,25 +18,25 @@ __all__ = ["machine_command"]
 
 def machine_command(
     processors: Annotated[
-        int | None, typer.Option("--processors", "-p", min=1, max=2**31 - 1, help="Its size from now on (operators).")
+        int | None, typer.Option("--processors", "-p", min=1, max=2**31 - 1, help="Change the size (operators only).")
     ] = None,
     cancel_larger: Annotated[
         bool, typer.Option("--cancel-larger", help="Cancel waiting jobs and reservations that no longer fit.")
     ] = False,
     accept: Annotated[
-        bool | None, typer.Option("--accept/--refuse", help="Whether it accepts new jobs from now on (operators).")
+        bool | None, typer.Option("--accept/--refuse", help="Accept or refuse new jobs (operators only).")
     ] = None,
     endpoint: OneEndpoint = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show the machine of an S³, or change it.
+    """Show or change the machine of an S³.
 
-    What runs goes on when it gets smaller. Promises that can no longer be kept are listed, and named to their users.
+    Running jobs continue when the machine shrinks. Broken promises are listed, and reported to the jobs' users.
     """
     where = job_endpoint(endpoint, config)
     if not isinstance(where, S3Endpoint):
-        raise BadInput(f"{where.name}: is not an S³; its machine is not Gas's to show or change")
+        raise BadInput(f"{where.name}: is not an S³; gas machine works with S³ only")
     if processors is None and accept is None:
         found = where.machine()
     else:
@@ -44,27 +44,27 @@ def machine_command(
     if json:
         print_json({"schema": "gas.machine/1", **found})
         return
-    refusing = "" if found["accepting"] else "; accepts nothing new"
+    refusing = "" if found["accepting"] else "; new jobs are refused"
     say(
-        f"{as_line(found['scheduler'] or '')}: {found['processors']} processors, {found['in_use']} in use; "
+        f"{as_line(found['scheduler'] or '')}: {many(found['processors'], 'processor')}, {found['in_use']} in use; "
         f"{found['running']} running, {found['queued']} queued, {found['reserved']} reserved{refusing}"
     )
-    say(as_line(f"you are {found['user']}, {found['role']}") + ("" if found["access"] else " (no tokens are in force)"))
+    say(as_line(f"you are {found['user']}, {found['role']}") + ("" if found["access"] else " (no tokens in use)"))
     if limits := _limits(found.get("limits") or {}):
-        say(f"a user may have {limits}")
+        say(f"limits per user: {limits}")
     for broken in found.get("broken") or []:
         if broken["start"] is None:
-            note(f"job {broken['id']} of {broken['user']} had to be cancelled: it needs more processors")
+            note(f"job {broken['id']} of {broken['user']} was cancelled: it needs more processors")
         else:
             late = duration_text(broken["start"] - broken["promised"])
             note(f"job {broken['id']} of {broken['user']} starts {late} later than promised")
 
 
 def _limits(limits: dict[str, Any]) -> str:
-    """Return what one user may have in the schedule, and ask for, in words; nothing if there are no limits."""
+    """Return the limits per user in words; nothing if there are none."""
     parts = []
     if limits.get("max_queued") is not None:
-        parts.append(f"{limits['max_queued']} jobs in the schedule")
+        parts.append(f"{many(limits['max_queued'], 'job')} in the schedule")
     if limits.get("max_processor_seconds") is not None:
         parts.append(f"{limits['max_processor_seconds'] / 3600:g} processor-hours in the schedule")
     if limits.get("max_queued_bytes") is not None:

@@ -1,8 +1,8 @@
-"""The program `gas`: how it begins, and how errors end it.
+"""The program `gas`: its entry point, and how errors become exit codes.
 
-Every error that Gas foresees is one line on standard error and an exit code (`gas.errors.ERRORS`). Importing this
-module imports next to nothing: what commands need takes a good part of a second, and an interruption in it is to end
-the program as quietly as any other.
+Every expected error is one line on standard error and an exit code (`gas.errors.ERRORS`). This module imports next to
+nothing, so that an interruption while the commands are imported (a good part of a second) also ends without a
+traceback.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["main", "run"]
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the program and return its exit code; errors have been told on standard error."""
+    """Run the program and return its exit code; errors are printed on standard error."""
     try:
         from gas.cli.commands import app
 
@@ -32,7 +32,7 @@ def run(arguments: list[str] | None = None) -> int:
         return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1
     except KeyboardInterrupt:
         return _failed("interrupted", 130)
-    except BrokenPipeError:  # the reader of the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -52,21 +52,21 @@ def run(arguments: list[str] | None = None) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(str(error), file=sys.stderr)
             return 2
-        if hasattr(error, "format_message"):  # how typer says that the command line itself is wrong
+        if hasattr(error, "format_message"):  # typer's errors about the command line itself
             return _failed(_usage(error), 2)
         if type(error).__name__ == "Abort":
             return _failed("interrupted", 130)
         if os.environ.get("GAS_DEBUG"):
             raise
         return _failed(
-            f"an error that nobody foresaw ({type(error).__name__}: {error}); please report it, with what "
-            "GAS_DEBUG=1 shows",
+            f"internal error ({type(error).__name__}: {error}); please report it with the output of the same command "
+            "under GAS_DEBUG=1",
             1,
         )
 
 
 def _failed(message: str, code: int) -> int:
-    """Tell an error as one line."""
+    """Print an error as one line."""
     print(f"gas: {as_line(' '.join(message.split()))}", file=sys.stderr)
     return code
 
@@ -76,17 +76,17 @@ def _usage(error: Any) -> str:
     command = context.command_path if context is not None else "gas"
     message = str(error.format_message()).rstrip(". ").replace("Value error, ", "")
     said, should_be, wanted = message.partition("Input should be ")
-    if should_be:  # newer versions of typer leave it to a library that checks documents, and do not name the value
+    if should_be:  # newer versions of typer leave validation to pydantic, whose message does not name the value
         problems: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
         value = f"{str(problems[0]['input'])[:40]!r} " if problems else ""
         wanted = wanted.partition(", unable to parse")[0].replace("valid integer", "whole number")
         message = f"{said}{value}must be {wanted.replace('valid number', 'number')}"
-    return f"{message} ({command} --help shows what there is)"
+    return f"{message} (see {command} --help)"
 
 
 def main() -> None:
     """Entry point of the console script."""
-    for name in ("stdout", "stderr"):  # closed by whoever started the program
+    for name in ("stdout", "stderr"):  # None if the parent process closed it
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
     try:
@@ -94,19 +94,19 @@ def main() -> None:
 
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         signal.signal(signal.SIGALRM, signal.default_int_handler)
-        sys.unraisablehook = _come_again
+        sys.unraisablehook = _raise_again
         code = run()
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever is impatient now ends it without a word
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a Ctrl-C from here on ends the program silently
     except KeyboardInterrupt:
         code = _failed("interrupted", 130)
     sys.exit(code)
 
 
-def _come_again(lost: sys.UnraisableHookArgs) -> None:
-    """Have an interruption come again in a moment that Python dropped, since it hit a callback from C.
+def _raise_again(lost: sys.UnraisableHookArgs) -> None:
+    """Raise an interruption again shortly that Python dropped because it hit a callback from C.
 
-    The compiler of the kernels is full of such callbacks, and without their answers it fails in strange ways.
+    The compiler of the kernels has many such callbacks, and fails in odd ways if one is interrupted.
     """
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)
@@ -118,4 +118,4 @@ def _come_again(lost: sys.UnraisableHookArgs) -> None:
 
 
 _lost: list[bool] = []
-"""Not empty once an interruption was dropped."""
+"""Not empty after an interruption was dropped."""

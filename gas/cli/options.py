@@ -1,4 +1,4 @@
-"""What several commands share: which schedulers are meant, which job, and what the planner is asked."""
+"""Options that several commands share: schedulers, jobs, idempotency keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def _configured_names(incomplete: str) -> list[str]:
-    """Complete the names of the configuration; of one that somebody else wrote, a shell gets nothing but words."""
+    """Complete the names of the configuration; only plain words reach the shell, since others may have written it."""
     try:
         names = load_configuration().names
         return [name for name in names if name.startswith(incomplete) and re.fullmatch(r"[\w.-]+", name)]
@@ -46,16 +46,18 @@ Endpoints = Annotated[
         metavar="NAME|URL",
         envvar="GAS_ENDPOINT",
         autocompletion=_configured_names,
-        help="A scheduler of the configuration, or an S³ address.",
+        help="Scheduler: a name in the configuration, or the address of an S³.",
     ),
 ]
 AvailabilityFiles = Annotated[
     list[str] | None,
-    typer.Option("--availability", "-a", metavar="FILE", help="An availability list in a file; - is standard input."),
+    typer.Option("--availability", "-a", metavar="FILE", help="Availability list in a file; - for standard input."),
 ]
 ConfigFile = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Configuration (else $GAS_CONFIG, ./gas.toml, ~/.config)."),
+    typer.Option(
+        "--config", metavar="FILE", help="Configuration (default: $GAS_CONFIG, ./gas.toml, ~/.config/gas/config.toml)."
+    ),
 ]
 OneEndpoint = Annotated[
     str | None,
@@ -65,27 +67,27 @@ OneEndpoint = Annotated[
         metavar="NAME|URL",
         envvar="GAS_ENDPOINT",
         autocompletion=_configured_names,
-        help="The scheduler (default: the only one of the configuration).",
+        help="Scheduler: a name in the configuration, or the address of an S³ (default: the only one configured).",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 KeyOption = Annotated[
     str | None,
-    typer.Option("--key", metavar="KEY", help="A name of your own for this request: what it made, it makes only once."),
+    typer.Option("--key", metavar="KEY", help="Idempotency key: repeating the command never submits twice."),
 ]
 
 
 def chosen_endpoints(
     names: list[str] | None, files: list[str] | None, config: Path | None, *, slurm_here: bool = False
 ) -> list[Scheduler]:
-    """Return the schedulers that are meant: those named, or all of the configuration.
+    """Return the schedulers named, or else all of the configuration.
 
-    An endpoint that cannot even be set up comes as its name and the error, so that the others go on.
+    An endpoint that cannot be set up is returned as its name and the error, so that the others can be used.
 
     Parameters
     ----------
     slurm_here
-        Without a configuration, the partitions of the Slurm that is here are taken, or what is wrong with it is raised.
+        Without a configuration, use the partitions of the local Slurm, or raise its error.
     """
     given, lists = [_address(name) for name in names or []], list(files or [])
     if lists.count("-") > 1:
@@ -98,7 +100,7 @@ def chosen_endpoints(
                 "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
             )
     chosen: list[Scheduler] = []
-    alone = bool(names) and len(set(given)) == 1  # then a token of the environment is meant for it
+    alone = bool(names) and len(set(given)) == 1  # then $GAS_TOKEN is for it
     for name in dict.fromkeys(given):
         if "://" in name:
             others = [other for other in given if other != name]
@@ -120,12 +122,12 @@ def chosen_endpoints(
 
 
 def _configuration(explicit: Path | None, *, needed: bool = False) -> tuple[Configuration, Any]:
-    """Return the configuration; without a file, the partitions of the Slurm that is here, and what that has said.
+    """Return the configuration; without a file, the partitions of the local Slurm and its answers.
 
     Parameters
     ----------
     needed
-        Why that Slurm cannot be used is raised.
+        Raise the error of a local Slurm that cannot be used.
     """
     found = load_configuration(explicit)
     if found.path is not None:
@@ -148,37 +150,37 @@ def _address(name: str) -> str:
     if "://" in name:
         return name.rstrip("/")
     if name.partition(":")[0] in ("localhost", "127.0.0.1"):
-        raise BadInput(f"-e {name}: is an address without its scheme; write http://{name}")
+        raise BadInput(f"-e {name}: is an address without a scheme; write http://{name}")
     return name
 
 
 def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
-    """Return the one scheduler that is meant and takes jobs."""
+    """Return the scheduler named, or the only one of the configuration; it must accept jobs."""
     configuration = Configuration() if name and "://" in name else _configuration(config)[0]
     if name is None:
         if len(configuration.names) != 1:
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""
-            raise BadInput(f"which scheduler? name it with -e NAME or URL{known}")
+            raise BadInput(f"which scheduler? Name it with -e NAME or URL{known}")
         name = configuration.names[0]
     name = _address(name)
     endpoint: Endpoint = S3Endpoint(name, name) if "://" in name else configuration.endpoint(name, alone=True)
     if not isinstance(endpoint, JobEndpoint):
-        raise BadInput(f"{name}: takes no jobs; it is an availability list only")
+        raise BadInput(f"{name}: accepts no jobs; it is only an availability list")
     return endpoint
 
 
 def job_endpoints(names: list[str] | None, config: Path | None) -> list[JobEndpoint | tuple[str, Exception]]:
-    """Return the schedulers that are meant and take jobs: those named, or all of the configuration.
+    """Return the schedulers named, or else all of the configuration, that accept jobs.
 
-    One that cannot even be set up comes as its name and the error.
+    One that cannot be set up is returned as its name and the error.
     """
     chosen = chosen_endpoints(names, None, config)
     usable = [e for e in chosen if isinstance(e, tuple | JobEndpoint)]
     if names and len(usable) < len(chosen):
         none = next(e for e in chosen if not isinstance(e, tuple | JobEndpoint))
-        raise BadInput(f"{none.name}: takes no jobs; it is an availability list only")
+        raise BadInput(f"{none.name}: accepts no jobs; it is only an availability list")
     if not usable:
-        raise BadInput("which scheduler? none of the configuration takes jobs; name one with -e NAME or URL")
+        raise BadInput("which scheduler? None in the configuration accepts jobs; name one with -e NAME or URL")
     return usable
 
 
@@ -186,9 +188,9 @@ def job_of(text: str, endpoint: str | None, config: Path | None) -> tuple[JobEnd
     """Return the scheduler and number of a job written ``12``, ``kth:12`` or ``http://127.0.0.1:8642:12``."""
     where, separator, number = text.rpartition(":")
     if separator and endpoint is not None and where != endpoint:
-        raise BadInput(f"job {text}: names the scheduler {where}, but -e says {endpoint}; name it once")
+        raise BadInput(f"job {text}: names the scheduler {where}, but -e names {endpoint}; name it once")
     if not (number.isascii() and number.isdigit() and len(number) < 19 and int(number) > 0):
-        raise BadInput(f"job {text!r}: is not a job; write its number, or SCHEDULER:NUMBER")
+        raise BadInput(f"job {text!r}: is not a job; write NUMBER or SCHEDULER:NUMBER")
     return job_endpoint(where if separator else endpoint, config), int(number)
 
 

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, for what takes longer than a moment."""
+"""A progress bar on standard error, for commands that take seconds or longer."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gas.printable import as_line
 __all__ = ["progress"]
 
 _OFTEN = 60.0
-"""Seconds between two lines."""
+"""Seconds between two lines where there is no terminal."""
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """Show a bar while the block runs; the block calls what it is given with the share that is done.
+    """Show a bar while the block runs; the block calls the function it gets with the fraction that is done.
 
-    Where standard error is not a terminal, as in a batch job, a line a minute says how far it is.
+    If standard error is not a terminal, as in a batch job, one line per minute is printed instead.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _told_now_and_then(what)
+        yield _lines_each_minute(what)
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
@@ -34,13 +34,13 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
         yield lambda share: bar.update(task, completed=share)
 
 
-def _told_now_and_then(what: str) -> Callable[[float], None]:
+def _lines_each_minute(what: str) -> Callable[[float], None]:
     last = time.monotonic()
 
-    def tell(share: float) -> None:
+    def show(share: float) -> None:
         nonlocal last
         if time.monotonic() - last >= _OFTEN:
             last = time.monotonic()
             note(f"gas: {what}: {100 * share:.0f}%")
 
-    return tell
+    return show

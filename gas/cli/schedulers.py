@@ -1,4 +1,4 @@
-"""``gas availability`` and ``gas endpoints``: what schedulers have free, and whether they answer."""
+"""``gas availability`` and ``gas endpoints``: free processors and status of schedulers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
-from gas.cli.tables import draw_text, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
+from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import JobEndpoint, ask
 from gas.endpoints.configuration import tables_of
 from gas.endpoints.trust import allow, read_document, withdraw
@@ -23,15 +23,17 @@ __all__ = ["availability_command", "endpoints_command"]
 def availability_command(
     endpoint: Endpoints = None,
     availability: AvailabilityFiles = None,
-    frames: Annotated[int, typer.Option("--frames", min=1, help="The most frames to print in the table.")] = 20,
-    plot: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
+    frames: Annotated[int, typer.Option("--frames", min=1, help="Print at most N frames.", metavar="N")] = 20,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: .png, .svg or .pdf.")
+    ] = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show what is free, and until when.
+    """Show free processors over time.
 
-    With --json and one scheduler, the output is an availability list that `gas plan --availability` reads. It counts
-    processors, also where jobs get nodes, as those of Slurm do; `gas plan -e` also knows which nodes are free.
+    With --json and one scheduler, the output is an availability list for `gas plan --availability`. It counts
+    processors over all nodes; for a Slurm, `gas plan -e` also knows which nodes are free.
     """
     chosen = chosen_endpoints(endpoint, availability, config)
     broken = [e for e in chosen if isinstance(e, tuple)]
@@ -49,7 +51,7 @@ def availability_command(
         from gas.pictures.plan import draw_availability
 
         draw_availability(lists[0], plot)
-        note(f"drawn: {plot}")
+        note(f"{plot}: written")
     if json:
         wires = [one.counts.to_wire() for one in lists]
         print_json(wires[0] if len(wires) == 1 else {"schema": "gas.availabilities/1", "lists": wires})
@@ -61,12 +63,12 @@ def availability_command(
 
 
 def show_availability(availability: Availability, most: int) -> None:
-    """Print what is free as a picture and a table."""
+    """Print free processors over time as a picture and a table."""
     from gas.pictures.terminal import availability_picture
 
     one = availability.counts
     counted = ", counted over all nodes" if isinstance(availability, NodeAvailability) else ""
-    say(f"{one.scheduler}: {one.processors} processors, {one.kind}s, as of {iso_time(one.now)}{counted}")
+    say(f"{one.scheduler}: {many(one.processors, 'processor')}, {one.kind}s, as of {iso_time(one.now)}{counted}")
     say()
     draw_text(availability_picture(one, width=picture_width(), colour=wants_colour(), ascii=wants_ascii()))
     say()
@@ -84,7 +86,7 @@ def show_availability(availability: Availability, most: int) -> None:
         ],
     )
     if len(shown) < len(one.frames):
-        say(f"({len(one.frames) - len(shown)} more frames: --frames {len(one.frames)})")
+        say(f"({many(len(one.frames) - len(shown), 'more frame')}: --frames {len(one.frames)})")
 
 
 def endpoints_command(
@@ -92,22 +94,24 @@ def endpoints_command(
     availability: AvailabilityFiles = None,
     generate: Annotated[
         Literal["slurm"] | None,
-        typer.Option("--generate", help="Print a configuration of the Slurm that is here instead (or at $SLURM_CONF)."),
+        typer.Option("--generate", help="Print a configuration for the local Slurm (or that of $SLURM_CONF)."),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Allow FILE (./gas.toml) as it is now to name schedulers.")
+        bool, typer.Option("--trust", help="Trust FILE (default: ./gas.toml) with its current contents.")
     ] = False,
-    untrust: Annotated[bool, typer.Option("--untrust", help="Take that back, for all that FILE ever said.")] = False,
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="For --trust and --untrust.")] = None,
+    untrust: Annotated[bool, typer.Option("--untrust", help="Trust no version of FILE any more.")] = False,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="Configuration for --trust and --untrust.")
+    ] = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
-    """Show the schedulers, and how they are.
+    """List schedulers and their status.
 
-    Do they answer, how fast, with what kind of list, with which limits? What should be known of an answer is said
-    below.
+    Shows whether and how fast each answers, whether its starts are promises or estimates, and its limits; remarks
+    follow below the table.
 
-    A configuration (./gas.toml, ~/.config/gas/config.toml, $GAS_CONFIG or --config) names them:
+    A configuration (./gas.toml, ~/.config/gas/config.toml, $GAS_CONFIG or --config) names the schedulers:
 
     [endpoints.kth]
     type = "s3"
@@ -116,9 +120,9 @@ def endpoints_command(
     max_walltime = "12h"
     speed = 1.2
 
-    Gas runs programs for a scheduler, and sends it jobs and tokens. So what a gas.toml in the current folder names is
-    used only once --trust has allowed it; when it has changed, it has to be allowed again. A file that others can write
-    is never used for more than lists in files.
+    Gas runs programs for a scheduler and sends it jobs and tokens. Therefore a gas.toml in the current folder is used
+    only after --trust, and again after each change. A file that others can write may name only availability lists in
+    files.
     """
     if trust or untrust or file is not None:
         _allow_or_withdraw(file, config, trust, untrust)
@@ -127,7 +131,7 @@ def endpoints_command(
         from gas.endpoints.slurm.discovery import text_here
 
         say(text_here().rstrip())
-        note("gas: in a gas.toml of the current folder it is used once gas endpoints --trust has allowed it")
+        note("gas: save it as gas.toml in the current folder, then run gas endpoints --trust")
         return
     chosen = chosen_endpoints(endpoint, availability, config)
     asked = {id(a.endpoint): a for a in ask([e for e in chosen if not isinstance(e, tuple)])}
@@ -178,22 +182,22 @@ def endpoints_command(
 
 
 def _allow_or_withdraw(file: Path | None, config: Path | None, trust: bool, untrust: bool) -> None:
-    """Do what ``--trust`` or ``--untrust`` asks for."""
+    """Carry out ``--trust`` or ``--untrust``."""
     if trust == untrust:
         raise BadInput(
-            "--trust --untrust: leave one of the two out"
+            "--trust and --untrust: exclude each other"
             if trust
-            else f"{file}: what of it? --trust allows what it says, --untrust takes that back, --config uses it once"
+            else f"{file}: needs --trust or --untrust; to use a configuration once, write --config {file}"
         )
     path = file or config or Path("gas.toml")
     if untrust:
         count = withdraw(path)
-        say(f"no longer allowed: {path}" + ("" if count == 1 else f" ({count} versions of it)"))
+        say(f"no longer trusted: {path}" + ("" if count == 1 else f" ({count} versions)"))
         return
     document = read_document(path)
     tables = tables_of(document)
     allow(document)
-    say(f"allowed as it is now: {document.location}")
+    say(f"trusted with its current contents: {document.location}")
     for name, table in tables.items():
         command = table.get("token_command")
         runs = f", runs {shlex.join(map(str, command))}" if isinstance(command, list) else ""
@@ -204,7 +208,7 @@ def _allow_or_withdraw(file: Path | None, config: Path | None, trust: bool, untr
 def _row(entry: dict[str, Any]) -> tuple[str, ...]:
     limits = []
     if entry.get("max_processors"):
-        limits.append(f"{entry['max_processors']} processors")
+        limits.append(many(entry["max_processors"], "processor"))
     if entry.get("max_walltime"):
         limits.append(duration_text(entry["max_walltime"]))
     if entry.get("speed", 1.0) != 1:

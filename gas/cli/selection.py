@@ -1,4 +1,4 @@
-"""Options that choose which jobs of a log take part, and how densely they arrive; alike in all commands."""
+"""Options that select jobs of a log and scale its load; the same in all commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["First", "From", "Lenient", "Month", "ScaleLoad", "Scaled", "Until", 
 
 
 def _months(given: list[str] | None) -> list[str] | None:
-    """Return the months that were named, each once; refuse what is none before any log is read."""
+    """Return the named months, each once; refuse invalid ones before any log is read."""
     from workloads.selection import checked_month
 
     if not given:
@@ -52,7 +52,7 @@ Month = Annotated[
         "--month",
         metavar="YYYY-MM[,...]",
         callback=_months,
-        help="Only jobs submitted in this month; several add up.",
+        help="Only jobs submitted in this month; several are combined.",
     ),
 ]
 From = Annotated[
@@ -65,19 +65,21 @@ Until = Annotated[
     str | None,
     typer.Option("--until", metavar="DATE", callback=_instant_of("--until"), help="Only jobs submitted before this."),
 ]
-First = Annotated[int | None, typer.Option("--first", min=1, metavar="N", help="Only the first N of these.")]
-Lenient = Annotated[bool, typer.Option("--lenient", help="Leave malformed lines out and count them.")]
+First = Annotated[
+    int | None, typer.Option("--first", min=1, metavar="N", help="Only the first N of the selected jobs.")
+]
+Lenient = Annotated[bool, typer.Option("--lenient", help="Skip malformed lines and count them.")]
 ScaleLoad = Annotated[
     float | None,
-    typer.Option("--scale-load", metavar="L", help="Let jobs arrive faster or slower, so that they offer load L."),
+    typer.Option("--scale-load", metavar="L", help="Scale interarrival times to the offered load L."),
 ]
 
 _LAST_SECOND = 2**53
-"""The largest number that a log can hold (`workloads.log`)."""
+"""The largest number in a log (`workloads.log`)."""
 
 
 def selected(log: Log, months: Sequence[str] | None, since: str | None, until: str | None, first: int | None) -> Log:
-    """Return the part of a log that the options name."""
+    """Return the part of a log selected by the options."""
     from workloads.selection import between, first_jobs, in_months
 
     if months:
@@ -88,17 +90,17 @@ def selected(log: Log, months: Sequence[str] | None, since: str | None, until: s
 
 
 class Scaled(NamedTuple):
-    """Jobs as --scale-load lets them arrive."""
+    """Jobs with interarrival times scaled by --scale-load."""
 
     jobs: RigidJobs
     before: float
-    """The load that they offered."""
+    """The offered load before scaling."""
     factor: float
-    """By which interarrival times were multiplied."""
+    """The factor on interarrival times."""
 
 
 def check_load(load: float | None) -> None:
-    """Refuse a --scale-load that no log can have.
+    """Refuse a --scale-load that is not a positive number.
 
     Raises
     ------
@@ -110,12 +112,12 @@ def check_load(load: float | None) -> None:
 
 
 def scaled(jobs: RigidJobs, load: float) -> Scaled:
-    """Return the jobs arriving faster or slower by one factor, so that they offer this load.
+    """Return the jobs with interarrival times scaled by one factor to this offered load.
 
     Raises
     ------
     BadInput
-        No factor gives it, or only one with which the log would last no second, or longer than can be counted.
+        No factor gives it, or the log would last less than a second or longer than a log can hold.
     """
     from workloads import offered_load, scale_to_load
 
@@ -130,7 +132,7 @@ def scaled(jobs: RigidJobs, load: float) -> Scaled:
         ):
             if wrong:
                 raise BadInput(
-                    f"--scale-load {load:g}: {why} (they offer {before:.3g} now); name a load nearer to that"
+                    f"--scale-load {load:g}: {why} (the offered load is {before:.3g} now); give a load nearer to that"
                 )
     try:
         return Scaled(scale_to_load(jobs, load), before, before / load)

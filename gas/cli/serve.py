@@ -26,14 +26,14 @@ __all__ = ["PORT", "host_of", "serve_command", "state_directory"]
 PORT = 8642
 
 SYSTEM_STATE = Path("/var/lib/gas")
-"""Where services keep their jobs that run them as the users they are of."""
+"""State directories of services that run each job as its user (``--user``)."""
 
 KEEP = "90d"
-"""How long ended jobs are kept unless told otherwise."""
+"""Default of ``--keep``: how long ended jobs and their output are kept."""
 
 
 def state_directory(state: Path | None, name: str) -> Path:
-    """Return where the service of a name keeps its jobs."""
+    """Return the state directory of the service with this name."""
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return state or home / "gas" / name
 
@@ -42,16 +42,20 @@ def serve_command(
     processors: Annotated[
         int | None,
         typer.Option(
-            "--processors", "-p", min=1, max=2**31 - 1, help="Size of the machine (default: the log's, or as before)."
+            "--processors",
+            "-p",
+            min=1,
+            max=2**31 - 1,
+            help="Processors of the machine (default: those of the log, or of the existing state).",
         ),
     ] = None,
-    name: Annotated[str, typer.Option("--name", help="What the scheduler calls itself.")] = "s3",
+    name: Annotated[str, typer.Option("--name", help="Name of the scheduler.")] = "s3",
     state: Annotated[
         Path | None,
         typer.Option(
             "--state",
             metavar="DIR",
-            help="Where jobs are kept (default: ~/.local/state/gas/NAME, with --user /var/lib/gas/NAME).",
+            help="State directory (default: ~/.local/state/gas/NAME, with --user /var/lib/gas/NAME).",
         ),
     ] = None,
     user: Annotated[
@@ -59,96 +63,95 @@ def serve_command(
         typer.Option(
             "--user",
             metavar="ACCOUNT",
-            help="As root: serve as this account, and run each job as the Unix user that its token names.",
+            help="Run the service as this account and each job as the Unix user named by its token (needs root).",
         ),
     ] = None,
     cgroup: Annotated[
         Path | None,
         typer.Option(
-            "--cgroup", metavar="DIR", help="Where jobs have cgroups (default: what systemd has delegated, if it has)."
+            "--cgroup", metavar="DIR", help="Parent of the jobs' cgroups (default: the one delegated by systemd)."
         ),
     ] = None,
     keep: Annotated[
-        str, typer.Option("--keep", metavar="TIME", help="Forget ended jobs and their output after so long, or never.")
+        str,
+        typer.Option("--keep", metavar="TIME", help="Delete ended jobs and their output after this time, or never."),
     ] = KEEP,
     host: Annotated[
-        str, typer.Option("--host", help="Where to listen; without tokens, a loopback address.")
+        str, typer.Option("--host", help="Address to listen on; without tokens, a loopback address.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any free one.")] = PORT,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")] = PORT,
     trace: Annotated[
-        str | None, typer.Option("--trace", metavar="LOG", help="Begin with the jobs of a log (SWF) as they stood.")
+        str | None, typer.Option("--trace", metavar="LOG", help="Start with the jobs of a log (SWF) as of --at.")
     ] = None,
     at: Annotated[
         str | None,
         typer.Option(
-            "--at", metavar="INSTANT", help="When in the log: 120d, 40%, 1996-12-24T08:00 or crowded (default 50%)."
+            "--at", metavar="TIME", help="Time in the log: 120d, 40%, 1996-12-24T08:00 or crowded (default 50%)."
         ),
     ] = None,
     clock_speed: Annotated[
         float,
-        typer.Option("--clock-speed", metavar="K", help="Scheduler seconds per real second, for waits and walltimes."),
+        typer.Option("--clock-speed", metavar="K", help="Run the clock of waits and walltimes K times as fast."),
     ] = 1.0,
     reset_clock: Annotated[
         bool,
-        typer.Option("--reset-clock", help="Set the scheduler's clock by the machine's, also back; only if empty."),
+        typer.Option(
+            "--reset-clock", help="Set the scheduler's clock to the machine's, even backwards; needs an empty schedule."
+        ),
     ] = False,
     drain: Annotated[
         bool,
-        typer.Option("--drain", help="Accept nothing new, finish what is scheduled, stop; also one that runs already."),
+        typer.Option("--drain", help="Accept no new jobs, finish the schedule, then stop; also for a running service."),
     ] = False,
     tokens: Annotated[
         Path | None,
-        typer.Option("--tokens", metavar="FILE", help="Who may use it (default: DIR/tokens, if it exists)."),
+        typer.Option("--tokens", metavar="FILE", help="Tokens file (default: DIR/tokens, if it exists)."),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Listen beyond this machine even without tokens.")
+        bool, typer.Option("--insecure", help="Allow other addresses than loopback without tokens.")
     ] = False,
     ssl_certfile: Annotated[str | None, typer.Option("--ssl-certfile", metavar="FILE", help="TLS certificate.")] = None,
-    ssl_keyfile: Annotated[str | None, typer.Option("--ssl-keyfile", metavar="FILE", help="Its key.")] = None,
+    ssl_keyfile: Annotated[str | None, typer.Option("--ssl-keyfile", metavar="FILE", help="Private key.")] = None,
     ssl_keyfile_password_file: Annotated[
-        Path | None, typer.Option("--ssl-keyfile-password-file", metavar="FILE", help="The key's password, in a file.")
+        Path | None, typer.Option("--ssl-keyfile-password-file", metavar="FILE", help="File with the key's password.")
     ] = None,
     ssl_ca_certs: Annotated[
-        str | None, typer.Option("--ssl-ca-certs", metavar="FILE", help="Certificate authorities.")
+        str | None, typer.Option("--ssl-ca-certs", metavar="FILE", help="Certificates of the authorities (CA).")
     ] = None,
     max_queued: Annotated[
-        int | None, typer.Option("--max-queued", min=1, help="Jobs that one user may have in the schedule.")
+        int | None, typer.Option("--max-queued", min=1, help="Limit per user: jobs in the schedule.")
     ] = None,
     max_processor_hours: Annotated[
         float | None,
-        typer.Option("--max-processor-hours", help="Processors × walltime that one user may have in the schedule."),
+        typer.Option("--max-processor-hours", help="Limit per user: processors × walltime (hours) in the schedule."),
     ] = None,
     max_queued_bytes: Annotated[
         int,
         typer.Option(
-            "--max-queued-bytes", min=1, help="Bytes of one user's commands and environments in the schedule."
+            "--max-queued-bytes", min=1, help="Limit per user: bytes of commands and environments in the schedule."
         ),
     ] = 64 * 2**20,
-    max_request_bytes: Annotated[int, typer.Option("--max-request-bytes", min=1, help="The largest request.")] = 4
+    max_request_bytes: Annotated[int, typer.Option("--max-request-bytes", min=1, help="Limit per request: bytes.")] = 4
     * 2**20,
-    max_rate: Annotated[
-        float | None, typer.Option("--max-rate", help="Requests per second that one user may send.")
-    ] = None,
-    max_streams: Annotated[
-        int, typer.Option("--max-streams", min=1, help="Event streams that one user may have open.")
-    ] = 16,
-    log_format: Annotated[Literal["text", "json"], typer.Option("--log-format", help="Of the log.")] = "text",
+    max_rate: Annotated[float | None, typer.Option("--max-rate", help="Limit per user: requests per second.")] = None,
+    max_streams: Annotated[int, typer.Option("--max-streams", min=1, help="Limit per user: open event streams.")] = 16,
+    log_format: Annotated[Literal["text", "json"], typer.Option("--log-format", help="Format of the log.")] = "text",
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        typer.Option("--log-level", help="info tells of jobs, debug of every request too."),
+        typer.Option("--log-level", help="Level of the log: info logs jobs, debug also every request."),
     ] = "warning",
 ) -> None:
     """Run S³, a scheduler, on this machine.
 
-    It accepts jobs over HTTP, promises their starts and runs them. Jobs and promises are kept in the state directory
-    and survive a restart. Without tokens it listens on loopback only (`gas token add` makes tokens). SIGTERM stops
-    the service and leaves jobs running; the next one on the same state finds them.
+    S³ accepts jobs over HTTP, promises their start times and runs them. Jobs and promises are kept in the state
+    directory and survive a restart. Without tokens S³ listens on loopback only (`gas token add` creates tokens).
+    SIGTERM stops the service; running jobs continue, and the next service with the same state takes them over.
 
-    With --user, which root needs, no job runs as the user of the service, and none as root; each has its user's groups
-    and begins in its user's home. Without it all jobs run as the user who started the service.
+    With --user (required for root), each job runs as its own Unix user, with that user's groups and home directory,
+    never as root or as the service account. Without it, all jobs run as the user who started the service.
 
-    "crowded" is when most jobs wait although a tenth of the machine is free. Times are those of the scheduler's clock,
-    which --clock-speed makes run ahead.
+    "crowded" is the time when most jobs wait although a tenth of the machine is free. Times are those of the
+    scheduler's clock, see --clock-speed.
     """
     if not 0 < clock_speed <= 1e6:
         raise BadInput(f"--clock-speed {clock_speed:g}: must be more than 0, at most 1000000")
@@ -184,7 +187,7 @@ def serve_command(
     runs_in = host_of(user, directory, cgroup, file, insecure=insecure)
     known_users = Tokens(file) if tokens is not None or file.exists() else None
     anywhere = insecure or known_users is not None
-    asked_to_drain: list[int] = []  # before the service is there to be told
+    asked_to_drain: list[int] = []  # signals that arrive before the service handles them
     signal.signal(signal.SIGUSR1, lambda number, frame: asked_to_drain.append(number))
     with listen(host, port, anywhere=anywhere) as listener, hold_state(directory):
         if trace is None:
@@ -203,45 +206,48 @@ def serve_command(
         if known_users is None and scheduler.knows_users and not insecure:
             scheduler.stop()
             raise BadInput(
-                f"{file}: is not there, but this state was used with tokens; bring the file back, or make tokens with "
-                "gas token add, or say --insecure to let everybody in"
+                f"{file}: does not exist, but this state was used with tokens; restore the file, create tokens with "
+                "gas token add, or allow everybody with --insecure"
             )
         scheduler.knows_users = known_users is not None
         account = the_service_user().user
         known = scheduler.known
-        note(f"state: {directory} ({known} jobs from before)" if known and trace is None else f"state: {directory}")
+        before = f" ({many(known, 'job')} from before)" if known and trace is None else ""
+        note(f"state: {directory}{before}")
         if known_users is not None:
             note(f"tokens: {file}")
             if runs_in.launcher is None:
-                note(f"jobs run as {account}; tokens do not keep files apart (as root, gas serve --user does)")
+                note(
+                    f"jobs run as {account}; tokens authenticate users, they do not isolate jobs (--user does, as root)"
+                )
             else:
-                note(f"jobs run as the Unix users that their tokens name; the service runs as {account}")
+                note(f"jobs run as the Unix users named by their tokens; the service runs as {account}")
             if encryption is None and anywhere and host not in ("127.0.0.1", "::1", "localhost"):
-                note("tokens cross the network in clear: use --ssl-certfile, or a proxy that does TLS")
+                note("tokens cross the network unencrypted: use --ssl-certfile or a TLS proxy")
         elif insecure:
-            note(f"anybody who reaches this address can submit commands, and they run as {account}")
+            note(f"anybody who can reach this address can submit commands, which run as {account}")
         else:
-            note(f"anybody on this machine can submit commands, and they run as {account}")
+            note(f"anybody on this machine can submit commands, which run as {account}")
         if drain or asked_to_drain:
             scheduler.drain()
-            note("draining: nothing new is accepted")
+            note("draining: no new jobs are accepted")
         serve(
             scheduler,
             listener,
-            lambda url: say(f"S³ {name} with {scheduler.processors} processors at {url}"),
+            lambda url: say(f"S³ {name} with {many(scheduler.processors, 'processor')} at {url}"),
             tokens=known_users,
             limits=limits,
             encryption=encryption,
             insecure=insecure,
         )
         if scheduler.is_drained:
-            note("drained: nothing is left in the schedule")
+            note("drained: the schedule is empty")
         else:
-            note("stopped; jobs that run go on, and the next service on this state finds them")
+            note("stopped; running jobs continue, and the next service with this state takes them over")
 
 
 def host_of(user: str | None, state: Path, cgroup: Path | None, tokens: Path, *, insecure: bool) -> Host:
-    """Return what jobs run in; with a user, this process is that user's when it returns."""
+    """Return the environment in which jobs run; with a user, this process runs as that user from then on."""
     from gas.service.accounts import FILE, Accounts
     from gas.service.cgroup import Cgroups
     from gas.service.launcher import privileged
@@ -250,17 +256,17 @@ def host_of(user: str | None, state: Path, cgroup: Path | None, tokens: Path, *,
     if user is None:
         if (kept := Accounts.read(state)) is not None:
             raise BadInput(
-                f"--state {state}: is of a service that runs each job as the user of its token, and these would all "
-                f"run as one; start it as root with --user {kept.service}, or remove {state / FILE} if that is meant"
+                f"--state {state}: belongs to a service that runs each job as its own Unix user; start it as root with "
+                f"--user {kept.service}, or remove {state / FILE} to run all jobs as one user"
             )
         return Host(cgroups=Cgroups.found() if cgroup is None else Cgroups.at(cgroup))
     if insecure:
         raise BadInput(
-            "--user, --insecure: without tokens it is not known as which user a job is to run; leave one out"
+            "--user and --insecure: exclude each other: the user of a job is known by its token; leave one out"
         )
     if not tokens.exists():
         raise BadInput(
-            f"--user {user}: needs tokens, which say as which user a job runs, and {tokens} does not exist; make them "
+            f"--user {user}: needs tokens, which name the user of each job, and {tokens} does not exist; create them "
             f"with gas token add USER --state {state}"
         )
     launcher, cgroups = privileged(user, state, cgroup)
@@ -277,7 +283,7 @@ def _with_log(
     limits: Limits,
     host: Host,
 ) -> LiveScheduler:
-    """Return a scheduler that begins with the jobs of a log as they stood."""
+    """Return a scheduler that starts with the running and waiting jobs of a log at an instant."""
     from gas.cli.progress import progress
     from gas.service.live import LiveScheduler
     from gas.service.preload import log_instant, stood
@@ -292,7 +298,7 @@ def _with_log(
     scheduler.preload(jobs, machine)
     for reason, count in rigid.skipped.items():
         note(f"gas: {many(count, 'job')} of the log left out: {reason}")
-    note(f"{len(machine.schedule.running)} jobs run and {len(machine.schedule.queued)} wait")
+    note(f"{len(machine.schedule.running)} jobs running, {len(machine.schedule.queued)} waiting")
     return scheduler
 
 
@@ -301,7 +307,7 @@ def _encryption(certificate: str | None, key: str | None, password: Path | None,
 
     if certificate is None:
         if key or password or ca:
-            raise BadInput("--ssl-keyfile, --ssl-ca-certs: need --ssl-certfile, the certificate itself")
+            raise BadInput("--ssl-keyfile, --ssl-ca-certs: need --ssl-certfile")
         return None
     try:
         secret = None if password is None else password.read_text(encoding="utf-8").rstrip("\n")
@@ -311,11 +317,11 @@ def _encryption(certificate: str | None, key: str | None, password: Path | None,
 
 
 def _wait_until_drained(directory: Path, pid: int) -> None:
-    """Wait until the service that was told to drain has stopped."""
+    """Wait until the draining service has stopped."""
     from gas.errors import Conflict
     from gas.service.server import hold_state
 
-    note(f"the S³ on {directory} (process {pid}) drains: it accepts nothing new and stops when all has ended")
+    note(f"draining {directory} (process {pid}): no new jobs are accepted; waiting until all jobs have ended")
     while True:
         try:
             hold_state(directory).close()

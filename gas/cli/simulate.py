@@ -1,4 +1,4 @@
-"""``gas simulate``: logs through scheduling policies, as a table, JSON, schedules in files and pictures."""
+"""``gas simulate``: simulate logs under scheduling policies; tables, JSON, schedules in files and pictures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _known_policies(incomplete: str) -> list[str]:
 
 def simulate_command(
     traces: Annotated[
-        list[str], typer.Argument(metavar="TRACE...", help="Logs in SWF, plain or gzip; - is standard input.")
+        list[str], typer.Argument(metavar="TRACE...", help="Logs in SWF, plain or gzip; - for standard input.")
     ],
     policy: Annotated[
         list[str] | None,
@@ -53,12 +53,14 @@ def simulate_command(
     processors: Annotated[
         int | None,
         typer.Option(
-            "--processors", "-p", min=1, max=LARGEST_MACHINE, help="Size of the machine (default: the log's)."
+            "--processors", "-p", min=1, max=LARGEST_MACHINE, help="Processors of the machine (default: as in the log)."
         ),
     ] = None,
-    order: Annotated[Order, typer.Option("--order", help="How events of one second are handled.")] = "instant",
+    order: Annotated[
+        Order, typer.Option("--order", help="Order of events of the same second; event follows pyss.")
+    ] = "instant",
     overrun: Annotated[
-        Overrun, typer.Option("--overrun", help="What becomes of jobs that outlive their estimate.")
+        Overrun, typer.Option("--overrun", help="Kill jobs at their estimate, or extend the estimate.")
     ] = "kill",
     month: Month = None,
     since: From = None,
@@ -66,34 +68,36 @@ def simulate_command(
     first: First = None,
     scale_load: ScaleLoad = None,
     lenient: Lenient = False,
-    months: Annotated[bool, typer.Option("--months", help="Also by the month of submission.")] = False,
+    months: Annotated[bool, typer.Option("--months", help="Also show results by month of submission.")] = False,
     output: Annotated[
         str | None,
         typer.Option(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write the schedule, .swf or .csv (also .gz); {policy} is replaced. - is "
-            "SWF on standard output, the table goes to standard error then.",
+            help="Write the schedule, .swf or .csv (also .gz); {policy} and {trace} are replaced. - writes "
+            "SWF to standard output and the table to standard error.",
         ),
     ] = None,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the schedule, .png, .svg or .pdf; {policy} is replaced."),
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw the schedule, .png, .svg or .pdf; {policy} and {trace} are replaced."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Simulate the jobs of logs under scheduling policies.
 
-    Several policies make a table in which the best of each column has a star. Several logs are simulated one after
-    the other; {trace} in the name of a file is the log's name. A log that cannot be used is told and left out.
+    With several policies, a star marks the best value of each column. Several logs are simulated one after the other;
+    {trace} in a file name stands for the log's name. A log that cannot be used is reported and skipped.
     """
     policies = chosen_policies(policy or ["s3"])
     check_load(scale_load)
     if traces.count("-") > 1:
         raise BadInput("-: standard input can be read only once")
     if output == "-" and as_json:
-        raise BadInput("-o - and --json: would mix on standard output; write the schedule to a file")
+        raise BadInput("-o - and --json: both write to standard output; write the schedule to a file")
     outputs = _files(output, "--output", traces, policies, _SCHEDULES)
     plots = _files(plot, "--plot", traces, policies, _picture_suffixes() if plot else (), together=True)
     check_readable(traces)
@@ -140,7 +144,7 @@ def simulate_command(
 
 @dataclass(frozen=True)
 class _Asked:
-    """The options that shape a simulation, beside policy and log."""
+    """The options of a simulation other than policy and log."""
 
     order: Order
     overrun: Overrun
@@ -153,7 +157,7 @@ class _Asked:
     lenient: bool
 
     def document(self) -> dict[str, Any]:
-        """Return what of this a result does not hold by itself."""
+        """Return the options that a result does not contain anyway."""
         return {
             "selection": {"month": self.month or None, "from": self.since, "until": self.until, "first": self.first},
             "lenient": self.lenient,
@@ -161,7 +165,7 @@ class _Asked:
         }
 
     def command(self, trace: str, policy: Policy, machine: int) -> str:
-        """Return the command line that gives a result again."""
+        """Return the command line that reproduces a result."""
         words = ["gas", "simulate", trace, "--policy", policy, "--processors", str(machine)]
         words += ["--order", self.order, "--overrun", self.overrun]
         for each in self.month or []:
@@ -173,16 +177,16 @@ class _Asked:
 
 
 def chosen_policies(texts: Sequence[str]) -> list[Policy]:
-    """Return the policies that were named, in that order and each once.
+    """Return the named policies in that order, each once.
 
     Raises
     ------
     BadInput
-        One is not known, or none is named.
+        A policy is unknown, or none is named.
     """
     words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
     if not words:
-        raise BadInput(f"--policy: names none; known: {', '.join(POLICIES)}")
+        raise BadInput(f"--policy: is empty; known: {', '.join(POLICIES)}")
     found: list[Policy] = []
     for word in words:
         known = [policy for policy in POLICIES if word in (policy, "all")]
@@ -223,8 +227,8 @@ def _files(
     if template == "-" and not together:
         if len(traces) * len(policies) > 1:
             raise BadInput(
-                f"{option} -: standard output takes one schedule, and there are {len(traces) * len(policies)}; write "
-                "them to files, {trace} and {policy} in a name are replaced"
+                f"{option} -: standard output takes one schedule, not {len(traces) * len(policies)}; write "
+                "them to files, with {trace} and {policy} in the name"
             )
         return {(traces[0], policies[0]): "-"}
     if not template.lower().endswith(suffixes):
@@ -236,14 +240,14 @@ def _files(
     if len(traces) > 1 and "{trace}" not in template:
         wanted.append(f"{{trace}}, since there are {len(traces)} logs")
     if wanted:
-        raise BadInput(f"{option} {template}: the name must hold {' and '.join(wanted)}")
+        raise BadInput(f"{option} {template}: the name must contain {' and '.join(wanted)}")
     if len({_stem(trace) for trace in traces}) < len(traces):
-        raise BadInput(f"{option} {template}: several logs have one name, so they would share a file; rename one")
+        raise BadInput(f"{option} {template}: logs of the same name would share a file; rename one")
     for file in files.values():
         if not Path(file).parent.is_dir():
-            raise BadInput(f"{option} {file}: there is no folder {Path(file).parent}; make it first")
+            raise BadInput(f"{option} {file}: there is no folder {Path(file).parent}; create it first")
         if any(Path(file).exists() and Path(trace).exists() and Path(file).samefile(trace) for trace in traces):
-            raise BadInput(f"{option} {file}: is a log that is read; choose another name")
+            raise BadInput(f"{option} {file}: would overwrite an input; choose another name")
     return files
 
 
@@ -266,7 +270,7 @@ def _write(schedule: Schedule, log: Log, file: str) -> None:
 
 
 def _draw(schedules: Sequence[Schedule], log: Log, files: Sequence[str]) -> None:
-    """Draw each file's schedules: one picture for all, unless the names tell policies apart."""
+    """Draw each file's schedules: one picture for all policies, or one each if {policy} is in the name."""
     from gas.pictures.simulation import draw_simulation
 
     for file in dict.fromkeys(files):
@@ -277,13 +281,13 @@ def _draw(schedules: Sequence[Schedule], log: Log, files: Sequence[str]) -> None
 
 @contextmanager
 def _one_bar(runs: int) -> Iterator[Callable[[int], Callable[[float], None]]]:
-    """Show one bar for all runs; the block asks for what each of them has to call."""
+    """Show one bar for all runs; the block gets a function that returns the progress callback of each run."""
     with progress("simulating") as show:
         yield lambda number: lambda share: show((number + share) / runs)
 
 
 def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJobs, dict[str, Any]]:
-    """Return a log as far as it takes part, its jobs, and what there is to say of them (which is told, too)."""
+    """Return the selected part of a log, its jobs, and facts about them, which are also printed as notes."""
     import numpy as np
 
     from workloads import offered_load, rigid_jobs
@@ -304,13 +308,13 @@ def _prepared(trace: str, asked: _Asked, thanked: set[str]) -> tuple[Log, RigidJ
         log = log.with_header(log.header.with_note(f"{scaling}: interarrival times multiplied by {factor:.12g}"))
     unknown = int(np.count_nonzero(~(log.requested_time[jobs.row] > 0)))
     if unknown:
-        has, its = ("has", "its run time stands") if unknown == 1 else ("have", "their run times stand")
-        note(f"gas: {log.name}: {unknown:,} of {many(len(jobs), 'job')} {has} no estimate; {its} in for it")
+        has, its = ("has", "its run time is") if unknown == 1 else ("have", "their run times are")
+        note(f"gas: {log.name}: {unknown:,} of {many(len(jobs), 'job')} {has} no estimate; {its} used instead")
     longer = int(np.count_nonzero(jobs.run_time > jobs.estimate))
     if longer:
         what = {
-            "kill": "cut there (--overrun extend gives them time)",
-            "extend": "it is raised to the run time (--overrun kill cuts them)",
+            "kill": "killed at the estimate (--overrun extend lets them finish)",
+            "extend": "the estimate is raised to the run time (--overrun kill kills them at it)",
         }[asked.overrun]
         note(f"gas: {log.name}: {longer:,} of {many(len(jobs), 'job')} ran longer than estimated: {what}")
     facts = {
@@ -336,9 +340,9 @@ def _simulated(
     from gas.simulation.simulate import simulate
 
     if not available():
-        note('gas: without numba this takes a hundred times as long: pip install "apples-gas[sim]"')
+        note('gas: without numba, simulations take a hundred times as long: pip install "apples-gas[sim]"')
     elif not is_ready(run):
-        note("gas: compiling the simulator, once; this takes about half a minute")
+        note("gas: first use: compiling the simulator (about half a minute)")
     return simulate(jobs, policy, order=order, overrun=overrun, progress=show)
 
 

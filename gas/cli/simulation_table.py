@@ -1,4 +1,4 @@
-"""What ``gas simulate`` tells of its results: the tables, and what their policies and columns mean."""
+"""The tables of ``gas simulate``, and the meaning of their policies and columns."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class _Figure(NamedTuple):
     """A column of the tables."""
 
     title: str
-    """A line break where it may be broken, see `gas.cli.tables.print_table`."""
+    """Line breaks are where it may be broken, see `gas.cli.tables.print_table`."""
     key: str
     shown: Callable[[float], str]
     better: int
-    """-1 where less is better, 1 where more is, 0 where neither."""
+    """-1 if less is better, 1 if more is better, 0 if neither."""
 
 
 def _seconds(value: float) -> str:
@@ -48,33 +48,33 @@ _OF_MACHINE = (
 )
 
 _POLICIES_IN_WORDS: dict[Policy, str] = {
-    "fcfs": "in order of submission, nobody passes anybody",
-    "easy": "jobs may pass if the first in the queue is not delayed",
-    "conservative": "all have a planned start that nobody delays; after an\nearly end, one pass moves starts forward",
-    "s3": "conservative, passes repeated until nothing moves",
-    "s3-1999": "conservative, from the head again after each move\n(Cirne & Berman 1999)",
-    "conservative-replan": "all planned anew after an early end: starts can slip",
-    "conservative-static": "the first plan stays as it is",
+    "fcfs": "in order of submission, no backfilling",
+    "easy": "backfilling that does not delay the first in the queue",
+    "conservative": "backfilling that delays no planned start; after an\nearly end, one pass moves starts earlier",
+    "s3": "conservative, the pass repeated until nothing moves",
+    "s3-1999": "conservative, restarting at the head after each move\n(Cirne & Berman 1999)",
+    "conservative-replan": "all starts replanned after an early end: they can slip",
+    "conservative-static": "planned starts never change",
 }
 
 _COLUMNS_IN_WORDS = {
-    "wait": "start - submission, mean, seconds",
-    "response": "end - submission, mean, seconds",
-    "slowdown": "response / run time, mean (not of jobs of length 0)",
-    "bounded": "max(1, response / max(run time, 10 s)), mean",
-    "unclamped": "response / max(run time, 10 s), mean, as in Mu'alem\n& Feitelson 2001",
+    "wait": "mean of start - submission, seconds",
+    "response": "mean of end - submission, seconds",
+    "slowdown": "mean of response / run time (jobs of length 0 excluded)",
+    "bounded": "mean of max(1, response / max(run time, 10 s))",
+    "unclamped": "mean of response / max(run time, 10 s), as in Mu'alem\n& Feitelson 2001",
     "backfilled": "share of jobs that started while an earlier one waited",
-    "utilization": "share of the machine that jobs used, from the first\nsubmission to the last end",
-    "capacity lost": "share of it that was idle while a waiting job would fit",
-    "load": "with --months: share of the machine that jobs held\nwithin the month",
-    "*": "the best of its column, where they differ",
+    "utilization": "share of the machine used by jobs, from the first\nsubmission to the last end",
+    "capacity lost": "share of the machine idle while a waiting job would fit",
+    "load": "with --months: share of the machine used by jobs\nwithin the month",
+    "*": "best value of its column",
 }
 
 _JSON_IN_WORDS = {
-    "load": "share of the machine that jobs held: from the first\nsubmission to the last end, or within the month",
-    "offered_load": "work of the jobs as simulated, or of the month's own,\n"
-    "over what the machine has between the first and the\nlast submission",
-    "offered_load_uncut": "the same before jobs are cut at their estimates: what\n--scale-load sets",
+    "load": "share of the machine used by jobs: from the first\nsubmission to the last end, or within the month",
+    "offered_load": "processor-seconds of the simulated jobs (of the month)\n"
+    "divided by those of the machine between the first and\nthe last submission",
+    "offered_load_uncut": "the same before jobs are killed at their estimates; set\nby --scale-load",
 }
 
 
@@ -90,7 +90,7 @@ EXPLANATION = "\n\n".join(
         _in_words("In --json", _JSON_IN_WORDS),
     ]
 )
-"""What policies and columns mean, for the end of the command's help."""
+"""The meaning of policies and columns, at the end of the command's help."""
 
 
 def show_results(logs: Sequence[Sequence[dict[str, Any]]], months: bool, out: TextIO) -> None:
@@ -125,7 +125,7 @@ def _show(results: Sequence[dict[str, Any]], months: bool, out: TextIO) -> None:
     if one["overrun"] == "kill" and (cut := one["longer_than_estimate"]):
         of = f"{cut:,} of {many(one['jobs'], 'job')} ({cut / one['jobs']:.1%})"
         at, them = ("its estimate", "it") if cut == 1 else ("their estimates", "them")
-        say(f"{of} cut short at {at}; --overrun extend would let {them} run on", to=out)
+        say(f"{of} killed at {at}; --overrun extend lets {them} finish", to=out)
     if not months:
         return
     rows = []
@@ -147,7 +147,7 @@ def _cells(results: Sequence[dict[str, Any]], figures: Sequence[_Figure]) -> lis
         texts = ["-" if value is None else figure.shown(value) for value in values]
         known = [value for value in values if value is not None]
         best = ""
-        if figure.better and known and len(set(texts)) > 1:  # differences that are not shown are none
+        if figure.better and known and len(set(texts)) > 1:  # differences below the shown digits do not count
             best = figure.shown(max(known) if figure.better > 0 else min(known))
         for row, text in zip(rows, texts, strict=True):
             row.append(text + ("*" if text == best else " ") if best else text)

@@ -1,4 +1,4 @@
-"""Jobs in tables, and how the end of one becomes an exit code."""
+"""Jobs in tables, and the exit code for the end of a job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["JobFailed", "ends_text", "report_end", "starts_text", "walltime_text
 
 
 class JobFailed(GasError):
-    """A job that was waited for did not complete."""
+    """The job did not complete."""
 
 
 def starts_text(job: dict[str, Any], now: int) -> str:
@@ -29,18 +29,18 @@ def starts_text(job: dict[str, Any], now: int) -> str:
 
 
 def ends_text(job: dict[str, Any], now: int) -> str:
-    """Return when a job ends at the latest, or has; nothing where that is not known."""
+    """Return when a job has ended, or ends at the latest; empty if unknown."""
     end = job["finished"] if job["due"] is None else job["due"]
     return "" if end is None else relative_text(end, now)
 
 
 def walltime_text(job: dict[str, Any]) -> str:
-    """Return for how long a job may run."""
+    """Return the walltime of a job."""
     return "unlimited" if job["walltime"] is None else duration_text(job["walltime"])
 
 
 def report_end(job: dict[str, Any], *, quiet: bool) -> None:
-    """Say how a job has ended.
+    """Print how a job has ended.
 
     Raises
     ------

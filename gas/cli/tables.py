@@ -1,6 +1,6 @@
 """Results on standard output, everything else on standard error.
 
-All that a command writes goes through here: what a server, a file or another user named must not steer the terminal.
+All output of a command goes through here: text from a server, a file or another user must not control the terminal.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _COLOURS = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def say(text: str = "", *, to: TextIO | None = None) -> None:
-    """Print a line of the result, or several; to standard output if nothing else is named."""
+    """Print one or more lines of the result, by default to standard output."""
     print(printable(text), file=to or sys.stdout, flush=True)
 
 
@@ -55,12 +55,12 @@ def draw_text(picture: str) -> None:
 
 
 def show(*parts: Table) -> None:
-    """Print tables that were made elsewhere, of cells that nobody else has named."""
+    """Print tables whose cells come from Gas itself, not from a server, a file or another user."""
     Console(highlight=False).print(*parts)
 
 
 def write_output(data: bytes, *, raw: bool) -> None:
-    """Write what a job has written: as it is unless it goes to a terminal, and with `raw` even then."""
+    """Write the output of a job: unchanged to files and pipes, and with `raw` also to a terminal."""
     if raw or not sys.stdout.isatty():
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
@@ -75,7 +75,7 @@ def note(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """Print what the user should know beside the result, as a remark of the program's."""
+    """Print a line of information beside the result, marked as coming from the program."""
     note(f"gas: {text}")
 
 

@@ -1,4 +1,4 @@
-"""``gas token``: who may use an S³ service of this machine."""
+"""``gas token``: the tokens that authenticate users to an S³ service of this machine."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ __all__ = ["token_app"]
 token_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Add, list and revoke the tokens that name the users of gas serve.",
+    help="Add, list and revoke tokens of gas serve. Tokens authenticate users; they do not isolate jobs.",
 )
 
-Name = Annotated[str, typer.Option("--name", help="What the scheduler calls itself.")]
+Name = Annotated[str, typer.Option("--name", help="Name of the scheduler.")]
 State = Annotated[
     Path | None,
     typer.Option("--state", metavar="DIR", help="State directory of the service (default: ~/.local/state/gas/NAME)."),
 ]
 TokensFile = Annotated[
-    Path | None, typer.Option("--tokens", metavar="FILE", help="The tokens file (default: STATE/tokens).")
+    Path | None, typer.Option("--tokens", metavar="FILE", help="Tokens file (default: STATE/tokens).")
 ]
 
 
 def _file(name: str, state: Path | None, tokens: Path | None) -> Path:
-    """Return the tokens file that is meant."""
+    """Return the tokens file named by the options."""
     if tokens is not None:
         if state is not None:
-            raise BadInput("--tokens and --state: both say where the tokens are; give one")
+            raise BadInput("--tokens and --state: both name the tokens file; give one")
         return tokens
     if state is None and (not name.strip() or any(c in name for c in ":/ \t\n")):
         raise BadInput(f"--name {name!r}: use letters, digits, - and _")
@@ -48,30 +48,30 @@ def _file(name: str, state: Path | None, tokens: Path | None) -> Path:
 
 @token_app.command("add")
 def token_add_command(
-    user: Annotated[str, typer.Argument(metavar="USER", help="Whose token it is.")],
+    user: Annotated[str, typer.Argument(metavar="USER", help="User of the token.")],
     role: Annotated[
-        Literal["user", "operator"], typer.Option("--role", help="An operator cancels all jobs, resizes the machine.")
+        Literal["user", "operator"], typer.Option("--role", help="Operators may cancel any job and resize the machine.")
     ] = "user",
-    label: Annotated[str | None, typer.Option("--label", help="What it is for, as gas token list shows it.")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="Comment shown by gas token list.")] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="DURATION", help="Refuse it after this long, as 30d.")
+        str | None, typer.Option("--expires", metavar="TIME", help="Expire after this time: 30d (default: never).")
     ] = None,
     name: Name = "s3",
     state: State = None,
     tokens: TokensFile = None,
     json: Json = False,
 ) -> None:
-    """Make a token for a user and print it, this once.
+    """Create a token for a user and print it once.
 
-    Only its hash is kept. Hand it over on a safe way; its user puts it into a file of mode 0600 that token_file of the
-    configuration names, or into GAS_TOKEN. A user may have several tokens.
+    Only its hash is stored. Pass it on by a secure channel; the user puts it into a file of mode 0600, named by
+    token_file in the configuration, or into GAS_TOKEN. A user may have several tokens.
     """
     from gas.service.accounts import Accounts
     from gas.service.token_file import add_token
 
     file = _file(name, state, tokens)
     if (accounts := Accounts.read(file.parent)) is not None:
-        accounts.of(user)  # jobs run as this user: refuse now whom none may run as
+        accounts.of(user)  # jobs run as this user: refuse now an account that jobs may not use
     first = not file.exists()
     lasts = None if expires is None else parse_duration(expires, "--expires")
     token, record = add_token(file, user, role, label=label, expires_in=lasts)
@@ -80,10 +80,10 @@ def token_add_command(
     else:
         say(token)
     until = "" if record.expires is None else f", until {iso_time(record.expires)}"
-    note(f"token {record.id} of {user}, role {role}{until}; it is shown this once, only its hash is in {file}")
-    note(f"{user} uses it as GAS_TOKEN, or in a file of mode 0600 that token_file of the configuration names")
+    note(f"token {record.id} of {user}, role {role}{until}; it is shown only once, {file} holds its hash")
+    note(f"{user} sets it as GAS_TOKEN, or stores it in a file of mode 0600 named by token_file in the configuration")
     if first:
-        note("a service that was started without a tokens file asks for tokens from its next start on")
+        note("a service that was started without a tokens file requires tokens from its next start on")
 
 
 @token_app.command("list")
@@ -93,7 +93,7 @@ def token_list_command(
     tokens: TokensFile = None,
     json: Json = False,
 ) -> None:
-    """Show whose tokens there are; nobody can show the tokens themselves."""
+    """List tokens: id, user, role, expiry; the tokens themselves are not stored."""
     from gas.service.token_file import SCHEMA, read_tokens
 
     file = _file(name, state, tokens)
@@ -124,12 +124,12 @@ def token_list_command(
         left=("id", "user", "role", "created", "expires", "label"),
     )
     if not records:
-        note("there are no tokens, so a service with this file lets nobody in; `gas token add USER` makes one")
+        note("no tokens: a service with this file refuses all requests; `gas token add USER` creates one")
 
 
 @token_app.command("revoke")
 def token_revoke_command(
-    which: Annotated[str, typer.Argument(metavar="ID|USER", help="The id of a token, or a user for all of theirs.")],
+    which: Annotated[str, typer.Argument(metavar="ID|USER", help="Id of a token, or a user for all of that user.")],
     name: Name = "s3",
     state: State = None,
     tokens: TokensFile = None,
@@ -137,7 +137,7 @@ def token_revoke_command(
 ) -> None:
     """Revoke a token, or all tokens of a user.
 
-    A running service refuses them from the next request on. Jobs stay as they are.
+    A running service refuses them from the next request on. Jobs are not affected.
     """
     from gas.service.token_file import SCHEMA, revoke_tokens
 
@@ -151,7 +151,7 @@ def token_revoke_command(
 
 
 def _shown(record: TokenRecord) -> dict[str, Any]:
-    """Return what everybody may know of a token."""
+    """Return the public fields of a token, without its hash."""
     return {
         "id": record.id,
         "user": record.user,

@@ -30,16 +30,16 @@ __all__ = ["traces_app"]
 traces_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List and fetch logs of real machines from the Parallel Workloads Archive.",
+    help="List and download logs of real machines from the Parallel Workloads Archive.",
 )
 
 BaseUrl = Annotated[
     str,
-    typer.Option("--base-url", metavar="URL", envvar="GAS_ARCHIVE", help="The archive, or a copy of the same layout."),
+    typer.Option("--base-url", metavar="URL", envvar="GAS_ARCHIVE", help="Address of the archive or of a mirror."),
 ]
 Directory = Annotated[
     Path | None,
-    typer.Option("--directory", "-d", metavar="DIR", help="Where logs are kept (default: ~/.cache/gas/traces)."),
+    typer.Option("--directory", "-d", metavar="DIR", help="Folder of the logs (default: ~/.cache/gas/traces)."),
 ]
 
 
@@ -48,15 +48,15 @@ def _names(incomplete: str) -> list[str]:
 
 
 Names = Annotated[
-    list[str], typer.Argument(metavar="NAME...", autocompletion=_names, help="Names as gas traces list shows them.")
+    list[str], typer.Argument(metavar="NAME...", autocompletion=_names, help="Names as listed by gas traces list.")
 ]
 
 
 @traces_app.command("list")
 def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None, json: Json = False) -> None:
-    """Show which logs can be had by name, and which are on this machine.
+    """List the logs that can be downloaded by name, and which are on this machine.
 
-    What is not known of a log before it is fetched is left blank.
+    Fields that are unknown before the download are blank.
     """
     folder = directory or cache_directory()
     if json:
@@ -86,7 +86,7 @@ def traces_list_command(base_url: BaseUrl = ARCHIVE, directory: Directory = None
         left=("name", "machine", "submitted", "check-\nsum", "here"),
         whole=("name",),
     )
-    note(f"in {folder}; gas traces get NAME fetches one")
+    note(f"folder: {folder}; gas traces get NAME downloads a log")
 
 
 @traces_app.command("get")
@@ -94,12 +94,12 @@ def traces_get_command(
     names: Names,
     base_url: BaseUrl = ARCHIVE,
     directory: Directory = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Use only what is on this machine.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Download nothing; use logs on this machine.")] = False,
     json: Json = False,
 ) -> None:
-    """Fetch logs by name and print their paths.
+    """Download logs by name and print their paths.
 
-    A log is downloaded once. Its text is checked against the known sha256, if there is one, every time.
+    A log is downloaded once; its SHA-256 is verified every time, if known.
     """
     documents = []
     for log in [find(name) for name in names]:
@@ -112,17 +112,17 @@ def traces_get_command(
 
 
 def _got(log: ArchivedLog, base_url: str, directory: Path | None, offline: bool) -> dict[str, Any]:
-    """Fetch a log, tell what there is to tell, and return it as an object."""
+    """Fetch a log, print its remarks and acknowledgement, and return it as an object."""
     fetched = _fetched(log, base_url, directory, offline)
     if fetched.moved_aside is not None:
-        note(f"gas: {fetched.path} was damaged or another log; it is {fetched.moved_aside} now")
+        note(f"gas: {fetched.path} was damaged or a different log; renamed to {fetched.moved_aside}")
     if not fetched.checked:
         note(
-            f"gas: {log.name} is NOT CHECKED: no sha256 of it is known here; that of the text which "
-            f"{'arrived' if fetched.downloaded else 'is in the cache'} is {fetched.sha256}"
+            f"gas: {log.name} is NOT VERIFIED: its SHA-256 is not known; that of the "
+            f"{'downloaded' if fetched.downloaded else 'cached'} log is {fetched.sha256}"
         )
     thanks = acknowledgement(fetched.path)
-    note("Work that uses this log is asked to acknowledge it:")
+    note("Please acknowledge in work that uses this log:")
     for line in thanks:
         note(f"  - {line}")
     return {
@@ -136,7 +136,7 @@ def _got(log: ArchivedLog, base_url: str, directory: Path | None, offline: bool)
 
 def _fetched(log: ArchivedLog, base_url: str, directory: Path | None, offline: bool) -> Fetched:
     try:
-        with progress(f"fetching {log.name}") as bar:
+        with progress(f"downloading {log.name}") as bar:
             return fetch(log, base=base_url, directory=directory, offline=offline, progress=bar)
     except ModuleNotFoundError as error:
         raise Missing(f'gas traces get needs {error.name}: pip install "apples-gas[data]"') from None

@@ -1,4 +1,4 @@
-"""``gas workload``: logs made by models, in SWF."""
+"""``gas workload``: generate logs by workload models, in SWF."""
 
 from __future__ import annotations
 
@@ -21,24 +21,35 @@ __all__ = ["not_over", "workload_command", "write_log"]
 
 def workload_command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="lublin, jann, downey or feitelson.")],
-    jobs: Annotated[int, typer.Option("--jobs", "-n", metavar="N", help="How many jobs.")] = 10_000,
+    jobs: Annotated[int, typer.Option("--jobs", "-n", metavar="N", help="Number of jobs.")] = 10_000,
     processors: Annotated[
         int | None,
         typer.Option(
-            "--processors", "-p", metavar="N", help="Size of the machine (default: 128; jann: that of the log)."
+            "--processors", "-p", metavar="N", help="Processors of the machine (default: 128; jann: as in the log)."
         ),
     ] = None,
     load: Annotated[
         float | None,
-        typer.Option("--load", metavar="L", help="Offered load, by scaling interarrival times (default: the model's)."),
+        typer.Option(
+            "--load", metavar="L", help="Scale interarrival times to this offered load (default: as the model gives)."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Same seed, same bytes.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, metavar="N", help="Random seed: the same seed gives the same bytes.")
+    ] = 0,
     estimates: Annotated[
         str,
-        typer.Option("--estimates", metavar="E", help="exact, f=FACTOR, mualem-feitelson, or none (field 9 is -1)."),
+        typer.Option(
+            "--estimates",
+            metavar="E",
+            help="Run-time estimates: exact, f=FACTOR, mualem-feitelson or none (field 9 is -1).",
+        ),
     ] = "exact",
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="SWF, gzip if it ends in .gz; - is stdout.")
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the log (SWF; gzip if it ends in .gz); - for stdout."
+        ),
     ] = None,
     types: Annotated[
         str | None, typer.Option("--types", metavar="T[,T]", help="lublin: batch, interactive, both, or one.")
@@ -60,28 +71,28 @@ def workload_command(
         str | None, typer.Option("--ranges", metavar="R", help="jann, with --fit: powers-of-two or multiples-of-five.")
     ] = None,
     model_file: Annotated[
-        str | None, typer.Option("--model", metavar="FILE", help="jann: a fitted model that was saved.")
+        str | None, typer.Option("--model", metavar="FILE", help="jann: use a model saved by --save-model.")
     ] = None,
     save_model: Annotated[
-        str | None, typer.Option("--save-model", metavar="FILE", help="jann: write the fitted model (TOML).")
+        str | None, typer.Option("--save-model", metavar="FILE", help="jann: save the fitted model (TOML).")
     ] = None,
     constants: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A constant of the model; lublin: TYPE.NAME=VALUE."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Set a constant of the model; lublin: TYPE.NAME=VALUE."),
     ] = None,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Draw run times by size: .png, .svg or .pdf.")
     ] = None,
     compare: Annotated[
-        list[str] | None, typer.Option("--compare", metavar="LOG", help="With --plot: a log to draw beside it.")
+        list[str] | None, typer.Option("--compare", metavar="LOG", help="With --plot: draw this log beside it.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
 ) -> None:
-    """Make a log by a model: lublin, jann, downey or feitelson.
+    """Generate a log by a workload model: lublin, jann, downey or feitelson.
 
-    Without -o, the log goes to standard output, unless --json, --plot or --save-model asks for something else.
+    The log goes to standard output, unless -o, --json, --plot or --save-model is given.
 
-    gas workload estimates MODEL LOG gives the jobs of a log other run-time estimates; it has its own --help.
+    gas workload estimates MODEL LOG replaces the run-time estimates of a log; see its own --help.
     """
     given = {
         "types": types,
@@ -97,16 +108,14 @@ def workload_command(
     own = {option: value for option, value in given.items() if value is not None}
     request = Request(check_model(model, own), jobs, processors, load, seed, estimates, own)
     if compare and plot is None:
-        raise BadInput("--compare: needs --plot FILE, the picture to draw the log into")
+        raise BadInput("--compare: needs --plot FILE")
     if output == "-" and as_json:
-        raise BadInput("-o - and --json: would mix on standard output; write the log to a file")
+        raise BadInput("-o - and --json: both write to standard output; write the log to a file")
     if plot is not None:
         _drawable(plot)
     not_over({"-o": output, "--plot": plot, "--save-model": save_model}, [fit, model_file, *(compare or [])])
     thanked: set[str] = set()
-    logs = [
-        read_log(path, thanked=thanked) for path in compare or []
-    ]  # before the work, so that a mistake is told at once
+    logs = [read_log(path, thanked=thanked) for path in compare or []]  # before the work, so that errors come at once
     log = generated(request)
     if output is None and not (as_json or plot or save_model):
         output = "-"
@@ -122,24 +131,24 @@ def workload_command(
     if as_json:
         print_json(summary)
     else:
-        _tell(summary)
+        _note_summary(summary)
 
 
 def _drawable(plot: str) -> None:
     if Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise BadInput(f"{plot}: a picture's name ends with .png, .svg or .pdf")
+        raise BadInput(f"{plot}: the name of a picture must end in .png, .svg or .pdf")
 
 
 def not_over(outputs: dict[str, str | None], inputs: list[str | None]) -> None:
-    """Refuse to write over a file that is read."""
+    """Refuse to overwrite an input file."""
     for option, output in outputs.items():
         for path in inputs:
             if output and path and Path(output).exists() and Path(path).exists() and Path(output).samefile(path):
-                raise BadInput(f"{option} {output}: is a file that is read; give another name")
+                raise BadInput(f"{option} {output}: would overwrite an input; give another name")
 
 
 def write_log(log: Log, output: str) -> None:
-    """Write a log to a file, packed if its name says so, or to standard output (``-``)."""
+    """Write a log to a file, gzip if its name ends in .gz, or to standard output (``-``)."""
     import gzip
 
     from workloads import write_swf
@@ -185,7 +194,7 @@ def _summary(log: Log, request: Request) -> dict[str, Any]:
     }
 
 
-def _tell(summary: dict[str, Any]) -> None:
+def _note_summary(summary: dict[str, Any]) -> None:
     note(
         f"{summary['model']}: {many(summary['jobs'], 'job')} for {many(summary['processors'], 'processor')} over "
         f"{duration_text(summary['span'])}, load {summary['load']:.3f}"

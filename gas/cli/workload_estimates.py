@@ -1,4 +1,4 @@
-"""``gas workload estimates``: a log with the run-time estimates of a model."""
+"""``gas workload estimates``: replace the run-time estimates of a log by those of a model."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 __all__ = ["WorkloadCommand", "estimates_command"]
 
 NEEDS = """\b
-Models, and what a log must have for them:
-  exact             run times; they are the estimates
+Models, and the fields of the log that each needs:
+  exact             run times; the estimate is the run time
   uniform           run times; drawn from [r, factor · r] for a run time r
-  mualem-feitelson  run times; as users of three SP2s guessed. As published,
-                    one job in ten gets 0.99 of its run time: it stands for
-                    those that were killed at their estimates
-  tsafrir           run times, and estimates to know the longest (or --set
-                    longest=SECONDS); as users guess, in round numbers
+  mualem-feitelson  run times; as users of three SP2s estimated. As published,
+                    one job in ten gets 0.99 of its run time, for the jobs
+                    that were killed at their estimates
+  tsafrir           run times, and estimates for the longest one (or --set
+                    longest=SECONDS); round numbers, as users choose them
   doubled           estimates; times 2, or --set factor=NUMBER
-  history           users, wait and run times; the mean and 1.5 standard
-                    deviations of the same program, user and size (of user
-                    and size where the log names no programs)
-  last-two          users, wait and run times; the mean of the user's last
-                    two jobs, at most what the user asked for
+  history           users, wait and run times; mean plus 1.5 standard
+                    deviations of earlier jobs of the same program, user and
+                    size (of user and size if the log names no programs)
+  last-two          users, wait and run times; mean of the user's last two
+                    jobs, at most the user's own estimate
 
-Where a log has no wait times, gas simulate LOG --output FILE adds them.
+If a log has no wait times, gas simulate LOG --output FILE adds them.
 """
-"""For the end of the help."""
+"""The end of the help."""
 
 
 def estimates_command(
@@ -46,43 +46,48 @@ def estimates_command(
             metavar="MODEL", help="exact, uniform, mualem-feitelson, doubled, history, last-two or tsafrir."
         ),
     ],
-    log_file: Annotated[str, typer.Argument(metavar="LOG", help="SWF, plain or gzip; - is standard input.")],
-    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Same seed, same bytes.")] = 0,
+    log_file: Annotated[str, typer.Argument(metavar="LOG", help="SWF, plain or gzip; - for standard input.")],
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, metavar="N", help="Random seed: the same seed gives the same bytes.")
+    ] = 0,
     constants: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A constant of the model; uniform needs factor=NUMBER. A wrong name tells which there are.",
+            help="Set a constant of the model; uniform needs factor=NUMBER.",
         ),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="SWF, gzip if it ends in .gz; - is stdout.")
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the log (SWF; gzip if it ends in .gz); - for stdout."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
 ) -> None:
-    """Give the jobs of a log other run-time estimates; all else in it stays.
+    """Replace the run-time estimates of a log.
 
-    history and last-two learn from what had ended before a submission; the others know no past.
+    history and last-two use the jobs that had ended before each submission; the other models do not.
 
-    Without -o, the log goes to standard output, unless --json asks for a summary.
+    The log goes to standard output, unless -o or --json is given.
     """
     from workloads.estimate_models import MODELS, constants_of, unnamed, with_estimates
 
     if model not in MODELS:
         raise BadInput(f'there is no model of estimates "{model}"{nearest(model, MODELS)}')
     if output == "-" and as_json:
-        raise BadInput("-o - and --json: would mix on standard output; write the log to a file")
-    told = _constants(constants or [])
-    for name in told:
+        raise BadInput("-o - and --json: both write to standard output; write the log to a file")
+    given = _constants(constants or [])
+    for name in given:
         if name not in constants_of(model):
             raise BadInput(f"--set {name}: the model has no such constant{nearest(name, constants_of(model))}")
-    if model == "uniform" and "factor" not in told:
-        raise BadInput("uniform: needs the largest factor on run times; say --set factor=3, for example")
+    if model == "uniform" and "factor" not in given:
+        raise BadInput("uniform: needs the largest factor on run times, for example --set factor=3")
     not_over({"-o": output}, [log_file])
     log = read_log(log_file)
     try:
-        changed = with_estimates(log, model, seed=seed, **told)
+        changed = with_estimates(log, model, seed=seed, **given)
     except ValueError as error:
         raise BadInput(str(error)) from None
     if output is None and not as_json:
@@ -92,7 +97,7 @@ def estimates_command(
     summary = {
         "schema": "gas.workload.estimates/1",
         "model": model,
-        "constants": told,
+        "constants": given,
         "seed": seed,
         "unnamed": unnamed(log, model),
         **_compared(log, changed),
@@ -100,14 +105,14 @@ def estimates_command(
     if as_json:
         print_json(summary)
     else:
-        _tell(summary)
+        _note_summary(summary)
 
 
 class WorkloadCommand(TyperCommand):
     """``gas workload MODEL``, and ``gas workload estimates MODEL LOG`` beside it."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Return the context of the command that the first word means."""
+        """Return the context of the command named by the first word."""
         if args[:1] != ["estimates"]:
             return super().make_context(info_name, args, parent, **extra)
         alone = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -116,7 +121,7 @@ class WorkloadCommand(TyperCommand):
 
 
 def _constants(given: list[str]) -> dict[str, float | str]:
-    """Return the constants that were set: numbers, and words where they are none."""
+    """Return the constants that were set: numbers where possible, else words."""
     found: dict[str, float | str] = {}
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -129,12 +134,12 @@ def _constants(given: list[str]) -> dict[str, float | str]:
             continue
         found[name] = int(number) if number.is_integer() else number
         if number != number or abs(number) == float("inf"):
-            raise BadInput(f"--set {text}: is no finite number")
+            raise BadInput(f"--set {text}: is not a finite number")
     return found
 
 
 def _compared(log: Log, changed: Log) -> dict[str, Any]:
-    """Return how the estimates of two logs of the same jobs differ, and how good they are."""
+    """Return how the estimates of two logs of the same jobs differ, and how accurate they are."""
     return {
         "jobs": len(log),
         "changed": int((log.requested_time != changed.requested_time).sum()),
@@ -167,7 +172,7 @@ def _distinct(log: Log) -> int:
     return int(np.unique(log.requested_time[log.requested_time > 0]).size)
 
 
-def _tell(summary: dict[str, Any]) -> None:
+def _note_summary(summary: dict[str, Any]) -> None:
     note(f"{summary['model']}: {many(summary['changed'], 'estimate')} of {many(summary['jobs'], 'job')} changed")
     note(f"accuracy (the smaller of run time and estimate over the larger), mean: {_both(summary['mean_accuracy'])}")
     note(
@@ -175,23 +180,23 @@ def _tell(summary: dict[str, Any]) -> None:
         f"distinct: {_both(summary['distinct_estimates'], ',')}"
     )
     if summary["underestimated"]["after"]:
-        note("where they are shorter, gas simulate ends jobs at their estimates, unless it is told --overrun extend")
+        note("jobs longer than their estimates are cut at them by gas simulate, unless --overrun extend is given")
     for line in _unnamed_in_words(summary["unnamed"], summary["jobs"]):
         note(line)
 
 
 def _unnamed_in_words(unnamed: dict[str, int], jobs: int) -> list[str]:
-    """Say how many jobs do not name what the model goes by, and what they have instead."""
-    told = []
+    """Return how many jobs lack the user or program that the model needs, and how they are estimated instead."""
+    lines = []
     users, programs = unnamed.get("user", 0), unnamed.get("executable", 0)
     if programs == jobs > 0:
-        told.append("the log names no programs: earlier jobs are found by user and size alone")
+        lines.append("the log names no programs: earlier jobs are matched by user and size only")
         programs = 0
     lacking = [f"{n:,} without {what}" for n, what in ((users, "a user"), (programs, "a program")) if n]
     if lacking:
-        instead = "estimated from all earlier jobs" if "executable" in unnamed else "their estimates stay as they were"
-        told.append(f"of {many(jobs, 'job')}, {' and '.join(lacking)}: {instead}")
-    return told
+        instead = "estimated from all earlier jobs" if "executable" in unnamed else "their estimates are unchanged"
+        lines.append(f"of {many(jobs, 'job')}, {' and '.join(lacking)}: {instead}")
+    return lines
 
 
 def _both(pair: dict[str, Any], form: str = ".3f") -> str:

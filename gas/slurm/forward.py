@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose, work_of
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
-from gas.slurm.order import HOLDING
+from gas.slurm.order import HOLDING, end_of
 from gas.slurm.outlook import idle_of, run_state
 from gas.slurm.rows import Plans, Records
-from gas.slurm.state import State, end_of, state_of
+from gas.slurm.state import State, state_of
 from gas.slurm.waiting import Waiting
 
 __all__ = ["Known", "Run", "Start", "run_forward"]
@@ -193,6 +193,7 @@ class _Forward:
         self.left: list[tuple[int, NDArray[np.int64]]] = []
         if self.leaving.any():
             self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
+        self.work = work_of(self.state.machine, 0)
         self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
         self.starts: list[Start] = []
         self.cycles = self.passes = 0
@@ -346,15 +347,14 @@ class _Forward:
             at = self.pass_kernel(
                 at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
                 state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
-                depth, self.partition_depth, waiting.limits_count, left, closed, tried, plans,
+                depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.work, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
                 self._started(int(index[place]), before + number, "main" if only is None else "submission")
-                rows.tasks[place] = waiting.tasks[index[place]]
                 begun = True
-            rows.room[:] = waiting.rooms(index)
-        self.clock.changed |= begun
+            rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
+        self.clock.changed |= len(index) > 0  # it writes why they wait, which the backfill scheduler takes for a change
         return begun
 
     def _at_submission(self, place: int) -> bool:
@@ -393,8 +393,8 @@ class _Forward:
             places = [int(plans.record[row]) for row in range(int(plans.total[0])) if plans.from_[row] == now][:new]
             kept = 0
             for place in places:
-                if waiting.limits_count and kept and self._limited(index[[place]])[0]:
-                    break  # those before it have used its limit up
+                if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0]):
+                    break  # its tasks have started in another partition, or those before it have used its limit up
                 self._started(int(index[place]), before + kept, "backfill")
                 kept += 1
             begun = True
@@ -449,7 +449,8 @@ class _Forward:
             for name, cpus in (found.cpus or {}).items():
                 chosen[self.places[name]] = cpus
             at = int(state.running.total[0])
-            if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen):
+            if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen,
+                     self.work.missing):  # fmt: skip
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
                 begun = True

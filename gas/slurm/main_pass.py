@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import kernel
 from gas.slurm.cycle import begin, note
-from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, capable, choose
+from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, Work, capable, choose_with
 from gas.slurm.node_sets import Words, count, has_outside, keep, remove, unpacked
 from gas.slurm.rows import Closures, Parameters, Plans, Records
 from gas.slurm.search import reserved
@@ -55,6 +55,7 @@ def run_pass(
     available: Words,
     closed: NDArray[np.bool_],
     tried: NDArray[np.int64],
+    work: Work,
     plans: Plans,
 ) -> int:
     """Start what starts, from record `first` on; return the place of the record to go on with, their number at the end.
@@ -136,7 +137,9 @@ def run_pass(
                         if leaving[node]:
                             there[node] = False
                     capable(there, need, gres, machine, use, capacity)
-                    if choose(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, given):
+                    if choose_with(
+                        capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given
+                    ):  # fmt: skip
                         outcome = STARTED
                         break
                 some[:] = whole[partition]
@@ -148,8 +151,8 @@ def run_pass(
                         keep(some, sets[options[option]])
                         unpacked(some, there)
                         capable(there, need, gres, machine, idle, capacity)
-                        if choose(
-                            capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, given
+                        if choose_with(
+                            capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, work, given
                         ):
                             outcome = BUSY
                             break
@@ -158,7 +161,7 @@ def run_pass(
                 if outcome == STARTED:
                     note(plans, at, now, records.limit[at], given)
                 break
-            if outcome == STARTED and begin(at, records, machine, use, running, now, 0, given):
+            if outcome == STARTED and begin(at, records, machine, use, running, now, 0, given, work.missing):
                 plans.state[at] = STARTED
                 note(plans, at, now, records.limit[at], given)
                 for one in range(len(licences)):

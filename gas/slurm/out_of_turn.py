@@ -8,10 +8,11 @@ partitions with nodes in common.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster
-from gas.slurm.fitting import Use
+from gas.slurm.fitting import Use, work_of
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.rows import Plans
@@ -24,8 +25,8 @@ NEVER = ("assoc_limit_stop", "bf_licenses")
 """With these the main scheduler starts little, and what it starts is not looked at here."""
 
 
-def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[str, ...]]:
-    """Return the probes that a pass of the main scheduler starts now, by record, with the names of their nodes.
+def out_of_turn(cluster: Cluster, state: State) -> dict[int, NDArray[np.int32]]:
+    """Return the probes that a pass of the main scheduler starts now, by record, with CPUs by place of a node.
 
     The state stays as it is.
     """
@@ -53,10 +54,8 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[str, ...]]:
     fastest(run_pass, count * size * 10)(
         0, rows, np.zeros(count, np.bool_), words_of(whole & state.usable), state.closures, words_of(state.sets),
         state.options, state.leaving, state.machine, use, idle, running, state.licences.copy(),
-        state.parameters, state.rules, 0, 0, False, left, closed, np.zeros(len(whole) + 1, np.int64), plans,
+        state.parameters, state.rules, 0, 0, False, left, closed, np.zeros(len(whole) + 1, np.int64),
+        work_of(state.machine, 0), plans,
     )  # fmt: skip
-    found = {}
-    for at in np.flatnonzero((plans.start >= 0) & rows.probe).tolist():
-        nodes = plans.nodes[plans.best[at]]
-        found[at] = tuple(state.names[place] for place in np.flatnonzero(nodes).tolist())
-    return found
+    started = np.flatnonzero((plans.start >= 0) & rows.probe).tolist()
+    return {at: plans.nodes[plans.best[at]] for at in started}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STATES", "Closures", "Parameters", "Plans", "Records"]
+__all__ = ["STATES", "Closures", "Found", "Parameters", "Plans", "Records"]
 
 STATES = (
     SKIPPED, PLANNED, STARTED, DEPTH, USER_DEPTH, PARTITION_DEPTH, USER_PARTITION_DEPTH, ACCOUNT_DEPTH, WINDOW, NOWHERE,
@@ -144,5 +144,29 @@ class Plans(NamedTuple):
     record: NDArray[np.int64]
     from_: NDArray[np.int64]
     limit: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    total: NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """What the searches of a cycle found, one after the other, but for those of probes, which change nothing.
+
+    Attributes
+    ----------
+    record, state, start, tested
+        Of which record, what became of it, its start, and whether it reached the will-run test.
+    row
+        The row of its plan in `nodes`, -1 if it has none.
+    nodes
+        Those of the plans of that cycle.
+    total
+        How many searches there were.
+    """
+
+    record: NDArray[np.int64]
+    state: NDArray[np.int64]
+    start: NDArray[np.int64]
+    tested: NDArray[np.bool_]
+    row: NDArray[np.int64]
     nodes: NDArray[np.int32]
     total: NDArray[np.int64]

@@ -41,6 +41,8 @@ class Rules(NamedTuple):
         No more tasks of an array are planned than may run at once.
     window_ends
         A start beyond the window is not tried.
+    fresh_weights
+        Weights of nodes are set for each test; before, what a job with GPUs lowered them by stays for those behind it.
     whole_tasks
         Of CPUs of a node that are no multiple of those of a task, the rest does not count.
     more_nodes
@@ -70,14 +72,13 @@ class Rules(NamedTuple):
         Jobs of a partition that shares nothing count as whole-node jobs in the test.
     first_node
         A job of one node at the most gets the first node that fits; before, the fullest.
-    lost_use
-        What a job has used since the last calculation of priorities does not count when it ends.
     """
 
     first_task: bool
     task_depth: bool
     throttle: bool
     window_ends: bool
+    fresh_weights: bool
     whole_tasks: bool
     more_nodes: bool
     least_step: bool
@@ -92,7 +93,6 @@ class Rules(NamedTuple):
     weakest: bool
     whole_partition: bool
     first_node: bool
-    lost_use: bool
 
     @classmethod
     def of(cls, version: str) -> Rules:
@@ -107,6 +107,11 @@ ROWS = (
     Row("task_depth", (23, 2, 1), "backfill.c, _attempt_backfill, after a started task"),
     Row("throttle", (23, 2, 4), "backfill.c, _job_runnable_now and the next task; seen on 22.05 and 24.11"),
     Row("window_ends", (23, 11, 2), "backfill.c, _attempt_backfill, test of the start against the window"),
+    Row(
+        "fresh_weights",
+        (23, 11, 0),
+        "job_test.c, _set_sched_weight; seen: on 22.05 a job without GPUs goes to nodes with GPUs behind one with",
+    ),
     Row(
         "whole_tasks",
         (24, 11, 0),
@@ -125,7 +130,6 @@ ROWS = (
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
-    Row("lost_use", (26, 5, 0), "seen: not on 22.05, on 26.05 (ranks of users after each calculation); between unknown"),
 )
 
 

@@ -39,6 +39,8 @@ class Waiting:
         How many jobs may run at one time, at the most.
     limits_count
         Whether there are limits of accounts or QOS to look at.
+    one_by_one
+        Whether a start may keep others from starting by more than what it takes of the machine.
     remarks
         What is not looked at.
     """
@@ -92,6 +94,8 @@ class Waiting:
         self.ageing = Ageing(cluster, self.records, self._places >= len(there))
         self.remarks += self.ageing.remarks
         self.limits_count = self._limits_count()
+        several = any(job.tasks is not None and len(job.partitions) > 1 for job in self.jobs)
+        self.one_by_one = self.limits_count or several
         self._counting = None if cluster.accounting is None else _uncounted(cluster)
         for place, (found, _) in enumerate(self.depends):
             strange = {one.kind for one in found} - {"after", "afterany", "afterok", "afternotok", "singleton"}

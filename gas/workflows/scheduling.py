@@ -73,7 +73,7 @@ def job_endpoint(name: str | None = None, config: Path | None = None) -> JobEndp
         name = known[0]
     endpoint = endpoint_named(name, config)
     if not isinstance(endpoint, JobEndpoint):
-        raise BadInput(f"{name}: takes no jobs; it is an availability list only")
+        raise BadInput(f"{name}: accepts no jobs; it is only an availability list")
     return endpoint
 
 

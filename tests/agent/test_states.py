@@ -26,7 +26,7 @@ AT_60, AT_90, AT_100, AT_120, AT_160 = (f"1970-01-01T00:0{s // 60}:{s % 60:02}Z"
         ),
         (
             job(7, "queued", promise=160, broken_promise=100),
-            f"queued; starts {AT_160} at the latest (promised for {AT_100}, 1m00s later than that)",
+            f"queued; starts {AT_160} at the latest (1m00s later than promised, {AT_100})",
         ),
         (job(7, "reserved", expected=60, due=120), f"reserved from {AT_60} to {AT_120}"),
         (job(7, "reserved", promise=60, due=120), f"reserved from {AT_60} to {AT_120}"),

@@ -80,9 +80,10 @@ def by_rest(answers):
 @pytest.fixture(scope="module", params=["commands", "rest"])
 def site(request):
     """Return what 5,000 nodes and 23,000 jobs are read of, and the reader."""
+    made = large_site.Site.drawn()
     if request.param == "commands":
-        return large_site.by_commands(), by_commands
-    return {name: text.encode() for name, text in large_site.by_rest().items()}, by_rest
+        return large_site.by_commands(made), by_commands
+    return {name: text.encode() for name, text in large_site.by_rest(made).items()}, by_rest
 
 
 def test_reading_a_large_site(benchmark, site):

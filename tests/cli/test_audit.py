@@ -62,7 +62,7 @@ def test_a_broken_rule_ends_with_1_and_names_the_first_violation(run, late, log)
 def test_what_cannot_be_told_ends_with_2_and_says_what_would_help(run, late, log):
     result = run(late, "--log", log, "--promise", "conservative")
     assert result.exit_code == 2
-    assert "no violation; 1 rule cannot be told" in result.stdout
+    assert "no violation; 1 rule cannot be checked" in result.stdout
     assert "promised_start" in result.stdout
 
 
@@ -173,7 +173,7 @@ def test_lenient_leaves_malformed_lines_of_the_log_out(run, late, log):
 def test_what_chooses_jobs_of_the_log_needs_the_log(run, log, options):
     error = run(log, *options).exception
     assert isinstance(error, BadInput)
-    assert str(error) == f"{options[0]}: is about the log that was simulated; name it too (--log LOG)"
+    assert str(error) == f"{options[0]}: applies to the simulated log; name it with --log LOG"
 
 
 def test_a_policy_that_promises_nothing_is_said_to(run, log):

@@ -4,7 +4,7 @@ def test_the_demo_plans_submits_and_compares(gas):
     assert "S³ with 128 processors" in result.out
     assert "best" in result.out
     assert "Submitted job" in result.out
-    assert "one fixed request instead" in result.out
+    assert "Fixed requests of other sizes" in result.out
     assert result.out.count("\n  gas ") == 3
 
 

@@ -285,7 +285,7 @@ def test_a_key_is_asked_for_everywhere_before_anything_is_planned(start_s3, conf
 def test_a_scheduler_that_cannot_be_asked_for_the_key_could_have_it(s3, configure, submit):
     result = submit(configure(kth=s3.url, away="http://127.0.0.1:9"), "--key", "k")
     assert result.code == 4
-    assert "not known whether there is a job of the key k: away" in result.err
+    assert "not known whether there is a job with the key k: away" in result.err
     assert jobs_of(s3) == []
 
 

@@ -89,5 +89,5 @@ def test_a_schedule_is_followed_by_what_happens_not_by_what_is_expected(queue, t
     assert lines[0] == "hpc: 2 jobs run on 8, 1 wait\n"
     assert lines[1].startswith("job 1 (j1), 4 processors, walltime 60 s: running")
     assert lines[2].startswith("job 4 (j4), 4 processors, walltime 60 s: queued")
-    assert "gas: job 3 is not in the schedule any more" in err
+    assert "gas: job 3 has left the schedule" in err
     assert err.endswith("gas: interrupted\n")

@@ -198,7 +198,7 @@ def test_reserve_and_see_it_in_the_list(gas, s3):
         (["status"], 2, "which scheduler?"),
         (["status", "1", "-e", "URL", "-e", "http://127.0.0.1:9"], 2, "name one scheduler"),
         (["status", "1", "-e", "URL", "--key", "k"], 2, "leave out JOB"),
-        (["status", "-e", "URL", "--key", "k"], 1, "there is no job of the key k"),
+        (["status", "-e", "URL", "--key", "k"], 1, "there is no job with the key k"),
         (["status", "-e", "URL", "-e", "http://127.0.0.1:9", "--key", "k"], 4, "not known whether"),
         (["status", "--follow", "-e", "http://127.0.0.1:9"], 4, "cannot be reached"),
         (["status", "kth:1", "-e", "URL"], 2, "name it once"),

@@ -52,14 +52,14 @@ PROSE = "Dear reader,\nthis is no log.\n"
 
 
 def test_a_file_that_is_no_log_is_told_what_a_log_is(write):
-    with pytest.raises(BadInput, match=r"of 18 numbers on a line; is this the right file\?"):
+    with pytest.raises(BadInput, match=r"18 numbers per line; is this the right file\?"):
         read_log(write("letter.txt", PROSE))
 
 
 @pytest.mark.parametrize("lenient", [None, False, True])
 def test_what_else_would_have_done_is_named_too(write, lenient):
     said = (
-        r"this is neither a log \(Standard Workload Format, 18 numbers on a line\) nor what sacct --parsable2 printed; "
+        r"this is neither a log \(Standard Workload Format, 18 numbers per line\) nor what sacct --parsable2 printed; "
         r"is it the right file\?"
     )
     with pytest.raises(BadInput, match=said):

@@ -7,7 +7,7 @@ def test_it_shows_the_machine(gas, s3):
     s3.simulated(4, 1000)
     shown = gas("machine", "-e", s3.url)
     assert "10 processors" in shown.out
-    assert "(no tokens are in force)" in shown.out
+    assert "(no tokens in use)" in shown.out
     assert gas("machine", "-e", s3.url, "--json").json["schema"] == "gas.machine/1"
 
 
@@ -22,14 +22,14 @@ def test_a_smaller_machine_names_what_it_breaks(gas, s3):
     assert s3.job(large["id"])["state"] == "queued"
     changed = gas("machine", "--processors", "7", "--cancel-larger", "-e", s3.url)
     assert changed.code == 0
-    assert f"job {large['id']} of {large['user']} had to be cancelled" in changed.err
+    assert f"job {large['id']} of {large['user']} was cancelled" in changed.err
     assert s3.job(large["id"])["state"] == "cancelled"
     assert s3.get("/v1/machine").json()["processors"] == 7
     assert s3.job(late["id"])["promise"] <= late["promise"]
 
 
 def test_it_refuses_new_jobs_until_told_otherwise(gas, s3, lu):
-    assert "accepts nothing new" in gas("machine", "--refuse", "-e", s3.url).out
+    assert "new jobs are refused" in gas("machine", "--refuse", "-e", s3.url).out
     refused = gas("submit", lu, "-e", s3.url, "--simulate")
     assert (refused.code, "accepts nothing new" in refused.err) == (1, True)
     gas("machine", "--accept", "-e", s3.url)

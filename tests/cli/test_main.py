@@ -83,7 +83,7 @@ def test_an_error_that_nobody_foresaw_is_one_line_too(gas, lu, monkeypatch):
         file.write(empty)
     result = gas("plan", lu, "-a", path, "--stale-ok")
     assert result.code == 1
-    assert result.err.startswith("gas: an error that nobody foresaw (ZeroDivisionError: division by zero)")
+    assert result.err.startswith("gas: internal error (ZeroDivisionError: division by zero)")
     assert result.err.count("\n") == 1
 
 

@@ -77,7 +77,7 @@ def test_endpoints_tells_remarks_speeds_and_limits_as_they_are_after_asking(gas,
     assert (kth["free_now"], kth["frames"], kth["processors"]) == (1, 2, 2)
     assert (gone["remarks"], gone["speed"], gone["ok"]) == ([], 2.0, False)
     shown = gas("endpoints", "--config", config).out
-    assert "1 processors, speed 1.25" in shown
+    assert "1 processor, speed 1.25" in shown
     assert shown.splitlines()[-1] == "kth: planned 34 s ago"
 
 
@@ -93,9 +93,12 @@ def test_a_gas_toml_of_the_folder_is_used_once_it_is_trusted(gas, s3, lu, tmp_pa
     assert "gas.toml, [endpoints.kth]: is not used" in refused.err
     assert "gas endpoints --trust gas.toml" in refused.err
     allowed = gas("endpoints", "--trust")
-    assert allowed.out.splitlines() == [f"allowed as it is now: {tmp_path}/gas.toml", f"  kth: s3 {s3.url}"]
+    assert allowed.out.splitlines() == [
+        f"trusted with its current contents: {tmp_path}/gas.toml",
+        f"  kth: s3 {s3.url}",
+    ]
     assert gas("plan", lu).code == 0
-    assert gas("endpoints", "--untrust", "gas.toml").out == "no longer allowed: gas.toml\n"
+    assert gas("endpoints", "--untrust", "gas.toml").out == "no longer trusted: gas.toml\n"
     assert gas("status").code == 2
     assert gas("endpoints", "--untrust").code == 1
 
@@ -132,8 +135,8 @@ def test_a_file_that_cannot_be_trusted(gas, tmp_path, monkeypatch):
     Path("gas.toml").write_text("")
     Path("gas.toml").chmod(0o666)
     assert "chmod go-w gas.toml" in gas("endpoints", "--trust").err
-    assert "--trust allows what it says" in gas("endpoints", "gas.toml").err
-    assert "leave one of the two out" in gas("endpoints", "--trust", "--untrust").err
+    assert "needs --trust or --untrust" in gas("endpoints", "gas.toml").err
+    assert "exclude each other" in gas("endpoints", "--trust", "--untrust").err
 
 
 def test_a_shell_completes_only_names_that_are_words(tmp_path, monkeypatch):

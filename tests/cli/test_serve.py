@@ -42,7 +42,7 @@ def test_it_stops_on_a_signal_and_leaves_jobs_running(tmp_path, gas):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         code, said = stop(service, number)
-        assert (code, said.splitlines()[-1].startswith("stopped; jobs that run go on")) == (0, True), said
+        assert (code, said.splitlines()[-1].startswith("stopped; running jobs continue")) == (0, True), said
         while not proof.exists():
             assert time.monotonic() < deadline, "the job went on while nobody served"
             time.sleep(0.05)
@@ -184,7 +184,7 @@ def test_tokens_are_found_in_the_state_and_needed_from_then_on(tmp_path, gas, mo
     monkeypatch.setenv("GAS_TOKEN", token)
     assert gas("status", "-e", url).code == 0
     _, err = stop(service)
-    assert "in clear" in err
+    assert "unencrypted" in err
     assert token not in err
 
 
@@ -194,7 +194,7 @@ def test_beyond_this_machine_it_wants_tokens_or_insistence(tmp_path, gas):
     assert "--insecure" in refused.err
     service, _ = start("--processors", "2", "--state", str(tmp_path / "state"), "--host", "0.0.0.0", "--insecure")
     _, err = stop(service)
-    assert "anybody who reaches this address" in err
+    assert "anybody who can reach this address" in err
 
 
 def test_it_speaks_tls(tmp_path, gas, monkeypatch):

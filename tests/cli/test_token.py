@@ -29,7 +29,7 @@ def test_add_prints_the_token_alone_and_says_the_rest_on_standard_error(gas, fil
     assert user_of(file, token) == ("alice", "user")
     assert token not in added.err
     assert token[13:] not in file.read_text()
-    for said in ("this once", str(file), "GAS_TOKEN", "token_file", "from its next start on"):
+    for said in ("only once", str(file), "GAS_TOKEN", "token_file", "from its next start on"):
         assert said in added.err
     assert "next start" not in gas("token", "add", "bob").err
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -118,7 +118,7 @@ def test_list_without_a_file_or_without_tokens_says_what_that_means(gas):
     gas("token", "revoke", "alice")
     empty = gas("token", "list")
     assert empty.code == 0
-    assert "lets nobody in" in empty.err
+    assert "refuses all requests" in empty.err
 
 
 def test_revoke_takes_one_token_or_all_of_a_user_and_a_running_service_sees_it(gas, file):

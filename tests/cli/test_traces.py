@@ -32,11 +32,11 @@ def test_get_prints_the_path_and_nothing_else_on_standard_output(server, gas, tm
 
 
 def test_get_tells_whom_to_acknowledge_and_that_nothing_was_checked(server, gas):
-    for said in ("that of the text which arrived is", "that of the text which is in the cache is"):
+    for said in ("that of the downloaded log is", "that of the cached log is"):
         done = gas("traces", "get", NASA.name)
         assert "the people of Ames" in done.err
         assert "cite D. G. Feitelson, D. Tsafrir and D. Krakov" in done.err
-        assert f"NASA-iPSC-1993-3.1-cln is NOT CHECKED: no sha256 of it is known here; {said} {SUM}" in done.err
+        assert f"NASA-iPSC-1993-3.1-cln is NOT VERIFIED: its SHA-256 is not known; {said} {SUM}" in done.err
     assert len(server.asked) == 1
 
 
@@ -64,7 +64,7 @@ def test_list_shows_what_can_be_had_and_what_is_here(server, gas, tmp_path):
     assert not rows[NASA.name].endswith("yes")
     gas("traces", "get", NASA.name)
     after = gas("traces", "list")
-    assert f"in {tmp_path / 'cache' / 'traces'}" in after.err
+    assert f"folder: {tmp_path / 'cache' / 'traces'}" in after.err
     (row,) = [row for row in after.out.splitlines() if row.startswith(NASA.name)]
     assert row.rstrip().endswith("yes")
 
@@ -134,7 +134,7 @@ def test_a_file_that_went_bad_is_told(server, gas, tmp_path):
     path.write_bytes(b"\x1f\x8bnonsense")
     done = gas("traces", "get", NASA.name)
     assert done.code == 0
-    assert f"{path} was damaged or another log; it is {path}.mismatch now" in done.err
+    assert f"{path} was damaged or a different log; renamed to {path}.mismatch" in done.err
 
 
 def test_without_pooch_the_way_to_it_is_told(server, gas, monkeypatch):

@@ -231,7 +231,7 @@ def test_the_run_times_can_be_drawn_beside_those_of_logs(gas, tmp_path, log_file
         (["lublin", "--jobs", "0"], "--jobs 0: must be 1 or more"),
         (["lublin", "--processors", "4"], "a machine of 4 processors is too small for the model; it needs 8 or more"),
         (["lublin", "--processors", "0"], "--processors 0: must be from 1"),
-        (["jann", "--processors", "100"], "need 322; fit it to what such a machine can run of a log: --fit LOG -p 100"),
+        (["jann", "--processors", "100"], "need 322; fit a model for this size: --fit LOG -p 100"),
         (["lublin", "--load", "0"], "load 0.0 cannot be reached"),
         (["feitelson", "--load", "-0.5"], "load -0.5 cannot be reached"),
         (["lublin", "--load", "nan"], "load nan cannot be reached"),
@@ -243,8 +243,8 @@ def test_the_run_times_can_be_drawn_beside_those_of_logs(gas, tmp_path, log_file
         (["lublin", "--set", "p_serial=0.1"], "--set p_serial: the model has no such constant"),
         (["lublin", "--set", "batch.p_u=7"], "p_u 7.0 is not a share"),
         (["feitelson", "--variant", "Fx"], '--variant "Fx": is not known'),
-        (["feitelson", "--set", "time_unit"], "--set time_unit: write NAME=VALUE, with a number"),
-        (["feitelson", "--set", "time_unit=nan"], "write NAME=VALUE, with a number"),
+        (["feitelson", "--set", "time_unit"], "--set time_unit: write NAME=VALUE with a number"),
+        (["feitelson", "--set", "time_unit=nan"], "write NAME=VALUE with a number"),
         (["feitelson", "--set", "most_repeats=1.5"], "most_repeats=1.5: must be a whole number"),
         (["feitelson", "--arrivals", "weekly"], 'arrivals "weekly" are not known'),
         (["downey", "--sizes", "tiny"], '--sizes "tiny": is not known; known: average, power-of-two, uniform'),
@@ -256,9 +256,9 @@ def test_the_run_times_can_be_drawn_beside_those_of_logs(gas, tmp_path, log_file
         (["jann", "--fit", "nowhere.swf"], "nowhere.swf: cannot be read: No such file"),
         (["jann", "--model", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
         (["jann", "--ranges", "powers-of-two"], "--ranges: needs --fit LOG"),
-        (["lublin", "--plot", "x.gif"], "x.gif: a picture's name ends with"),
+        (["lublin", "--plot", "x.gif"], "x.gif: the name of a picture must end in"),
         (["lublin", "--compare", "x.swf"], "--compare: needs --plot"),
-        (["lublin", "--json", "-o", "-"], "would mix on standard output"),
+        (["lublin", "--json", "-o", "-"], "both write to standard output"),
         (["lublin", "-o", "nowhere/x.swf"], "nowhere/x.swf: cannot be written: No such file"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -275,7 +275,7 @@ def test_mistakes_are_one_line_with_the_way_out(gas, arguments, said, tmp_path, 
 def test_a_model_and_a_log_to_fit_are_one_too_many(gas, log_file):
     done = gas("workload", "jann", "--fit", log_file, "--model", "x.toml")
     assert done.code == 2
-    assert "name one of them" in done.err
+    assert "exclude each other" in done.err
 
 
 def test_a_file_that_is_no_model_is_refused(gas, log_file, tmp_path):
@@ -291,7 +291,7 @@ def test_what_is_read_is_not_written_over(gas, log_file):
     for option in ("-o", "--save-model"):
         done = gas("workload", "jann", "--fit", log_file, option, log_file)
         assert done.code == 2
-        assert "is a file that is read" in done.err
+        assert "would overwrite an input" in done.err
     assert log_file.read_bytes() == before
 
 

@@ -95,7 +95,7 @@ def test_its_help_is_its_own_and_that_of_workload_names_it(gas):
 
 
 def test_its_help_says_what_each_model_needs_of_a_log(gas):
-    told = gas("workload", "estimates", "--help").out.partition("what a log must have")[2]
+    told = gas("workload", "estimates", "--help").out.partition("the fields of the log")[2]
     needs = {words[0]: " ".join(words[1:]) for words in map(str.split, told.splitlines()) if words}
     for model, what in {
         "exact": "run times;",
@@ -112,7 +112,7 @@ def test_its_help_says_what_each_model_needs_of_a_log(gas):
 
 
 def test_that_short_estimates_end_jobs_is_said_where_there_are_any(gas, tmp_path, log_file):
-    said = "gas simulate ends jobs at their estimates, unless it is told --overrun extend"
+    said = "are cut at them by gas simulate, unless --overrun extend is given"
     short, enough = (gas("workload", "estimates", m, log_file, "-o", tmp_path / "x.swf") for m in ("history", "exact"))
     assert said in short.err
     assert said not in enough.err
@@ -137,7 +137,7 @@ def test_a_log_that_knows_users_but_no_programs_has_a_past(gas, tmp_path, log_fi
     assert (done.code, done.json["unnamed"]) == (0, {"user": 0})
     assert done.json["changed"] > 400
     done = gas("workload", "estimates", "history", tmp_path / "users.swf", "-o", tmp_path / "x.swf")
-    assert (done.code, "names no programs: earlier jobs are found by user and size alone" in done.err) == (0, True)
+    assert (done.code, "names no programs: earlier jobs are matched by user and size only" in done.err) == (0, True)
 
 
 def test_how_many_jobs_have_no_user_or_program_is_said(gas, tmp_path, log_file):
@@ -149,7 +149,7 @@ def test_how_many_jobs_have_no_user_or_program_is_said(gas, tmp_path, log_file):
     def run(model, *options):
         return gas("workload", "estimates", model, tmp_path / "some.swf", *(options or ["-o", tmp_path / "x.swf"]))
 
-    assert "of 500 jobs, 30 without a user: their estimates stay as they were" in run("last-two").err
+    assert "of 500 jobs, 30 without a user: their estimates are unchanged" in run("last-two").err
     assert "of 500 jobs, 30 without a user and 12 without a program: estimated from all" in run("history").err
     assert run("history", "--json").json["unnamed"] == {"user": 30, "executable": 12}
     assert run("exact", "--json").json["unnamed"] == {}
@@ -168,9 +168,9 @@ def test_a_word_is_a_constant_too(gas, tmp_path, log_file):
     [
         (["lasttwo", "machine.swf"], 'there is no model of estimates "lasttwo"; did you mean "last-two"?'),
         (["x", "machine.swf"], "known: doubled, exact, history"),
-        (["uniform", "machine.swf"], "uniform: needs the largest factor on run times; say --set factor=3"),
+        (["uniform", "machine.swf"], "uniform: needs the largest factor on run times, for example --set factor=3"),
         (["uniform", "machine.swf", "--set", "factor"], "--set factor: write NAME=VALUE"),
-        (["uniform", "machine.swf", "--set", "factor=inf"], "--set factor=inf: is no finite number"),
+        (["uniform", "machine.swf", "--set", "factor=inf"], "--set factor=inf: is not a finite number"),
         (["uniform", "machine.swf", "--set", "factor=x"], "factor must be a number, not 'x'"),
         (["uniform", "machine.swf", "--set", "factor=0"], "factor 0 would put estimates below run times"),
         (["exact", "machine.swf", "--set", "factor=2"], "--set factor: the model has no such constant"),
@@ -178,8 +178,8 @@ def test_a_word_is_a_constant_too(gas, tmp_path, log_file):
         (["doubled", "machine.swf", "--set", "log=2"], "--set log: the model has no such constant; known: factor"),
         (["tsafrir", "machine.swf", "--set", "longest=60"], "longest estimate of 60 s"),
         (["exact", "nowhere.swf"], "nowhere.swf: cannot be read: No such file"),
-        (["exact", "machine.swf", "-o", "machine.swf"], "-o machine.swf: is a file that is read"),
-        (["exact", "machine.swf", "-o", "-", "--json"], "would mix on standard output"),
+        (["exact", "machine.swf", "-o", "machine.swf"], "-o machine.swf: would overwrite an input"),
+        (["exact", "machine.swf", "-o", "-", "--json"], "both write to standard output"),
         (["exact", "machine.swf", "-o", "nowhere/x.swf"], "nowhere/x.swf: cannot be written: No such file"),
         (["exact"], "Missing argument 'LOG'"),
     ],

@@ -379,10 +379,10 @@ def test_no_token_and_no_job_is_root_s_a_system_user_s_or_the_service_s(
     [
         ("no-such-user", "tokens", False, "is no Unix user of this machine; make a system user"),
         ("root", "tokens", False, "has uid 0"),
-        ("SERVICE", "tokens", True, "without tokens it is not known as which user"),
+        ("SERVICE", "tokens", True, "the user of a job is known by its token"),
         ("SERVICE", "none", False, "needs tokens"),
         ("ADA", "tokens", False, "belongs to uid"),
-        (None, "tokens", False, "runs each job as the user of its token, and these would all run as one"),
+        (None, "tokens", False, "runs each job as its own Unix user"),
     ],
 )
 def test_a_start_that_could_not_keep_users_apart_is_refused(

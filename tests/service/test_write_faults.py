@@ -138,7 +138,7 @@ def test_started_on_a_full_disk_it_says_so_or_serves(place, start, tmp_path):
         first = service.process.stdout.readline()
         if "http" not in first:
             assert service.process.wait(20) not in (0, None)
-            assert "nobody foresaw" not in service.said()
+            assert "internal error" not in service.said()
             assert "full" in service.said().splitlines()[-1]
     service = start()
     assert seen(service) == before

@@ -28,9 +28,8 @@ from gas.gaps import FOR_EVER
 from gas.node_availability import Spans
 from gas.slurm.cluster import Cluster, Partition, Reservation
 from gas.slurm.held_back import limits_in
-from gas.slurm.order import Record
+from gas.slurm.order import Record, end_of
 from gas.slurm.outlook import Forecast, Why, forecast, trust
-from gas.slurm.state import end_of
 from gas.slurm.table import span_of
 from speedup_models.fields import nearest, quoted
 
@@ -186,7 +185,7 @@ def interpret(
     names = tuple(state.names[place] for place in at)
     availability = SlurmAvailability(
         cluster.name, "estimate", cluster.now, version, capacity, Spans.of(rows), names, cluster, options, open_ones,
-        user or "", unseen_until, limits,
+        user or "", unseen_until, limits, groups, seen,
     )  # fmt: skip
     age = None if cluster.planned is None else max(cluster.now - cluster.planned, 0)
     small = len(cluster.nodes) * len(state.records) <= WORTH_CHECKING
