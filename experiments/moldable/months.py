@@ -206,7 +206,7 @@ def planned(
     """
     of_months, left_out = month_runs(options, logs, all_terms)
     if not of_months:
-        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs")
+        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs, or other months")
     return [*of_months, *cost_runs(of_months)], left_out
 
 

@@ -334,7 +334,7 @@ def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Calibration |
     """
     calibrations, choices, left_out = study_runs(options, logs)
     if not choices:
-        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs")
+        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs, or other months")
     return [*calibrations, *choices], left_out
 
 
