@@ -38,7 +38,7 @@ def parsed(document: str | bytes, *, strict: bool = True) -> Any:
     try:
         return json.loads(text, strict=strict)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("nested too deeply") from None
 
 
 def _must_have_room(text: str) -> None:
@@ -143,7 +143,7 @@ class _Reader:
                     self._skip()
                     return value
             except RecursionError:
-                raise ValueError("it is nested too deeply") from None
+                raise ValueError("nested too deeply") from None
             except json.JSONDecodeError as error:
                 if whole:
                     raise self._problem(f"{error.msg} {error.pos:,} characters behind") from None
