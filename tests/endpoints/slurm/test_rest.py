@@ -564,7 +564,7 @@ def test_keys_of_others_are_left_to_them():
         ({"user": "a b"}, 'user: "a b" is not the name of a user'),
         ({"timeout": 0}, "timeout: 0 must be more than 0"),
         ({"insecure": "yes"}, "insecure: 'yes' is neither true nor false"),
-        ({"url": "http://deep.example:6820"}, "the token would travel in the clear; use https://"),
+        ({"url": "http://deep.example:6820"}, "the token would be sent unencrypted; use https://"),
     ],
 )
 def test_a_table_that_cannot_be_used(monkeypatch, table, told):
