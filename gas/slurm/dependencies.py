@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Dependency", "Others", "dependencies_of", "fulfilled"]
+__all__ = ["Dependency", "Others", "dependencies_of", "fulfilled", "fulfilled_from"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,30 @@ def fulfilled(found: tuple[Dependency, ...], any_of: bool, now: int, others: Oth
         return True
     held = (_holds(one, now, others, alone) for one in found)
     return any(held) if any_of else all(held)
+
+
+def fulfilled_from(found: tuple[Dependency, ...], any_of: bool, now: int, others: Others) -> int | None:
+    """Return from when on conditions hold where all jobs end well; None if that is not known.
+
+    Parameters
+    ----------
+    others
+        Here starts and ends may be expected ones.
+    """
+    instants = [_holds_from(one, others) for one in found]
+    known = [max(one, now) for one in instants if one is not None]
+    if any_of and known:
+        return min(known)
+    return max(known, default=now) if len(known) == len(instants) else None
+
+
+def _holds_from(one: Dependency, others: Others) -> int | None:
+    if one.kind not in ("after", "afterany", "afterok") or not one.job:
+        return None
+    started, ended = others(one.job, one.task)
+    if one.kind == "after":
+        return None if started is None else started + one.delay
+    return ended
 
 
 def _holds(one: Dependency, now: int, others: Others, alone: bool) -> bool:

@@ -13,6 +13,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.dependencies import dependencies_of, fulfilled_from
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.verdict import FREE, WAITS, Verdict
 
@@ -155,11 +156,40 @@ def queue(
             release = None
             if blocked is None and not planned and limits is not None:
                 blocked, why, release = _limited(cluster, limits(job, partition))
+            if blocked is Blocked.DEPENDENCY and probe is not None:
+                release = _after_others(cluster, job)
+                why = why if release is not None else f"{why}, and it is not known when that comes true"
             records.append(Record(job, partition, blocked, why, probe, release))
     preempts = preempting(cluster)
     by_qos = preempts is not None and cluster.settings is not None and cluster.settings.preempt_type == "qos"
     records.sort(key=sort_key if preempts is None or not by_qos else _after_who_may_preempt(preempts))
     return records
+
+
+def _after_others(cluster: Cluster, job: Job) -> int | None:
+    """Return by when what a job waits for has come true, if jobs take all of their time; None if that is not known.
+
+    Jobs that Slurm no longer lists have ended.
+    """
+
+    def times(number: int, task: int | None) -> tuple[int | None, int | None]:
+        named = [one for one in cluster.jobs if number in (one.id, one.array)]  # which task it is is not read
+        begins, ends = [cluster.now], [cluster.now]
+        for one in named:
+            begin, end = one.start, one.end
+            if one.state in HOLDING:
+                end = end_of(one, cluster.now)
+            elif one.pending:
+                end = None if begin is None or one.time_limit is None else begin + one.time_limit
+            else:
+                begin = end = cluster.now
+            if begin is None or end is None:
+                return None, None
+            begins.append(begin)
+            ends.append(end)
+        return max(begins), max(ends)
+
+    return fulfilled_from(*dependencies_of(job.dependency), cluster.now, times)
 
 
 def _after_who_may_preempt(preempts: Preempts) -> Callable[[Record], Any]:

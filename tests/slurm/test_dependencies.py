@@ -2,7 +2,7 @@
 
 import pytest
 
-from gas.slurm.dependencies import Dependency, dependencies_of, fulfilled
+from gas.slurm.dependencies import Dependency, dependencies_of, fulfilled, fulfilled_from
 
 TIMES = {(1, None): (10, 20), (2, None): (15, None), (3, None): (None, None), (4, 7): (5, 6)}
 
@@ -39,3 +39,13 @@ def test_what_has_not_come_or_is_not_understood_does_not_hold(text):
 def test_a_singleton_waits_for_its_likes():
     assert holds("singleton", 0, alone=True)
     assert not holds("singleton", 0, alone=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "since"),
+    [("afterok:1", 20), ("afterok:1:4_7", 20), ("afterok:4_7", 10), ("after:1+1", 70), ("after:2", 15),
+     ("after:2?afterok:1", 15), ("afterok:2", None), ("singleton", None), ("afternotok:1", None),
+     ("afterok:2?afterany:1", 20), ("afterok:2,afterany:1", None)],
+)  # fmt: skip
+def test_from_when_on_they_hold_is_known_if_the_ends_of_the_others_are(text, since):
+    assert fulfilled_from(*dependencies_of(text), 10, lambda job, task: TIMES[job, task]) == since

@@ -103,3 +103,14 @@ def test_the_limit_is_the_least_of_those_that_there_are():
     assert [limit_of(job(minutes=m), partition) for m in (10, 60, 90)] == [600, 3600, 3600]
     assert limit_of(job(time_limit=None), P) == 365 * 24 * 3600
     assert limit_of(job(minutes=60, shortest=300), P) == 300
+
+
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [("afterok:9", 600), ("afterany:77", 0), ("after:9+5", 300), ("afterok:5", None), ("afterok:5?afterok:9", 600)],
+)
+def test_a_probe_that_waits_for_running_jobs_comes_when_these_have_to_end(text, release):
+    made = cluster(running(9, "n0", end=600), job(5, 4))
+    found = [one for one in queue(made, [replace(job(), dependency=text)]) if one.probe is not None]
+    assert found[0].blocked is Blocked.DEPENDENCY
+    assert found[0].release == (None if release is None else NOW + release)
