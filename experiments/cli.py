@@ -2,34 +2,92 @@
 
 from __future__ import annotations
 
-import os
-from functools import partial
+import inspect
+import pkgutil
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
-from experiments.bushel.command import bushel_command
-from experiments.estimates.command import estimates_command
-from experiments.framework.console import tell, tell_verdict, told_often
-from experiments.framework.options import OutputOption, TracesOption, WorkersOption, whole_number, whole_seed
-from experiments.power.command import power_command
-from experiments.prediction.command import prediction_command
-from experiments.supercomputers.command import supercomputers_command
-from experiments.walk.command import walk_command
-from experiments.walltime.command import walltime_command
-from gas.cli.logs import courtesy
-from gas.cli.tables import note
+import experiments
 
 if TYPE_CHECKING:
-    from experiments.backfilling.results import Options, Study
+    from experiments.framework.study import Study
 
-__all__ = ["experiment_app"]
+__all__ = ["command_for", "experiment_app", "names"]
 
-QUICK_LOADS = (0.5, 0.7, 0.9)
-QUICK_JOBS = 21_000
-QUICK_HELP = "Few and short runs of the models: a first look, labelled so; 6 to 20 s instead of 20 to 40 s."
+
+_SHARED = ("framework", "moldable", "published")
+"""Packages that are no studies."""
+
+
+def names() -> list[str]:
+    """Return the names of all studies: each other package is one."""
+    return [one.name for one in pkgutil.iter_modules(experiments.__path__) if one.ispkg and one.name not in _SHARED]
+
+
+class _Studies(TyperGroup):
+    """A command for each study, which is imported when its command is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return names()
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in names():
+            return None
+        return command_for(import_module(f"experiments.{cmd_name}.study").STUDY)
+
+
+def command_for(study: Study[Any, Any, Any]) -> Any:
+    """Return the command of a study: its own options among those that all have."""
+    from experiments.framework.options import (
+        DaskOption,
+        LogsOption,
+        MonthsOption,
+        OutputOption,
+        QuickOption,
+        ShardOption,
+        TracesOption,
+        WorkersOption,
+    )
+    from experiments.framework.study import Chosen, Where, perform
+
+    own = inspect.signature(study.options, eval_str=True).parameters
+    usual = {name: parameter.default for name, parameter in own.items()}
+
+    def command(**given: Any) -> None:
+        where = Where(*(given.pop(name) for name in ("traces", "output", "workers", "shard", "dask")))
+        chosen = Chosen(given.pop("log"), given.pop("month"))
+        if study.quick and given.pop("quick"):
+            given |= {name: value for name, value in study.quick.items() if given[name] == usual[name]}
+        perform(study, given, where, chosen)
+
+    def option(name: str, kind: Any, default: Any) -> inspect.Parameter:
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+    parameters = [
+        option("traces", TracesOption, None),
+        option("log", LogsOption, []),
+        option("month", MonthsOption, []),
+        option("output", OutputOption, Path(study.name)),
+        *(option(name, parameter.annotation, parameter.default) for name, parameter in own.items()),
+        *([option("quick", QuickOption, False)] if study.quick else []),
+        option("workers", WorkersOption, None),
+        option("shard", ShardOption, None),
+        option("dask", DaskOption, None),
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__doc__ = study.options.__doc__
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(study.name)(command)
+    return typer.main.get_command(app)
+
+
 experiment_app = typer.Typer(
+    cls=_Studies,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -40,115 +98,3 @@ experiment_app = typer.Typer(
 @experiment_app.callback()
 def _studies() -> None:
     pass
-
-
-experiment_app.command("power")(power_command)
-experiment_app.command("bushel")(bushel_command)
-experiment_app.command("walk")(walk_command)
-experiment_app.command("supercomputers")(supercomputers_command)
-experiment_app.command("estimates")(estimates_command)
-experiment_app.command("walltime")(walltime_command)
-experiment_app.command("prediction")(prediction_command)
-
-
-@experiment_app.command("backfilling")
-def backfilling_command(
-    traces: TracesOption = None,
-    output: OutputOption = Path("backfilling"),
-    seed: Annotated[int, whole_seed("Of the models.")] = 0,
-    workers: WorkersOption = None,
-    jobs_per_point: Annotated[
-        int | None,
-        whole_number("--jobs-per-point", 2100, help="Of a model at each load (default: the paper's)."),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help=QUICK_HELP)] = False,
-) -> None:
-    """Compare EASY and conservative backfilling.
-
-    Reproduces Table 1, the overall means of Table 4, Fig. 4 and Fig. 5 of Mu'alem and Feitelson (2001) from the logs at
-    hand, every figure beside the published one, as HTML, Markdown, CSV and Parquet. May be interrupted: what was
-    computed is kept, and the next call goes on.
-
-    With five logs and two processors it takes 20 to 40 s, with --quick 6 to 20 s; the first time the simulator is
-    compiled, which takes half a minute more.
-    """
-    from experiments.backfilling.results import LOADS, Options
-
-    loads = QUICK_LOADS if quick else LOADS
-    options = Options(seed, loads, jobs_per_point or (QUICK_JOBS if quick else None))
-    study = _backfilling(traces, output, options, workers or os.cpu_count() or 1)
-    chosen = [f"--traces TRACES --seed {seed}"]
-    chosen += [f"--jobs-per-point {jobs_per_point}"] if jobs_per_point else []
-    chosen += ["--quick"] if quick else []
-    _report(study, output, " ".join(["gas experiment backfilling", *chosen]))
-
-
-def _backfilling(traces: Path | None, output: Path, options: Options, workers: int) -> Study:
-    """Return the study, with what is not kept yet computed."""
-    from experiments.backfilling.results import Study, change_runs, log_runs, model_runs
-    from experiments.backfilling.run import study_run
-    from experiments.framework.compiling import compile_simulator
-    from experiments.framework.dependencies import version_of
-    from experiments.framework.ledger import Ledger
-    from experiments.framework.logs import find_logs
-
-    logs, missing, left_out = find_logs(traces)
-    for words in left_out:
-        note(f"gas: left out: {words}")
-    for source in missing:
-        where = f"in {traces}" if traces else "at hand (name a folder with --traces or GAS_TRACES)"
-        note(f"gas: no log {source.stem}-*.swf.gz {where}: {source} is left out")
-    for log in logs:
-        if thanks := courtesy(log.header.acknowledgements):
-            note(f"log: {log.name}, {thanks}")
-    of_logs, of_models, of_changes = log_runs(logs), model_runs(options), change_runs(options)
-    ledger = Ledger(output / "runs", version_of(study_run))
-    files = {log.sha256: str(log.path) for log in logs}
-    run = partial(study_run, files=files)
-    configurations = [one.configuration for one in of_logs]
-    configurations += [one.configuration for one in of_models]
-    configurations += [one.configuration for one in of_changes]
-    if any(ledger.find(run, one) is None for one in configurations):
-        compile_simulator()
-    with told_often("simulating") as show:
-        results = ledger.run(
-            run, configurations, workers=workers, progress=lambda count, _: show(count / len(configurations))
-        )
-    logs_end, models_end = len(of_logs), len(of_logs) + len(of_models)
-    return Study(
-        options,
-        missing,
-        of_logs,
-        results[:logs_end],
-        of_models,
-        results[logs_end:models_end],
-        of_changes,
-        results[models_end:],
-        left_out,
-    )
-
-
-def _report(study: Study, output: Path, command: str) -> None:
-    from experiments.backfilling.claims import claims, headline
-    from experiments.backfilling.method import form
-    from experiments.backfilling.report import backfilling_report
-    from experiments.backfilling.run import study_run
-    from experiments.backfilling.tables import cell_rows, result_rows
-    from experiments.framework.origin import origin_of
-    from experiments.framework.records import table_files
-    from experiments.framework.report import write, write_files
-
-    written = write(backfilling_report(study, origin_of(command, study_run)), output, "backfilling")
-    written += write_files(output, table_files("results", result_rows(study)) | table_files("cells", cell_rows(study)))
-    if banner := form(study.options):
-        tell(banner)
-    found = claims(study)
-    for claim in found:
-        untold = "reported" if claim.reported else "not tested"
-        verdict = untold if claim.holds is None else "yes" if claim.holds else "no"
-        if {claim.holds, claim.shared} == {True, False}:
-            verdict = "mixed"  # the line says which is which
-        tell_verdict(verdict, f"{claim.where}: {claim.text}: {claim.here}")
-    tell(headline(found))
-    for path in written:
-        note(f"gas: {path} written")

@@ -35,6 +35,7 @@ from typing import Any, TypeVar, cast
 
 __all__ = [
     "WORTH_COMPILING",
+    "WORTH_WAITING",
     "available",
     "cache_directory",
     "compiled",
@@ -42,6 +43,7 @@ __all__ = [
     "inlined_kernel",
     "kernel",
     "lean_kernel",
+    "tell_of_compiling",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -216,10 +218,18 @@ def _compile(function: types.FunctionType, directory: Path) -> Any:
 
 
 def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable[[Any], Any]:
-    """Return what compiles a signature, or loads it, while no other process does so in this directory."""
+    """Return what compiles a signature, or loads it, while no other process does so in this directory.
+
+    A constant that is passed on has its general type: numba would compile a function anew for each.
+    """
+    from numba.core import types as numba_types
     from numba.core.compiler_lock import global_compiler_lock
 
+    general: Callable[[Any], Any] = numba_types.unliteral
+
     def in_turn(signature: Any) -> Any:
+        if isinstance(signature, tuple):
+            signature = tuple(general(one) for one in signature)
         with global_compiler_lock, contextlib.ExitStack() as held:
             if directory not in _turn:  # a kernel waits for those that it calls, so there is no deadlock
                 with contextlib.suppress(OSError):  # a file system without locks: every process compiles
@@ -236,8 +246,31 @@ WORTH_COMPILING = 400_000
 """Steps from which machine code pays for the import of numba: about half a second of plain Python."""
 
 
-def fastest(function: F, steps: int) -> F:
-    """Return the form of a kernel that answers soonest: compiled if it is at hand or the problem is large."""
-    if function in _compiled or (steps > WORTH_COMPILING and available()):
+WORTH_WAITING = 4_000_000
+"""Steps from which machine code of a large kernel pays if it has to be compiled first: some seconds of plain Python."""
+
+_telling: list[Callable[[str], None]] = []
+
+
+def tell_of_compiling(say: Callable[[str], None]) -> None:
+    """Have it said, once, before a large kernel is compiled for the first time."""
+    _telling[:] = [say]
+
+
+def fastest(function: F, steps: int, *, large: str = "") -> F:
+    """Return the form of a kernel that answers soonest: compiled if it is at hand or the problem is large.
+
+    A large kernel, which takes up to a minute to compile, is compiled only for `WORTH_WAITING`; what it does is said in
+    words before, once.
+    """
+    if function in _compiled:
         return compiled(function)
-    return function
+    if steps <= WORTH_COMPILING or not available():
+        return function
+    if large and not is_ready(function):
+        if steps <= WORTH_WAITING:
+            return function
+        for say in _telling:
+            say(f"compiling {large}, once; this takes up to a minute")
+        _telling.clear()
+    return compiled(function)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 __all__ = ["MOST_MEMORY_BYTES", "parsed", "parsed_items"]
@@ -19,13 +20,15 @@ _VALUE_BYTES = 64
 """A bracket, colon or comma brings no more than so much: an empty list with its place in another one."""
 
 
-def parsed(document: str | bytes, *, strict: bool = True) -> Any:
+def parsed(document: str | bytes, *, strict: bool = True, finite: bool = False) -> Any:
     """Return what a document says.
 
     Parameters
     ----------
     strict
         Whether text may not hold control characters.
+    finite
+        Whether numbers must be such: ``NaN`` and ``Infinity`` are not JSON, ``1e999`` is and has no value here.
 
     Raises
     ------
@@ -36,9 +39,19 @@ def parsed(document: str | bytes, *, strict: bool = True) -> Any:
     text = document if isinstance(document, str) else document.decode(json.detect_encoding(document), "surrogatepass")
     _must_have_room(text)
     try:
+        if finite:
+            return json.loads(text, strict=strict, parse_float=_finite, parse_constant=_finite)
         return json.loads(text, strict=strict)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _finite(text: str) -> float:
+    """Return a number with a fraction or an exponent, or raise `ValueError`."""
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"the number {text[:40]} is not finite")
+    return value
 
 
 def _must_have_room(text: str) -> None:

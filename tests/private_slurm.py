@@ -475,9 +475,9 @@ class PrivateSlurm:
         """
         self.tried("scontrol", "update", f"jobid={job}", f"comment={time.time()}")
 
-    def settle(self, job: int, patience: float = 10) -> None:
+    def settle(self, job: int, patience: float = 10, cycles: int = 2) -> None:
         """Wait until Slurm has planned what was submitted: two cycles after the queue has been changed."""
-        for _ in range(2):
+        for _ in range(cycles):
             begun = time.time()
             nudged = 0.0
             while time.time() < begun + patience and self.last_cycle() <= begun:

@@ -78,3 +78,14 @@ def test_what_has_no_room_or_is_nested_too_deeply_is_refused(monkeypatch):
         with pytest.raises(ValueError, match="MiB of memory"):
             reader(bomb)
     assert len(read('{"jobs": [' + "[]," * 1_000 + "[]]}")["jobs"]) == 1_001
+
+
+@pytest.mark.parametrize("text", ["[1e999]", "[NaN]", '{"a": -Infinity}', "[-1e999]"])
+def test_numbers_that_are_not_finite_are_refused_where_they_must_be(text):
+    parsed(text)
+    with pytest.raises(ValueError, match="is not finite"):
+        parsed(text, finite=True)
+
+
+def test_finite_numbers_are_read_as_they_are():
+    assert parsed('[1, 0.5, 1e308, "NaN"]', finite=True) == [1, 0.5, 1e308, "NaN"]

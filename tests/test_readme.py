@@ -58,7 +58,13 @@ def test_console_examples_print_what_they_say(block, checkout):
 
 @pytest.mark.parametrize(
     ("block", "printed"),
-    list(zip(blocks("python"), ["Candidate(scheduler='cluster', processors=32,", "["], strict=True)),
+    list(
+        zip(
+            blocks("python"),
+            ["Candidate(scheduler='cluster', processors=32,", "32 processors on cluster", "["],
+            strict=True,
+        )
+    ),
 )
 def test_python_examples_run(block, printed, checkout):
     done = subprocess.run([sys.executable, "-c", block], cwd=checkout, capture_output=True, text=True, timeout=200)

@@ -146,6 +146,17 @@ def test_experiments_hold_packages_alone():
     assert {path.name for path in (ROOT / "experiments").glob("*.py")} == {"__init__.py", "cli.py"}
 
 
+def test_studies_have_one_command_among_them():
+    folder = ROOT / "experiments"
+    commands = [folder / "cli.py", folder / "framework" / "options.py"]
+    of_typer = {path for path in folder.rglob("*.py") if "typer" in set(imported_by(path))}
+    assert of_typer <= {*commands, *folder.glob("*/study.py")}
+    assert sum(len(path.read_text().splitlines()) for path in commands) < 400
+    for path in folder.glob("*/study.py"):
+        if path.parent.name != "framework":
+            assert len(path.read_text().splitlines()) <= 80, "a study's own options, and what it consists of"
+
+
 def test_nothing_imports_experiments():
     for path in MODULES:
         if not name_of(path).startswith("experiments"):
@@ -181,6 +192,13 @@ def test_each_package_docstring_maps_its_modules():
         folder = ROOT / Path(*package.split("."))
         for module in (m.name for m in pkgutil.iter_modules([str(folder)])):
             assert re.search(rf"\b{module}\b", documentation), f"{package} does not say what {module} is"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "gas" / "agent").glob("*.py")), ids=name_of)
+def test_the_agent_knows_no_terminal(path):
+    assert not {name.split(".")[0] for name in imported_by(path)} & {"rich", "sys", "typer"}
+    calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    assert not {"print", "input"} & set(calls)
 
 
 WRITERS = {"gas.cli.tables", "gas.cli.main", "gas.cli.progress"}

@@ -10,4 +10,5 @@ tables         its results as rows
 method         how it was done, and in what form
 models_report  the parts of its report that tell of the models
 report         its report
+study          the study as the command line finds it
 """

@@ -9,11 +9,11 @@ over the batches that both schemes completed; both verdicts are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from experiments.backfilling.comparison import count
-from experiments.backfilling.results import BASE, DOUBLED, Study
+from experiments.backfilling.results import BASE, DOUBLED, Results
+from experiments.framework.claims import Claim
 from experiments.framework.ledger import Result
 from experiments.published import MEASURES, POLICIES, Measure, overall
 
@@ -22,7 +22,6 @@ __all__ = [
     "HIGH_LOAD",
     "SAME_SHARE",
     "WITHIN",
-    "Claim",
     "alike",
     "as_much_backfilled",
     "claims",
@@ -48,32 +47,12 @@ CELLS_WANTED = 0.8
 """Share of the cells of KTH and CTC whose sign should agree."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A statement of the paper, or a mark set for this study, and what came out here."""
-
-    where: str
-    """Place in the paper."""
-    text: str
-    here: str
-    holds: bool | None
-    """None where it cannot be told from what is at hand."""
-    why: str = ""
-    """What may be the cause if it does not hold."""
-    two_ways: bool = False
-    """Whether it compares runs of a model; `holds` is then the verdict with each run at its own end."""
-    shared: bool | None = None
-    """Of such a comparison, the verdict over the batches that both runs completed."""
-    reported: bool = False
-    """Whether it is there to be seen, with no mark set for it; then `holds` is None."""
-
-
-def claims(study: Study) -> list[Claim]:
+def claims(study: Results) -> list[Claim]:
     """What the paper says, and what came out here."""
     return [*_overall_means(study), _doubling(study), _signs(study), *_of_models(study), *_of_backfilling(study)]
 
 
-def _overall_means(study: Study) -> list[Claim]:
+def _overall_means(study: Results) -> list[Claim]:
     found = []
     for row in sorted(overall(), key=lambda row: MEASURES.index(row.measure)):
         marked = row.measure == "response" and row.trace in ("KTH", "CTC")
@@ -83,15 +62,15 @@ def _overall_means(study: Study) -> list[Claim]:
         if marked:
             text += f" (within {WITHIN:g}%)"
         if ours is None:
-            found.append(Claim("Table 4", text, "no log at hand", None))
+            found.append(_claim("Table 4", text, "no log at hand", None))
             continue
         off = (ours / row.mean - 1) * 100
         here = f"{ours:,.0f}{unit}, {off:+.1f}%" if unit else f"{ours:,.1f}, {off:+.1f}%"
-        found.append(Claim("Table 4", text, here, abs(off) <= WITHIN if marked else None, reported=not marked))
+        found.append(_claim("Table 4", text, here, abs(off) <= WITHIN if marked else None, reported=not marked))
     return found
 
 
-def _doubling(study: Study) -> Claim:
+def _doubling(study: Results) -> Claim:
     same, away = 0, []
     for row in overall():
         plain, doubled = (study.overall(row.trace, row.measure, row.policy, v) for v in (BASE, DOUBLED))
@@ -104,7 +83,7 @@ def _doubling(study: Study) -> Claim:
             away.append(f"{_NAMES[row.measure]} of {row.trace} under {row.policy} {change:+.1f}%")
     rows = len(overall())
     here = f"{same} of {same + len(away)}" + (f"; not: {', '.join(away)}" if away else "")
-    return Claim(
+    return _claim(
         "Table 4",
         f"doubling the users' estimates changes the mean the way the paper has it, in each of {rows} figures",
         here if same + len(away) else "no log at hand",
@@ -112,15 +91,15 @@ def _doubling(study: Study) -> Claim:
     )
 
 
-def _signs(study: Study) -> Claim:
+def _signs(study: Results) -> Claim:
     counts = count(study.cells, ("KTH", "CTC"))
     all_cells = sum(cell.trace in ("KTH", "CTC") for cell in study.cells)
     text = f"the sign of the difference agrees in {CELLS_WANTED:.0%} of the {all_cells} cells of KTH and CTC, or more"
     here = f"{counts.agree} of {counts.cells}" + (f", {counts.share:.1%}" if counts.cells else "")
-    return Claim("Table 1", text, here, counts.share >= CELLS_WANTED if counts.cells == all_cells else None)
+    return _claim("Table 1", text, here, counts.share >= CELLS_WANTED if counts.cells == all_cells else None)
 
 
-def _of_models(study: Study) -> list[Claim]:
+def _of_models(study: Results) -> list[Claim]:
     f = study.points("F")
     high = [(load, point) for load, point in study.points("J") if load >= HIGH_LOAD]
     return [
@@ -148,7 +127,7 @@ def _why_f(found: Sequence[str]) -> str:
     return f"{why}; it would hold with {' or '.join(f'“{name}”' for name in found)}" if found else why
 
 
-def _of_backfilling(study: Study) -> list[Claim]:
+def _of_backfilling(study: Results) -> list[Claim]:
     shares = {policy: study.backfilled("SDSC", policy) for policy in POLICIES}
     easy, conservative = shares["easy"], shares["conservative"]
     known = easy is not None and conservative is not None
@@ -160,7 +139,7 @@ def _of_backfilling(study: Study) -> list[Claim]:
             _why_f(as_much_backfilled(study)),
         ),
         _gaps("model J: EASY backfills slightly more (how much is not tested)", study.points("J"), lambda gap: gap > 0),
-        Claim(
+        _claim(
             "Fig. 5",
             "SDSC: conservative backfills more",
             f"EASY {easy:.1%}, conservative {conservative:.1%}" if known else "no log at hand",
@@ -183,17 +162,17 @@ def headline(found: Sequence[Claim]) -> str:
     return " ".join(parts)
 
 
-def alike(study: Study) -> list[str]:
+def alike(study: Results) -> list[str]:
     """Return the changes of model F with which both schemes' mean responses are practically identical at all loads."""
     return _changes(study, lambda point: abs(percent(point, "response")) <= ALIKE)
 
 
-def as_much_backfilled(study: Study) -> list[str]:
+def as_much_backfilled(study: Results) -> list[str]:
     """Return the changes of model F with which both schemes backfill the same share of jobs at all loads."""
     return _changes(study, lambda point: abs(more_backfilled(point)) <= SAME_SHARE)
 
 
-def _changes(study: Study, good: Callable[[Result], bool]) -> list[str]:
+def _changes(study: Results, good: Callable[[Result], bool]) -> list[str]:
     return [name for name, points in study.changes().items() if all(good(point) for _, point in points)]
 
 
@@ -226,7 +205,7 @@ Points = Sequence[tuple[float, Result]]
 def _compared(text: str, points: Points, measure: Measure, good: Callable[[float], bool], why: str = "") -> Claim:
     """Return a claim about a difference at each load, tested at each run's own end and over the same batches."""
     if not points:
-        return Claim("Fig. 4", text, "not run at such loads", None, two_ways=True)
+        return _claim("Fig. 4", text, "not run at such loads", None, two_ways=True)
     own = [percent(point, measure) for _, point in points if not cut(point)]
     shared = [percent(point, measure, shared=True) for _, point in points]
     holds, holds_shared = all(map(good, own)) if own else None, all(map(good, shared))
@@ -239,7 +218,7 @@ def _compared(text: str, points: Points, measure: Measure, good: Callable[[float
         f"over the same batches: {_word(holds_shared)}, at {sum(map(good, shared))} of {len(shared)} loads, "
         f"conservative {_range(shared)}"
     )
-    return Claim("Fig. 4", text, "; ".join(parts), holds, why, two_ways=True, shared=holds_shared)
+    return _claim("Fig. 4", text, "; ".join(parts), holds, why, two_ways=True, shared=holds_shared)
 
 
 def _word(holds: bool | None) -> str:
@@ -249,7 +228,7 @@ def _word(holds: bool | None) -> str:
 def _gaps(text: str, points: Points, good: Callable[[float], bool], why: str = "") -> Claim:
     """Return the same for a difference in the share of jobs that is backfilled."""
     if not points:
-        return Claim("Fig. 5", text, "the model was not run", None, two_ways=True)
+        return _claim("Fig. 5", text, "the model was not run", None, two_ways=True)
     own = [more_backfilled(point) for _, point in points]
     shared = [more_backfilled(point, shared=True) for _, point in points]
     here = [
@@ -266,8 +245,25 @@ def _gaps(text: str, points: Points, good: Callable[[float], bool], why: str = "
         stretches = "runs that stop after different numbers of batches see different stretches of the jobs"
         why = f"{why}; {stretches}: load {', '.join(apart)}" if why else f"{stretches}: load {', '.join(apart)}"
     verdicts = all(map(good, own)), all(map(good, shared))
-    return Claim("Fig. 5", text, "; ".join(here), verdicts[0], why, two_ways=True, shared=verdicts[1])
+    return _claim("Fig. 5", text, "; ".join(here), verdicts[0], why, two_ways=True, shared=verdicts[1])
 
 
 def _range(percents: Sequence[float]) -> str:
     return f"{min(percents):+.1f}% to {max(percents):+.1f}%"
+
+
+def _claim(
+    where: str,
+    text: str,
+    here: str,
+    holds: bool | None,
+    why: str = "",
+    *,
+    two_ways: bool = False,
+    shared: bool | None = None,
+    reported: bool = False,
+) -> Claim:
+    """Return a statement with its place in the paper first."""
+    return Claim(
+        *(text, holds, here, where, why), two_ways=two_ways, shared=shared, reported=reported, untested="not tested"
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from experiments.backfilling.claims import HIGH_LOAD
 from experiments.backfilling.comparison import FIGURES_APART, NOISE
 from experiments.backfilling.results import LOADS, PAPER_JOBS, Options, batch_jobs
-from experiments.framework.report import Bullets, Section
+from experiments.framework.method import method_section as method_of
+from experiments.framework.report import Section
 
 __all__ = ["form", "method_section"]
 
@@ -27,38 +28,14 @@ def form(options: Options) -> str:
     )
 
 
-_METHOD = (
-    "A log is simulated whole, once for each scheme, on the machine that the paper names. A job belongs to the month "
-    "of its submission in the log's time zone; the load of a month is what jobs used of the machine within it.",
-    "Jobs that outlive their estimate are killed at it; with `overrun extend` the estimate is raised instead. Where "
-    "the paper had no estimates (Par, CM5), run times are taken, as it did.",
-    "Bounded slowdown is the paper's: response over the run time or 10 s, whichever is longer, not clamped to 1.",
-    "A difference is what going from EASY to conservative changes, in per cent of EASY; negative is better for "
-    "conservative. Signs agree only if they are equal, however small the difference.",
-    "± is half of a 90% interval of the difference, from its scatter between days of submission; a difference smaller "
-    "than that is not resolved by the days of one month. Such scatter is no cause: it says that a mean hangs on few "
-    "days, so that little in the log or the rules may move it.",
-    f"Reasons are given where signs differ or a figure is more than {FIGURES_APART:g}% off. Differences within "
-    f"{NOISE:g}% say little of which scheme is better, and their signs are an accident, in the paper as here.",
-    "Models: users estimate perfectly, as in the paper; all loads are the same jobs arriving at another pace.",
-)
-
-
-def _stopping(options: Options) -> str:
-    sizes = [f"{batch_jobs(options.model_jobs(model)):,} jobs ({model})" for model in PAPER_JOBS]
-    batches = "with batches of " if options.full else "but with batches of another size than in the full study: "
-    return (
-        "Each run of a model, that is each scheme at each load, stops by the rule of the paper's section 3.1, "
-        f"{batches}{' and '.join(sizes)}: after 100 batches behind the warm-up, or from the 10th on, when the 90% "
-        "interval is within 5% of the mean or the mean response is beyond 30,000 s. The paper compares the means at "
-        "each run's own end. Runs that stop after different numbers of batches have seen different stretches of the "
-        "jobs, and part of what lies between their means is between the stretches; pictures therefore show the means "
-        "over the batches that both schemes completed, tables and verdicts both. "
-        f"Loads are called high from {HIGH_LOAD:g} on; one at which both runs were stopped because their mean exceeded "
-        "30,000 s does not count for or against a statement on means at own ends, which have not settled there."
-    )
-
-
 def method_section(options: Options) -> Section:
     """Return how the study was done."""
-    return Section("How it was done", (Bullets((*_METHOD, _stopping(options))),))
+    sizes = " and ".join(f"{batch_jobs(options.model_jobs(model)):,} jobs ({model})" for model in PAPER_JOBS)
+    batches = "with batches of " if options.full else "but with batches of another size than in the full study: "
+    return method_of(
+        "experiments.backfilling",
+        batches=f"{batches}{sizes}",
+        high_load=HIGH_LOAD,
+        figures_apart=FIGURES_APART,
+        noise=NOISE,
+    )

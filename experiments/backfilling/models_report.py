@@ -8,7 +8,7 @@ from typing import Any
 from experiments.backfilling.claims import ALIKE, SAME_SHARE, alike, as_much_backfilled, more_backfilled, percent
 from experiments.backfilling.models import MOST_REPEATS, PROCESSORS, Model
 from experiments.backfilling.pictures import draw_backfilling, draw_models, unequal
-from experiments.backfilling.results import Study
+from experiments.backfilling.results import Results
 from experiments.framework.ledger import Result
 from experiments.framework.report import Block, Column, Picture, Section, Table, Text
 from experiments.published import MEASURES, POLICIES, TRACES
@@ -17,7 +17,7 @@ from workloads.jann import ctc_model
 __all__ = ["amounts_section", "changes_section", "figure", "models_section"]
 
 
-def models_section(study: Study) -> Section:
+def models_section(study: Results) -> Section:
     """Return Fig. 4: both schemes over load."""
     models = _points_of_models(study)
     if not models:
@@ -53,11 +53,11 @@ def models_section(study: Study) -> Section:
 _DAGGER = "† where the two runs stopped after different numbers of batches"
 
 
-def _points_of_models(study: Study) -> dict[Model, list[tuple[float, Result]]]:
+def _points_of_models(study: Results) -> dict[Model, list[tuple[float, Result]]]:
     return {model: study.points(model) for model in PROCESSORS if study.points(model)}
 
 
-def _model_caption(study: Study, model: Model) -> str:
+def _model_caption(study: Results, model: Model) -> str:
     jobs = study.options.model_jobs(model)
     if model == "F":
         return (
@@ -92,7 +92,7 @@ def _stops(point: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{point[policy]['batches']}, {point[policy]['reason']}" for policy in POLICIES)
 
 
-def changes_section(study: Study) -> Section | None:
+def changes_section(study: Results) -> Section | None:
     """Return on which of its constants it depends how the schemes compare in model F."""
     changes = study.changes()
     if not changes:
@@ -127,7 +127,7 @@ def _with(changes: list[str]) -> str:
     return f"with {' or '.join(f'“{name}”' for name in changes)}" if changes else "with no change"
 
 
-def amounts_section(study: Study) -> Section:
+def amounts_section(study: Results) -> Section:
     """Return Fig. 5: how much both schemes backfill."""
     models = _points_of_models(study)
     traces: dict[str, dict[str, float]] = {}

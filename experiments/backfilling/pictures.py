@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from experiments.backfilling.models import Model
-from experiments.framework.charts import as_svg
+from experiments.framework.charts import BLUE, ORANGE, as_svg, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ __all__ = ["draw_backfilling", "draw_models", "unequal"]
 Points = Sequence[tuple[float, Mapping[str, Any]]]
 
 # From Okabe and Ito's palette, told apart with any kind of colour vision.
-_COLOURS: Final = {"easy": "#D55E00", "conservative": "#0072B2"}
+_COLOURS: Final = {"easy": ORANGE, "conservative": BLUE}
 _DASHES: Final = {"easy": "solid", "conservative": (0, (5, 2))}
 _MARKERS: Final = {"easy": "o", "conservative": "s"}
 _NAMES: Final = {"easy": "EASY", "conservative": "conservative"}
@@ -139,7 +139,7 @@ def _lines(axes: Axes, points: Points, measure: str) -> None:
             zorder=5,
             **_OWN_END,
         )
-    _plain(axes)
+    plain(axes)
 
 
 def _log_scale(axes: Axes, means: Sequence[float]) -> None:
@@ -172,14 +172,8 @@ def _backfilling(figure: Figure, models: Mapping[Model, Points], traces: Mapping
                 )
         axes.set_xticks(range(len(traces)), list(traces))
         axes.set_title("Traces", fontsize=10)
-        _plain(axes)
+        plain(axes)
     panels[0].set_ylim(bottom=0)
     panels[0].set_ylabel("jobs backfilled")
     panels[0].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     _legend(figure, panels[0], any(unequal(point) for points in models.values() for _, point in points))
-
-
-def _plain(axes: Axes) -> None:
-    axes.grid(True, color="0.9", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)

@@ -6,7 +6,7 @@ from experiments.backfilling.claims import WITHIN, claims, headline
 from experiments.backfilling.comparison import NOISE, UNEXPLAINED, Cell, count, distance, reasons
 from experiments.backfilling.method import form, method_section
 from experiments.backfilling.models_report import amounts_section, changes_section, figure, models_section
-from experiments.backfilling.results import BASE, DOUBLED, Study
+from experiments.backfilling.results import BASE, DOUBLED, Results
 from experiments.framework.logs import Found
 from experiments.framework.origin import Origin
 from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, no, yes
@@ -22,7 +22,7 @@ _PAPER = (
 )
 
 
-def backfilling_report(study: Study, origin: Origin) -> Report:
+def backfilling_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
         _summary(study),
@@ -40,7 +40,7 @@ def backfilling_report(study: Study, origin: Origin) -> Report:
     return Report(title, _lead(study), tuple(s for s in sections if s is not None), form(study.options))
 
 
-def _lead(study: Study) -> str:
+def _lead(study: Results) -> str:
     compared = count(study.cells)
     sp2 = count(study.cells, ("KTH", "CTC"))
     return (
@@ -50,7 +50,7 @@ def _lead(study: Study) -> str:
     )
 
 
-def _origin(study: Study, origin: Origin) -> Section:
+def _origin(study: Results, origin: Origin) -> Section:
     facts = (
         f"Gas {origin.gas}, sources `{origin.sources}`; {', '.join(origin.libraries)}.",
         f"Seed of the models: {study.options.seed}.",
@@ -60,7 +60,7 @@ def _origin(study: Study, origin: Origin) -> Section:
     return Section("To make this report again", (Bullets(facts),))
 
 
-def _summary(study: Study) -> Section:
+def _summary(study: Results) -> Section:
     rows = [
         (
             claim.where,
@@ -126,7 +126,7 @@ def _verdict(holds: bool | None, unknown: str) -> TableCell | str:
     return yes() if holds else no()
 
 
-def _logs(study: Study) -> Section:
+def _logs(study: Results) -> Section:
     columns = (
         "trace",
         "log",
@@ -173,7 +173,7 @@ def _logs(study: Study) -> Section:
     return Section("The logs", tuple(blocks))
 
 
-def _facts(study: Study, log: Found) -> list[str]:
+def _facts(study: Results, log: Found) -> list[str]:
     """Return in what a log and its simulation differ from the paper's, as far as that is known."""
     result, source = study.result(log), log.source
     jobs, longer = result["jobs"], result["overruns"]
@@ -213,7 +213,7 @@ def _facts(study: Study, log: Found) -> list[str]:
     return found
 
 
-def _trace(study: Study, trace: str) -> Section:
+def _trace(study: Results, trace: str) -> Section:
     cells = [cell for cell in study.cells if cell.trace == trace]
     facts = [fact for log in study.logs if log.source.trace == trace for fact in _facts(study, log)]
     blocks: list[Block] = [Bullets(tuple(facts))] if facts else []
@@ -269,7 +269,7 @@ def _cell_row(cell: Cell) -> tuple[TableCell | str, ...]:
     )
 
 
-def _overall(study: Study) -> Section:
+def _overall(study: Results) -> Section:
     rows: list[tuple[TableCell | str, ...]] = []
     found = [
         (row, ours) for row in overall() if (ours := study.overall(row.trace, row.measure, row.policy)) is not None
@@ -321,7 +321,7 @@ def _off(ours: float | None, paper: float | None) -> tuple[TableCell | str, Tabl
     return f"{off:+.1f}%", yes() if abs(off) <= WITHIN else no()
 
 
-def _sensitivity(study: Study) -> Section | None:
+def _sensitivity(study: Results) -> Section | None:
     rows: list[tuple[TableCell | str, ...]] = []
     for log in study.logs:
         for variant in study.variants(log):
@@ -354,7 +354,7 @@ def _sensitivity(study: Study) -> Section | None:
     return Section("On what the results depend", (text, Table(tuple(columns), tuple(rows))))
 
 
-def _nearest_rules(study: Study, log: Found) -> str:
+def _nearest_rules(study: Results, log: Found) -> str:
     """Return which rules come nearest to the published figures of a log."""
     readings = (variant.name for variant in study.variants(log) if variant.name != DOUBLED)
     by_rules = {name: study.cells_of_log(log, name) for name in readings}

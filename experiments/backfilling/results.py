@@ -1,6 +1,6 @@
 """The study of backfilling: EASY against conservative on the logs and models of Mu'alem & Feitelson (2001, section 3).
 
-`log_runs`, `model_runs` and `change_runs` say which runs there are, and `Study` holds what came out, cell by cell
+`log_runs`, `model_runs` and `change_runs` say which runs there are, and `Results` holds what came out, cell by cell
 beside the paper's Table 1. Nothing here reads or writes anything.
 
 Every log is simulated once as the paper did, as far as that is known, and under other rules (`Variant`), so that it
@@ -18,10 +18,11 @@ from experiments.backfilling.comparison import Cell, cells_of
 from experiments.backfilling.models import CHANGES, Change, Model
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Estimates, Found, Source
+from experiments.framework.study import Computed
 from experiments.published import Measure, Month, table1
 
-__all__ = ["BASE", "DOUBLED", "LOADS", "PAPER_JOBS", "ChangeRun", "LogRun", "ModelRun", "Options", "Study", "Variant"]
-__all__ += ["batch_jobs", "change_runs", "log_runs", "model_runs"]
+__all__ = ["BASE", "DOUBLED", "LOADS", "PAPER_JOBS", "ChangeRun", "LogRun", "ModelRun", "Options", "Results", "Variant"]
+__all__ += ["batch_jobs", "change_runs", "log_runs", "model_runs", "planned", "summarised"]
 
 LOADS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 """Offered loads of the models."""
@@ -191,7 +192,7 @@ def change_runs(options: Options) -> list[ChangeRun]:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Results:
     """All runs and their results, in the same order."""
 
     options: Options
@@ -204,6 +205,17 @@ class Study:
     change_results: Sequence[Result] = ()
     left_out: Sequence[str] = ()
     """Files that look like one of the logs and are none, and why."""
+
+    @property
+    def done(self) -> list[tuple[str, Configuration, Result]]:
+        """Everything that was computed: a log or a model, a configuration and how many jobs it has."""
+        of_logs = zip(self.log_runs, self.log_results, strict=True)
+        none = {"moldable": 0}
+        return [
+            *((run.log.name, run.configuration, {"jobs": result["jobs"], **none}) for run, result in of_logs),
+            *((f"model {run.model}", run.configuration, {"jobs": run.jobs, **none}) for run in self.model_runs),
+            *(("model F, changed", run.configuration, {"jobs": run.jobs, **none}) for run in self.change_runs),
+        ]
 
     @cached_property
     def logs(self) -> list[Found]:
@@ -289,3 +301,23 @@ class Study:
         if not jobs:
             return None
         return float(sum(result["overall"][policy]["backfilled"] * result["jobs"] for result in results) / jobs)
+
+
+def planned(options: Options, logs: Sequence[Found]) -> tuple[list[LogRun | ModelRun | ChangeRun], list[str]]:
+    """Return all runs; no part of a log is left out."""
+    return [*log_runs(logs), *model_runs(options), *change_runs(options)], []
+
+
+def summarised(computed: Computed[Options, LogRun | ModelRun | ChangeRun]) -> Results:
+    """Return what came out."""
+    of_logs = [(run, result) for run, result in computed.pairs if isinstance(run, LogRun)]
+    of_models = [(run, result) for run, result in computed.pairs if isinstance(run, ModelRun)]
+    of_changes = [(run, result) for run, result in computed.pairs if isinstance(run, ChangeRun)]
+    return Results(
+        computed.options,
+        computed.at_hand.missing,
+        *([run for run, _ in of_logs], [result for _, result in of_logs]),
+        *([run for run, _ in of_models], [result for _, result in of_models]),
+        *([run for run, _ in of_changes], [result for _, result in of_changes]),
+        computed.at_hand.left_out,
+    )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.backfilling.comparison import reasons
-from experiments.backfilling.results import Study
+from experiments.backfilling.results import Results
 from experiments.published import POLICIES
 
 __all__ = ["cell_rows", "result_rows"]
 
 
-def cell_rows(study: Study) -> list[dict[str, Any]]:
+def cell_rows(study: Results) -> list[dict[str, Any]]:
     """Return every cell of Table 1 as a row of a table."""
     rows = []
     for cell in study.cells:
@@ -39,7 +39,7 @@ def cell_rows(study: Study) -> list[dict[str, Any]]:
     return rows
 
 
-def result_rows(study: Study) -> list[dict[str, Any]]:
+def result_rows(study: Results) -> list[dict[str, Any]]:
     """Return all results as rows of one table; month is empty for a whole log."""
     rows: list[dict[str, Any]] = []
     for run, result in zip(study.log_runs, study.log_results, strict=True):

@@ -6,5 +6,5 @@ claims    which of the paper's statements hold
 pictures  its pictures
 beyond    the part of its report that goes beyond the paper
 report    its report
-command   the command
+study     the study as the command line finds it
 """

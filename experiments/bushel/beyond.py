@@ -13,9 +13,9 @@ from experiments.bushel.results import (
     OPPONENTS,
     OTHER_DRAWN_PERCENTS,
     OTHER_PERCENTS,
-    Bushels,
     Drawn,
     Kind,
+    Results,
 )
 from experiments.framework.intervals import Interval, sureness
 from experiments.framework.ledger import Result
@@ -53,23 +53,23 @@ def text_of(value: Interval | None, digits: int = 0) -> str:
     return "" if value is None else value.text(digits)
 
 
-def means_caption(study: Bushels) -> str:
+def means_caption(study: Results) -> str:
     """Return what is said under a table of means over seeds."""
     return sureness(study.options.seeds)
 
 
-def shades(study: Bushels) -> str:
+def shades(study: Results) -> str:
     """Return what is said under a picture of means over seeds."""
     return "Shaded: 90% intervals over seeds." if study.options.seeds > 1 else means_caption(study)
 
 
-def points(study: Bushels, trace: str, kind: Kind, *names: str) -> Points:
+def points(study: Results, trace: str, kind: Kind, *names: str) -> Points:
     """Return a figure, by the names that lead to it in the results, over the share of moldable jobs."""
     found = [(percent, study.mean(trace, kind, percent, *names)) for percent in study.percents(trace, kind)]
     return [(percent, mean) for percent, mean in found if mean is not None]
 
 
-def others_section(study: Bushels, opponent: Opponent) -> Section:
+def others_section(study: Results, opponent: Opponent) -> Section:
     """Return what becomes of the jobs that are not moldable."""
     rows = []
     panels: dict[str, Lines] = {}
@@ -106,7 +106,7 @@ def others_section(study: Bushels, opponent: Opponent) -> Section:
     return Section(title, (Text(_OTHERS), picture, table))
 
 
-def _worlds(study: Bushels, trace: str, kind: Kind, percent: int) -> list[str]:
+def _worlds(study: Results, trace: str, kind: Kind, percent: int) -> list[str]:
     def of(what: str) -> list[Interval | None]:
         return [study.mean(trace, kind, percent, what, world) for world in ("before", "static", "gas")]
 
@@ -117,7 +117,7 @@ def _worlds(study: Bushels, trace: str, kind: Kind, percent: int) -> list[str]:
     ]
 
 
-def drawn_section(study: Bushels) -> Section:
+def drawn_section(study: Results) -> Section:
     """Return what happens if the jobs themselves are moldable, up to all of them."""
     rows = []
     panels: dict[str, Lines] = {}
@@ -156,7 +156,7 @@ def drawn_section(study: Bushels) -> Section:
     return Section("Every job moldable, without changing the load", (Text(_DRAWN), picture, table))
 
 
-def _drawn_row(study: Bushels, trace: str, kind: Kind, percent: int) -> list[str]:
+def _drawn_row(study: Results, trace: str, kind: Kind, percent: int) -> list[str]:
     def mean(*names: str) -> Interval | None:
         return study.mean(trace, kind, percent, *names)
 
@@ -175,7 +175,7 @@ def _drawn_row(study: Bushels, trace: str, kind: Kind, percent: int) -> list[str
     ]
 
 
-def terms_section(study: Bushels) -> Section:
+def terms_section(study: Results) -> Section:
     """Return which means there are on other terms than the paper's."""
     rows: list[tuple[Cell | str, ...]] = []
     for kind in study.kinds:
@@ -207,7 +207,7 @@ def _first_seed(result: Result) -> list[Cell | str]:
     return [f"{gas:,.0f}", f"{static:,.0f}", gain if static > gas else Cell(gain, "bad"), times]
 
 
-def users_section(study: Bushels) -> Section:
+def users_section(study: Results) -> Section:
     """Return whether bursts of single users made the means."""
     rows = []
     kind = KINDS["thirds", "uniform"]

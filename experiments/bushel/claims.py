@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import exp, log
 from statistics import fmean
 
-from experiments.bushel.results import DRAWN, KINDS, MIXES, OPPONENTS, PERCENTS, Bushels, Kind
+from experiments.bushel.results import DRAWN, KINDS, MIXES, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import Claim
 from experiments.framework.ledger import Result
 from experiments.moldable.substitution import Opponent
@@ -18,7 +18,7 @@ from experiments.published import PAPER_LOSES, bushel
 __all__ = ["Likeness", "beyond", "claims", "likeness", "share_lost"]
 
 
-def claims(study: Bushels, opponent: Opponent) -> list[Claim]:
+def claims(study: Results, opponent: Opponent) -> list[Claim]:
     """Return the statements of the paper's section 5.3 with a static opponent, each with its verdict."""
     mixed = KINDS["thirds", opponent]
     both = [KINDS[mix, opponent] for mix in ("unrestricted", "restricted")]
@@ -33,7 +33,7 @@ def claims(study: Bushels, opponent: Opponent) -> list[Claim]:
     ]
 
 
-def beyond(study: Bushels) -> list[Claim]:
+def beyond(study: Results) -> list[Claim]:
     """Return what the paper did not ask, or could not: what becomes of the others, and if every job is moldable."""
     found = []
     for opponent, words in OPPONENTS.items():
@@ -43,7 +43,7 @@ def beyond(study: Bushels) -> list[Claim]:
     return [*found, _everybody(study)]
 
 
-def _everybody(study: Bushels) -> Claim:
+def _everybody(study: Results) -> Claim:
     text = "with every job of a log moldable and using Gas, the mean over all jobs falls"
     found, falls = [], []
     for site, _ in study.logs:
@@ -54,11 +54,11 @@ def _everybody(study: Bushels) -> Claim:
     return Claim(text, all(falls), "; ".join(found)) if falls else Claim(text, None, "not run")
 
 
-def _points(study: Bushels, kind: Kind) -> list[tuple[str, int]]:
+def _points(study: Results, kind: Kind) -> list[tuple[str, int]]:
     return [(site.trace, percent) for site, _ in study.logs for percent in study.percents(site.trace, kind)]
 
 
-def _ahead(study: Bushels, text: str, kinds: list[Terms]) -> Claim:
+def _ahead(study: Results, text: str, kinds: list[Terms]) -> Claim:
     gains = [
         (gain, trace, percent)
         for kind in kinds
@@ -82,7 +82,7 @@ def _ahead(study: Bushels, text: str, kinds: list[Terms]) -> Claim:
     return Claim(text, all(gain > 1 for gain, *_ in gains), here)
 
 
-def _shrinks(study: Bushels, opponent: Opponent) -> Claim:
+def _shrinks(study: Results, opponent: Opponent) -> Claim:
     text = "the improvement shrinks as more of the jobs use Gas"
     found = {}
     for site, _ in study.logs:
@@ -99,7 +99,7 @@ def _shrinks(study: Bushels, opponent: Opponent) -> Claim:
     return Claim(text, all(high < low for low, high in found.values()), here)
 
 
-def _free_gain_more(study: Bushels, opponent: Opponent) -> Claim:
+def _free_gain_more(study: Results, opponent: Opponent) -> Claim:
     text = "who may take any number of processors gains more than who may not"
     pairs, less = [], []
     for trace, percent in _points(study, KINDS["unrestricted", opponent]):
@@ -116,7 +116,7 @@ def _free_gain_more(study: Bushels, opponent: Opponent) -> Claim:
     )
 
 
-def _load_falls(study: Bushels, kind: Terms) -> Claim:
+def _load_falls(study: Results, kind: Terms) -> Claim:
     text = "the more jobs are replaced, the lower the load (Table 5.8)"
     found, falls = [], []
     for site, _ in study.logs:
@@ -130,7 +130,7 @@ def _load_falls(study: Bushels, kind: Terms) -> Claim:
     return Claim(text, all(falls), here) if falls else Claim(text, None, "not run")
 
 
-def _loses_more(study: Bushels, kind: Terms) -> Claim:
+def _loses_more(study: Results, kind: Terms) -> Claim:
     text = f"Gas does worse than static more often than alone in the system ({PAPER_LOSES}% in the paper)"
     shares = [share_lost(study.at(trace, kind, percent)) for trace, percent in _points(study, kind)]
     if not shares:
@@ -146,7 +146,7 @@ def share_lost(results: Sequence[Result]) -> float:
     return float(100 * sum(one["loses"] for one in results) / max(sum(one["moldable"] for one in results), 1))
 
 
-def _static_falls(study: Bushels, opponent: Opponent) -> Claim:
+def _static_falls(study: Results, opponent: Opponent) -> Claim:
     text = "static means fall as more is replaced, on all logs (so its text; its tables say otherwise)"
     found, falls = [], []
     for site, _ in study.logs:
@@ -159,7 +159,7 @@ def _static_falls(study: Bushels, opponent: Opponent) -> Claim:
     return Claim(text, all(falls), "; ".join(found)) if falls else Claim(text, None, "not run")
 
 
-def _others(study: Bushels, opponent: Opponent, world: str) -> Claim:
+def _others(study: Results, opponent: Opponent, world: str) -> Claim:
     text = {
         "static": "jobs that are not moldable take less when the moldable ones use Gas than when these ask statically",
         "before": "they take no more than in the log as it was, before jobs gave way (whose requested load was larger)",
@@ -194,7 +194,7 @@ class Likeness:
     """Of a single scenario, up or down, as a factor of at least 1."""
 
 
-def likeness(study: Bushels) -> list[Likeness]:
+def likeness(study: Results) -> list[Likeness]:
     """Return how like the paper's means ours are with each opponent (Tables 5.9 to 5.11 and 5.15 to 5.17)."""
     found = []
     for opponent in OPPONENTS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
-from experiments.framework.charts import as_svg
+from experiments.framework.charts import BLUE, ORANGE, as_svg
 from experiments.framework.intervals import Interval
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ Lines: TypeAlias = Mapping[str, tuple[Role, Points]]
 
 # From Okabe and Ito's palette, told apart with any kind of colour vision; markers and dashes tell them apart without.
 _STYLES: Final[Mapping[Role, Mapping[str, str]]] = {
-    "static": {"color": "#D55E00", "marker": "o", "linestyle": "-"},
-    "gas": {"color": "#0072B2", "marker": "s", "linestyle": "-"},
+    "static": {"color": ORANGE, "marker": "o", "linestyle": "-"},
+    "gas": {"color": BLUE, "marker": "s", "linestyle": "-"},
     "neither": {"color": "0.45", "marker": "", "linestyle": ":"},
-    "other static": {"color": "#D55E00", "marker": "o", "linestyle": "--", "markerfacecolor": "none"},
-    "other gas": {"color": "#0072B2", "marker": "s", "linestyle": "--", "markerfacecolor": "none"},
+    "other static": {"color": ORANGE, "marker": "o", "linestyle": "--", "markerfacecolor": "none"},
+    "other gas": {"color": BLUE, "marker": "s", "linestyle": "--", "markerfacecolor": "none"},
 }
 
 

@@ -18,16 +18,16 @@ from experiments.bushel.beyond import (
 )
 from experiments.bushel.claims import beyond, claims, likeness, share_lost
 from experiments.bushel.pictures import Lines, Role, draw_lines
-from experiments.bushel.results import FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Bushels, Kind
+from experiments.bushel.results import FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import summary_section
-from experiments.framework.intervals import counted
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
+from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.pictures import draw_improvements
 from experiments.moldable.simulated import simulated_section
 from experiments.moldable.substitution import Opponent
 from experiments.published import Share, bushel, bushel_details, load_ratios
+from gas.printable import many
 
 __all__ = ["banner", "bushel_report"]
 
@@ -57,11 +57,11 @@ _TABLES: Mapping[str, tuple[Mix, ...]] = {
 }
 
 
-def banner(study: Bushels) -> str:
+def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
     less = list(study.missing)
     if study.options.seeds < FULL_SEEDS:
-        less.append(f"{counted(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
+        less.append(f"{many(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if not study.options.others:
         less.append("other terms than the paper's were not run")
     for site, log in study.logs:
@@ -69,10 +69,10 @@ def banner(study: Bushels) -> str:
         absent = len(site.months) - max(len(these) for these in months)
         if absent:
             less.append(f"{log.name} lacks {absent} of the paper's {len(site.months)} months")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+    return not_the_full(less)
 
 
-def bushel_report(study: Bushels, origin: Origin) -> Report:
+def bushel_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     holds = [
         summary_section(claims(study, opponent), f"Does it hold? Static: {words}")
@@ -98,7 +98,7 @@ def bushel_report(study: Bushels, origin: Origin) -> Report:
     return Report("Many moldable jobs: the Bushel of AppLeS", _lead(study), sections, banner(study))
 
 
-def _lead(study: Bushels) -> str:
+def _lead(study: Results) -> str:
     words = []
     for site, _ in study.logs:
         kind = KINDS["thirds", "own"]
@@ -118,7 +118,7 @@ def _lead(study: Bushels) -> str:
     )
 
 
-def _likeness(study: Bushels) -> Section:
+def _likeness(study: Results) -> Section:
     rows = tuple(
         (
             OPPONENTS[one.opponent],
@@ -145,7 +145,7 @@ def _likeness(study: Bushels) -> Section:
     return Section("Which opponent did the paper have?", (Text(text), Table(columns, rows)))
 
 
-def _load(study: Bushels) -> Section:
+def _load(study: Results) -> Section:
     rows = []
     for percent in PERCENTS:
         row = [f"{percent}%"]
@@ -167,7 +167,7 @@ def _load(study: Bushels) -> Section:
     return Section("Table 5.8: load ratios", (Table(tuple(columns), tuple(rows), caption),))
 
 
-def _means(study: Bushels, title: str, mixes: Sequence[Mix], opponent: Opponent) -> Section:
+def _means(study: Results, title: str, mixes: Sequence[Mix], opponent: Opponent) -> Section:
     traces = {site.trace for site, _ in study.logs}
     rows = []
     for one in bushel():
@@ -200,7 +200,7 @@ def _means(study: Bushels, title: str, mixes: Sequence[Mix], opponent: Opponent)
     return Section(f"{title}; static: {OPPONENTS[opponent]}", (picture, table))
 
 
-def _means_row(study: Bushels, one: Share, kind: Kind) -> list[str]:
+def _means_row(study: Results, one: Share, kind: Kind) -> list[str]:
     gas, static = (study.mean(one.trace, kind, one.percent, who, "mean") for who in ("gas", "static"))
     gain = study.gain(one.trace, kind, one.percent)
     ratio = study.mean(one.trace, kind, one.percent, "requested_load_ratio")
@@ -218,7 +218,7 @@ def _means_row(study: Bushels, one: Share, kind: Kind) -> list[str]:
     ]
 
 
-def _details(study: Bushels) -> Section:
+def _details(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     counts = {}
     traces = {site.trace for site, _ in study.logs}
@@ -256,3 +256,22 @@ def _details(study: Bushels) -> Section:
         f"By the opponent: {'; '.join(f'{name}: {words}' for name, words in OPPONENTS.items())}. {means_caption(study)}"
     )
     return Section(title, (picture, Table(tuple(columns), tuple(rows), caption)))
+
+
+def result_rows(study: Results) -> list[dict[str, object]]:
+    """Return all runs as rows."""
+    return [
+        {"log": run.site.trace, "moldable_by": run.kind.name, "percent": run.percent, "seed": run.seed} | _flat(result)
+        for run, result in zip(study.runs, study.results, strict=True)
+    ]
+
+
+def _flat(result: dict[str, object]) -> dict[str, object]:
+    """Return a result with one name for each figure; classes of improvement factors are in the report."""
+    flat: dict[str, object] = {}
+    for name, value in result.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}_{inner.replace(' ', '_')}": figure for inner, figure in value.items()}
+        elif not isinstance(value, list):
+            flat[name] = value
+    return flat

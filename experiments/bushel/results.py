@@ -15,14 +15,16 @@ from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month
 from experiments.framework.sites import SITES, Site
+from experiments.framework.study import Computed
 from experiments.moldable import substitution
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.moldability import Moldability
 from experiments.moldable.substitution import Opponent
 from experiments.moldable.terms import BASE, TERMS, Terms
+from gas.errors import BadInput
 
-__all__ = ["DRAWN", "DRAWN_PERCENTS", "FULL_SEEDS", "KINDS", "MIXES", "OPPONENTS", "PERCENTS", "Bushels", "Drawn"]
-__all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", "bushel_runs"]
+__all__ = ["DRAWN", "DRAWN_PERCENTS", "FULL_SEEDS", "KINDS", "MIXES", "OPPONENTS", "PERCENTS", "Drawn", "Results"]
+__all__ += ["OTHER_DRAWN_PERCENTS", "OTHER_PERCENTS", "Kind", "Options", "Run", "bushel_runs", "summarised"]
 
 
 @dataclass(frozen=True)
@@ -118,13 +120,19 @@ class Run:
 
 
 def bushel_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
-    """Return all runs of the study with the logs at hand."""
+    """Return all runs of the study with the logs at hand.
+
+    Raises
+    ------
+    BadInput
+        There is none.
+    """
     found = []
     every_seed = range(options.seed, options.seed + options.seeds)
     for site in SITES:
         for log in (log for log in logs if log.source.trace == site.trace):
             there = jobs_by_month(log)
-            months = tuple(month for month in site.months if month in there)
+            months = tuple(month for month in site.months if month in there and log.takes(month))
             if months:
                 found += [
                     Run(log, site, months, kind, percent, seed)
@@ -132,6 +140,8 @@ def bushel_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
                     for percent in percents
                     for seed in seeds
                 ]
+    if not found:
+        raise BadInput("none of the logs has a month that the paper took; give others by --traces")
     return found
 
 
@@ -145,7 +155,7 @@ def _wanted(options: Options, every_seed: range) -> Iterable[tuple[Kind, Sequenc
 
 
 @dataclass(frozen=True, eq=False)
-class Bushels:
+class Results:
     """All runs and their results, in the same order."""
 
     options: Options
@@ -153,6 +163,12 @@ class Bushels:
     results: Sequence[Result]
     missing: Sequence[str] = ()
     """Logs that are not at hand."""
+
+    @property
+    def done(self) -> list[tuple[str, Configuration, Result]]:
+        """Everything that was computed: a log, a configuration and its result."""
+        pairs = zip(self.runs, self.results, strict=True)
+        return [(run.log.name, run.configuration, result) for run, result in pairs]
 
     @cached_property
     def logs(self) -> list[tuple[Site, Found]]:
@@ -198,3 +214,16 @@ class Bushels:
         """Return how many times as long static requests take as Gas's, in the means of all seeds."""
         gas, static = (self.mean(trace, kind, percent, world, "mean") for world in ("gas", "static"))
         return None if gas is None or static is None else static.mean / max(gas.mean, 1.0)
+
+
+def summarised(computed: Computed[Options, Run]) -> Results:
+    """Return what came out.
+
+    Raises
+    ------
+    BadInput
+        No log has moldable jobs.
+    """
+    if not any(result["moldable"] for result in computed.results):
+        raise BadInput("no log has jobs that can give way, or be moldable: all are too large, or there is none")
+    return Results(computed.options, computed.runs, computed.results, computed.at_hand.absent)

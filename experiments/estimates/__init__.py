@@ -11,5 +11,5 @@ tables    its results as rows
 beyond    the part of its report that goes beyond the paper
 method    how it was done
 report    its report
-command   the command
+study     the study as the command line finds it
 """

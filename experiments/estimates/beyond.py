@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.estimates.claims import changed
-from experiments.estimates.results import EXACT, MODELS, Study
+from experiments.estimates.results import EXACT, MODELS, Results
 from experiments.framework.intervals import sureness
 from experiments.framework.report import Bullets, Cell, Column, Section, Table, Text
 from experiments.published import MEASURES, POLICIES
@@ -21,7 +21,7 @@ _NAMES = {
 }
 
 
-def beyond_section(study: Study) -> Section | None:
+def beyond_section(study: Results) -> Section | None:
     """Return the section; None if no model was run."""
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:

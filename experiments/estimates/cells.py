@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Study, Terms, uniform
+from experiments.estimates.results import DOUBLED, EXACT, USERS, Change, Results, Terms, uniform
 from experiments.estimates.use import COUNTS
 from experiments.framework.intervals import Interval
 from experiments.framework.logs import Found
@@ -27,7 +27,7 @@ COUNTED = 1.0
 NOT_KNOWN = "cause not known"
 
 
-def lacking(study: Study, log: Found) -> int:
+def lacking(study: Results, log: Found) -> int:
     """Return how many jobs of the paper's version of a log are not in the one at hand."""
     use = study.asked(log, "use")
     return max(log.source.jobs - (use["jobs"] if use else 0), 0)
@@ -81,7 +81,7 @@ class Counted:
         return NOT_KNOWN
 
 
-def counts(study: Study, *, every: bool = False) -> list[Counted]:
+def counts(study: Results, *, every: bool = False) -> list[Counted]:
     """Return the counts of Table 2, each in the reading that was chosen, or in all."""
     found = []
     for row in table2():
@@ -145,7 +145,7 @@ class Mean:
         return None if self.change is None or self.factor == 1 else self.change.sign == self.paper_sign
 
 
-def means(study: Study) -> list[Mean]:
+def means(study: Results) -> list[Mean]:
     """Return the means of Table 3, in the paper's order."""
     exact = {(row.trace, row.policy, row.measure): row.mean for row in table3() if row.factor == 1}
     found = []
@@ -163,7 +163,7 @@ def means(study: Study) -> list[Mean]:
     return found
 
 
-def _why(study: Study, log: Found, policy: str, measure: Measure, terms: Terms, paper: float) -> tuple[str, ...]:
+def _why(study: Results, log: Found, policy: str, measure: Measure, terms: Terms, paper: float) -> tuple[str, ...]:
     """Return why a mean differs from the paper's by more than `APART` per cent; nothing if it does not."""
     here = study.mean(log, policy, measure, terms)
     off = 100 * (here.mean / paper - 1) if here else 0.0
@@ -180,7 +180,7 @@ def _why(study: Study, log: Found, policy: str, measure: Measure, terms: Terms, 
     return tuple(reasons + _version(study, log, off)) or (NOT_KNOWN,)
 
 
-def _version(study: Study, log: Found, off: float) -> list[str]:
+def _version(study: Results, log: Found, off: float) -> list[str]:
     """Return what another version of the log may have to do with a mean that is so many per cent off."""
     short = lacking(study, log)
     if short <= 0.01 * log.source.jobs:
@@ -194,7 +194,7 @@ def _version(study: Study, log: Found, off: float) -> list[str]:
 
 
 def _why_sign(
-    study: Study, log: Found, policy: str, measure: Measure, pair: tuple[Terms, Terms], sign: int
+    study: Results, log: Found, policy: str, measure: Measure, pair: tuple[Terms, Terms], sign: int
 ) -> tuple[str, ...]:
     """Return why a change has another sign than the paper's; nothing if it has not."""
     change = study.change(log, policy, measure, *pair)
@@ -241,7 +241,7 @@ class Doubling:
         return self.change.sign == (self.paper_percent > 0) - (self.paper_percent < 0)
 
 
-def doublings(study: Study) -> list[Doubling]:
+def doublings(study: Results) -> list[Doubling]:
     """Return the changes of Table 4, in the paper's order."""
     found = []
     for row in overall():

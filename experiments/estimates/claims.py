@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from experiments.estimates.cells import COUNTED, Mean, beaten, counts, doublings, means, signs
 from experiments.estimates.history import READINGS
-from experiments.estimates.results import EXACT, Change, Study, Terms, uniform
+from experiments.estimates.results import EXACT, Change, Results, Terms, uniform
 from experiments.framework.claims import Claim
 from experiments.framework.intervals import Interval
 from experiments.published import FACTORS, HISTORY, MEASURES, POLICIES, Measure, table3
@@ -22,7 +22,7 @@ POINTS = 2.0
 """Percentage points within which the shares of section 4.4 should be."""
 
 
-def claims(study: Study) -> list[Claim]:
+def claims(study: Results) -> list[Claim]:
     """Return the paper's statements, each with its verdict here."""
     cells = means(study)
     return [
@@ -36,7 +36,7 @@ def claims(study: Study) -> list[Claim]:
     ]
 
 
-def _counted(study: Study) -> list[Claim]:
+def _counted(study: Results) -> list[Claim]:
     found = []
     for trace in ("KTH", "CTC", "SDSC"):
         rows = [row for row in counts(study) if row.paper.trace == trace and row.off is not None]
@@ -64,7 +64,7 @@ def coverage(figures: dict[str, int]) -> dict[str, float]:
 _SHARES = ("with data", "underestimated", "underestimated with data", "underestimated with two runs")
 
 
-def _history(study: Study) -> list[Claim]:
+def _history(study: Results) -> list[Claim]:
     log = study.log("CTC")
     found = study.asked(log, "history") if log else None
     if found is None:
@@ -85,7 +85,7 @@ def _history(study: Study) -> list[Claim]:
     ]
 
 
-def best_factor(study: Study, trace: str, policy: str, measure: Measure) -> tuple[int, Change] | None:
+def best_factor(study: Results, trace: str, policy: str, measure: Measure) -> tuple[int, Change] | None:
     """Return the factor above 1 with the lowest mean, and what it changes against f = 1."""
     log = study.log(trace)
     if log is None:
@@ -109,7 +109,7 @@ def over_seeds(change: Change) -> str:
     return f"{change.percent.mean:+.1f}" + ("" if half is None else f" ± {half:.1f}") + "%"
 
 
-def _overestimating(study: Study, policy: str) -> Claim:
+def _overestimating(study: Results, policy: str) -> Claim:
     text = (
         f"Table 3, {SCHEMES[policy]}: for each log and measure for which the paper has it, some f above 1 gives a "
         "lower mean than exact estimates"
@@ -139,7 +139,7 @@ def _papers_best(trace: str, policy: str, measure: Measure) -> float:
     return 100 * (best / by_factor[1] - 1)
 
 
-def _originals(study: Study, cells: Sequence[Mean]) -> Claim:
+def _originals(study: Results, cells: Sequence[Mean]) -> Claim:
     text = "Table 3: users' own estimates typically give a worse mean than those drawn with an f above 1"
     at_hand = [cell for cell in cells if cell.ours is not None]
     own = {(cell.trace, cell.policy, cell.measure): cell for cell in at_hand if cell.factor is None}
@@ -184,7 +184,7 @@ def estimates(factor: int | None) -> str:
     return "users'" if factor is None else f"f = {factor}"
 
 
-def _doubled(study: Study) -> list[Claim]:
+def _doubled(study: Results) -> list[Claim]:
     found = []
     for policy in POLICIES:
         rows = [row for row in doublings(study) if row.policy == policy and row.change is not None]

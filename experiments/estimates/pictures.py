@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.estimates.cells import Mean
 from experiments.estimates.use import CELL, LAST, LONGEST
-from experiments.framework.charts import as_svg
+from experiments.framework.charts import BLUE, ORANGE, SKY, YELLOW, as_svg, plain
 from experiments.published import MEASURES, POLICIES
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ __all__ = ["draw_means", "draw_use"]
 
 # From Okabe and Ito's palette, told apart with any kind of colour vision.
 _PARTS: Final = {
-    "others": ("#0072B2", "other jobs"),
-    "short": ("#56B4E9", "below 90 s"),
-    "killed": ("#E69F00", "killed"),
+    "others": (BLUE, "other jobs"),
+    "short": (SKY, "below 90 s"),
+    "killed": (YELLOW, "killed"),
 }
-_COLOURS: Final = {"easy": "#D55E00", "conservative": "#0072B2"}
+_COLOURS: Final = {"easy": ORANGE, "conservative": BLUE}
 _MARKERS: Final = {"easy": "o", "conservative": "s"}
 _NAMES: Final = {"easy": "EASY", "conservative": "conservative"}
 _LINES: Final = ("here", "paper", "users' here", "users' in the paper")
@@ -68,7 +68,7 @@ def _histogram(axes: Axes, found: Mapping[str, Any], name: str) -> None:
     axes.set_ylim(0, 1.05 * max(float(below.max()), 1e-9))
     axes.set_xticks(range(0, LAST + 1, 10))
     axes.set_ylabel("% of jobs")
-    _plain(axes)
+    plain(axes)
 
 
 def _scatter(figure: Figure, axes: Axes, found: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ def draw_means(cells: Sequence[Mean]) -> bytes:
                     mine = [cell for cell in cells if (cell.trace, cell.measure, cell.policy) == key and cell.ours]
                     _means(axes, mine, policy)
                 axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-                _plain(axes)
+                plain(axes)
             row[0].set_ylabel(_TITLES[measure])
         for axes, trace in zip(panels[0], traces, strict=True):
             axes.set_title(trace, fontsize=10)
@@ -160,9 +160,3 @@ def _means(axes: Axes, cells: Sequence[Mean], policy: str) -> None:
     places = [factor for factor, _, _ in drawn]
     axes.set_xticks(places, [f"{place}" for place in places])
     axes.xaxis.set_minor_locator(NullLocator())
-
-
-def _plain(axes: Axes) -> None:
-    axes.grid(True, color="0.9", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)

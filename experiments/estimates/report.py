@@ -10,13 +10,27 @@ from experiments.estimates.claims import NAMES, SCHEMES, claims, coverage, estim
 from experiments.estimates.history import READINGS
 from experiments.estimates.method import method_section
 from experiments.estimates.pictures import draw_means, draw_use
-from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Study
+from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Results
 from experiments.framework.claims import summary_section
-from experiments.framework.intervals import Interval, counted
+from experiments.framework.intervals import Interval
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
+from experiments.framework.report import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    no,
+    not_the_full,
+    yes,
+)
 from experiments.framework.sites import Site
 from experiments.published import HISTORY, POLICIES, Measure
+from gas.printable import many
 
 __all__ = ["banner", "estimates_report"]
 
@@ -27,17 +41,17 @@ _PAPER = (
 )
 
 
-def banner(study: Study) -> str:
+def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
     less = list(study.missing)
     if study.options.seeds < FULL_SEEDS:
-        less.append(f"{counted(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
+        less.append(f"{many(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if not study.options.others:
         less.append("other rules, by which differences are explained, and other models of estimates were not run")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+    return not_the_full(less)
 
 
-def estimates_report(study: Study, origin: Origin) -> Report:
+def estimates_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     cells = means(study)
     sites = [(Site(log.source.trace, log.source.processors, (), 0), log) for log in study.logs]
@@ -57,7 +71,7 @@ def estimates_report(study: Study, origin: Origin) -> Report:
     return Report("Estimates: how wrong users are, and what it does", _lead(study, cells), found, banner(study))
 
 
-def _lead(study: Study, cells: Sequence[Mean]) -> str:
+def _lead(study: Results, cells: Sequence[Mean]) -> str:
     found = claims(study)
     tested = [claim.holds for claim in found if claim.holds is not None]
     agree, compared = signs(cells)
@@ -77,7 +91,7 @@ def _lead(study: Study, cells: Sequence[Mean]) -> str:
     )
 
 
-def _logs(study: Study) -> Section:
+def _logs(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
         use, header = study.asked(log, "use"), log.header.max_procs
@@ -123,7 +137,7 @@ def _logs(study: Study) -> Section:
     return Section("The logs", tuple(blocks))
 
 
-def _table2(study: Study) -> Section:
+def _table2(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for row in counts(study):
         share = "-" if row.ours is None or row.of is None else f"{100 * row.ours / max(row.of, 1):.1f}%"
@@ -190,7 +204,7 @@ def _table2(study: Study) -> Section:
     )
 
 
-def _use(study: Study) -> Section:
+def _use(study: Results) -> Section:
     pictures = {log.source.trace: use["picture"] for log in study.logs if (use := study.asked(log, "use"))}
     caption = (
         "Left: what share of the time that they asked for jobs used (Fig. 8 of the paper). Right: run time against "
@@ -200,7 +214,7 @@ def _use(study: Study) -> Section:
     return Section("Fig. 8: users' estimates", (Picture("estimates-users", draw_use(pictures, "request"), caption),))
 
 
-def _history(study: Study) -> Section | None:
+def _history(study: Results) -> Section | None:
     found = {log.source.trace: one for log in study.logs if (one := study.asked(log, "history"))}
     if not found:
         return None
@@ -267,7 +281,7 @@ def _counted(figures: dict[str, int], shares: dict[str, float]) -> list[str]:
     return texts if len(shares) == 4 else [*texts, "", ""]  # the paper does not count the last
 
 
-def _table3(study: Study, cells: Sequence[Mean]) -> list[Section]:
+def _table3(study: Results, cells: Sequence[Mean]) -> list[Section]:
     at_hand = [cell for cell in cells if cell.ours is not None]
     if not at_hand:
         return []
@@ -331,7 +345,7 @@ def _mean_row(cell: Mean) -> tuple[Cell | str, ...]:
     )
 
 
-def _table4(study: Study) -> Section:
+def _table4(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for row in doublings(study):
         if row.ours is None or row.change is None:

@@ -32,7 +32,7 @@ __all__ = [
     "Change",
     "LogRun",
     "Options",
-    "Study",
+    "Results",
     "Terms",
     "over_weeks",
     "study_runs",
@@ -213,7 +213,7 @@ def _drawn(weeks: int, seed: int) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Results:
     """All runs and their results, in the same order."""
 
     options: Options

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.estimates.cells import counts, doublings, means
-from experiments.estimates.results import Change, Study
+from experiments.estimates.results import Change, Results
 
 __all__ = ["count_rows", "doubling_rows", "mean_rows", "run_rows"]
 
 
-def count_rows(study: Study) -> list[dict[str, Any]]:
+def count_rows(study: Results) -> list[dict[str, Any]]:
     """Return the counts of Table 2 in every reading."""
     return [
         {
@@ -28,7 +28,7 @@ def count_rows(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def mean_rows(study: Study) -> list[dict[str, Any]]:
+def mean_rows(study: Results) -> list[dict[str, Any]]:
     """Return the means of Table 3."""
     return [
         {
@@ -49,7 +49,7 @@ def mean_rows(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def doubling_rows(study: Study) -> list[dict[str, Any]]:
+def doubling_rows(study: Results) -> list[dict[str, Any]]:
     """Return the changes of Table 4."""
     return [
         {
@@ -69,7 +69,7 @@ def doubling_rows(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def run_rows(study: Study) -> list[dict[str, Any]]:
+def run_rows(study: Results) -> list[dict[str, Any]]:
     """Return the means of every simulation."""
     return [
         {

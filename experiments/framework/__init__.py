@@ -9,11 +9,14 @@ compiling     the simulator is compiled once, before worker processes start
 intervals     means over seeds, and how sure they are
 claims        statements and whether they hold
 report        the same report as self-contained HTML and as Markdown
+columns       tables by their columns: the title of each, and what it shows of a row
+method        how a study was done, from the text beside it
 origin        what made a report, so that it can be made again
 charts        pictures as SVG
 records       results as CSV and Parquet
 cost          what a study took in time and memory
 console       what studies say on the terminal: how far they are, and which statements hold
-options       options that commands share
-command       what commands share: finding logs, computing, writing
+study         a study as a value, and what is done with it: find logs, compute, write
+execution     computing its runs: by processes or Dask, all of them or a part
+options       options that all studies share
 """

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gas.errors import Missing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["as_svg"]
+__all__ = ["BLUE", "GREEN", "ORANGE", "PINK", "SKY", "YELLOW", "as_svg", "plain"]
+
+# Okabe and Ito's palette, told apart with any kind of colour vision.
+BLUE: Final = "#0072B2"
+ORANGE: Final = "#D55E00"
+GREEN: Final = "#009E73"
+PINK: Final = "#CC79A7"
+YELLOW: Final = "#E69F00"
+SKY: Final = "#56B4E9"
 
 
 def as_svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
@@ -31,3 +40,11 @@ def as_svg(size: tuple[float, float], draw: Callable[[Figure], None]) -> bytes:
         stream = io.BytesIO()
         figure.savefig(stream, format="svg", metadata={"Date": None})
     return stream.getvalue()
+
+
+def plain(*panels: Axes) -> None:
+    """Give panels a light grid behind what is drawn, and no frame above and on the right."""
+    for axes in panels:
+        axes.grid(True, color="0.9", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)

@@ -12,17 +12,38 @@ __all__ = ["Claim", "summary_section", "verdict"]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement and what is found here."""
+    """A statement of a paper, or a mark set for a study, and what is found here."""
 
     text: str
     holds: bool | None
     """None where it could not be tested."""
     here: str
+    where: str = ""
+    """Place in the paper."""
+    why: str = ""
+    """What may be the cause if it does not hold."""
+    two_ways: bool = False
+    """Whether it compares runs of a model; `holds` is then the verdict with each run at its own end."""
+    shared: bool | None = None
+    """Of such a comparison, the verdict over what both runs completed."""
+    reported: bool = False
+    """Whether it is there to be seen, with no mark set for it; then `holds` is None."""
+    untested: str = "no verdict"
+    """What is said where it could not be tested."""
+
+    @property
+    def verdict(self) -> str:
+        """Whether it holds, in a word or two."""
+        if {self.holds, self.shared} == {True, False}:
+            return "mixed"  # the line says which is which
+        if self.holds is None:
+            return "reported" if self.reported else self.untested
+        return "yes" if self.holds else "no"
 
 
 def verdict(claim: Claim) -> Cell:
     """Return the verdict as the cell of a table."""
-    return Cell("no verdict", "quiet") if claim.holds is None else yes() if claim.holds else no()
+    return Cell(claim.untested, "quiet") if claim.holds is None else yes() if claim.holds else no()
 
 
 def summary_section(found: Sequence[Claim], title: str = "Does it hold?", who: str = "statement") -> Section:

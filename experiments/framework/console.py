@@ -6,16 +6,17 @@ import shutil
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
 
+from experiments.framework.claims import Claim
 from experiments.framework.ledger import interrupts_blocked
 from gas.cli.progress import progress
 from gas.cli.tables import note, say
 
-__all__ = ["tell", "tell_verdict", "told_often"]
+__all__ = ["tell", "tell_claims", "tell_verdict", "told_often"]
 
 _OFTEN = 10.0
 """Seconds between two lines."""
@@ -80,3 +81,10 @@ def tell(text: str, hanging: int = 0) -> None:
 def tell_verdict(holds: str, text: str) -> None:
     """Say whether a statement holds, and the statement beside it."""
     tell(f"{holds:>{_VERDICT}}  {text}", _VERDICT + 2)
+
+
+def tell_claims(found: Sequence[Claim]) -> None:
+    """Say which statements hold."""
+    for claim in found:
+        where = f"{claim.where}: " if claim.where else ""
+        tell_verdict(claim.verdict, f"{where}{claim.text}: {claim.here}")

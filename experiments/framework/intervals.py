@@ -1,13 +1,24 @@
-"""A mean over seeds and how sure it is."""
+"""A mean and how sure it is: half of a 90% interval after Student.
+
+Two rules, for two questions. `interval` takes one value a seed (or one a month, each counting the same): how much a
+figure changes if chance is drawn again. `by_months` takes values of jobs with the months that they are of, from four
+months on: how much it would change in other months of such a log. With fewer values than a rule takes there is no
+interval, and no verdict that hangs on one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Interval", "counted", "interval", "sureness"]
+__all__ = ["FEWEST", "Interval", "better", "by_months", "interval", "signed", "sure", "sureness", "within"]
+
+FEWEST: Final = 4
+"""Months that `by_months` takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +47,62 @@ def interval(values: Sequence[float]) -> Interval:
     return Interval(mean, float(t.ppf(0.95, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))))
 
 
-def counted(count: int, thing: str) -> str:
-    """Return a number of things in words: 1 seed, 2 seeds."""
-    return f"{count:,} {thing}" + ("" if count == 1 else "s")
-
-
 def sureness(seeds: int) -> str:
     """Return what is said under figures about how sure they are."""
     return f"± is half of a 90% interval over {seeds} seeds." if seeds > 1 else "One seed: there are no intervals."
+
+
+def by_months(values: NDArray[np.float64], months: Sequence[Hashable]) -> Interval:
+    """Return the mean of values, and half of its 90% interval after Student with months as batches.
+
+    Months weigh by how many values they have; the interval is that of a ratio of sums over batches (Cochran, Sampling
+    Techniques, 6.3). With fewer than `FEWEST` months there is none.
+    """
+    if not len(values):
+        return Interval(0.0, None)
+    index = {month: i for i, month in enumerate(dict.fromkeys(months))}
+    of = np.array([index[month] for month in months])
+    counts = np.bincount(of)
+    mean = float(values.mean())
+    if len(index) < FEWEST:
+        return Interval(mean, None)
+    from scipy.stats import t
+
+    count = len(index)
+    residual = np.bincount(of, weights=values) - mean * counts
+    spread = float(np.sqrt((residual**2).sum() / (count - 1)))
+    return Interval(mean, float(t.ppf(0.95, count - 1)) * spread / (float(counts.mean()) * float(np.sqrt(count))))
+
+
+def sure(found: Interval) -> bool:
+    """Return whether other months of such a log would hardly give another sign."""
+    return found.half_width is not None and abs(found.mean) > found.half_width
+
+
+def better(found: Interval) -> bool | None:
+    """Return whether a difference is below zero.
+
+    None without an interval, and where the difference is below zero but its interval is not.
+    """
+    if found.half_width is None:
+        return None
+    if found.mean >= 0:
+        return False
+    return None if found.mean + found.half_width >= 0 else True
+
+
+def within(found: Interval, low: float, high: float) -> bool | None:
+    """Return whether a mean lies between two bounds.
+
+    None without an interval, and where the mean does not but its interval reaches there.
+    """
+    if found.half_width is None:
+        return None
+    if low <= found.mean <= high:
+        return True
+    return None if found.mean - found.half_width <= high and found.mean + found.half_width >= low else False
+
+
+def signed(found: Interval, digits: int = 0) -> str:
+    """Return a difference in words."""
+    return f"{'+' if found.mean > 0 else ''}{found.text(digits)}"

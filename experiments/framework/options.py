@@ -9,9 +9,8 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-__all__ = ["AccuracyOption", "DaskOption", "DatasetOption", "EraOption", "MixOption", "OpponentOption", "OutputOption"]
-__all__ += ["PolicyOption", "ShardOption", "SizesOption", "TracesOption", "WorkersOption"]
-__all__ += ["whole_number", "whole_seed"]
+__all__ = ["DaskOption", "FirstSeed", "LogsOption", "MonthsOption", "OtherTerms", "OutputOption"]
+__all__ += ["QuickOption", "Seeds", "ShardOption", "TracesOption", "WorkersOption", "whole_number", "whole_seed"]
 
 _SEEDS: Final = 2**62
 """The largest seed; a study counts on from it."""
@@ -64,28 +63,22 @@ DaskOption: TypeAlias = Annotated[
     typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead."),
 ]
 
-MixOption: TypeAlias = Annotated[
-    str, typer.Option("--mix", metavar="MIX", help="Of the benchmarks: thirds, uniform, unrestricted or restricted.")
+LogsOption: TypeAlias = Annotated[
+    list[str], typer.Option("--log", metavar="LOG", help="Only this log, as KTH; may be repeated (default: all).")
 ]
 
-OpponentOption: TypeAlias = Annotated[
-    str, typer.Option("--opponent", metavar="WHICH", help="The static request: uniform, powers or own.")
+MonthsOption: TypeAlias = Annotated[
+    list[str], typer.Option("--month", metavar="MONTH", help="Only this month, as 1996-10; may be repeated.")
 ]
 
-DatasetOption: TypeAlias = Annotated[
-    str, typer.Option("--dataset", metavar="NAME", help="Benchmark times: default, or a data set's name.")
+QuickOption: TypeAlias = Annotated[
+    bool, typer.Option("--quick", help="Few seeds and runs, and no other terms: a first look, labelled so.")
 ]
 
-SizesOption: TypeAlias = Annotated[
-    bool, typer.Option("--filled/--measured-sizes", help="All sizes between the measured ones, or these alone.")
-]
+FirstSeed: TypeAlias = Annotated[int, whole_seed("The first one.")]
 
-EraOption: TypeAlias = Annotated[
-    bool, typer.Option("--era/--as-measured", help="Times slowed down to nodes of the paper's era, or as measured.")
-]
+Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="How many, on the paper's terms.")]
 
-AccuracyOption: TypeAlias = Annotated[
-    float, typer.Option("--accuracy", metavar="X", help="Execution time of a benchmark over its walltime, up to 1.")
+OtherTerms: TypeAlias = Annotated[
+    bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")
 ]
-
-PolicyOption: TypeAlias = Annotated[str, typer.Option("--policy", metavar="NAME", help="One that plans ahead.")]

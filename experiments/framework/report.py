@@ -19,7 +19,7 @@ from gas.errors import BadInput
 from workloads.whole_file import whole_file
 
 __all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "html", "markdown"]
-__all__ += ["no", "write", "write_files", "yes"]
+__all__ += ["no", "not_the_full", "write", "write_files", "yes"]
 
 Mark: TypeAlias = Literal["", "good", "bad", "quiet"]
 
@@ -117,6 +117,11 @@ def yes(text: str = "yes") -> Cell:
 def no(text: str = "no") -> Cell:
     """Return a cell for what does not."""
     return Cell(text, "bad")
+
+
+def not_the_full(less: Sequence[str]) -> str:
+    """Return a banner that says in what a study is less than the full one; "" if it is not."""
+    return f"Not the full study: {'; '.join(less)}." if less else ""
 
 
 _STYLE = """

@@ -7,7 +7,6 @@ terms         on what terms benchmarks take the place of jobs
 outcomes      what becomes of one of them, for every request that it could make
 losses        why a static request was sooner
 months        months of logs with one of them at a time: which runs there are, and what came out
-computing     computing such a study
 improvement   how many times sooner Gas is, in classes
 pictures      a picture of that
 simulated     what is simulated, in words, for reports

@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month
 from experiments.framework.sites import SITES, Site
+from experiments.framework.study import Computed
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.terms import BASE, TERMS, Terms
+from gas.errors import BadInput
 
-__all__ = ["FULL_RUNS", "FULL_SEEDS", "MonthRun", "Options", "Outcomes", "Study", "cost_runs", "month_runs"]
+__all__ = ["FULL_RUNS", "FULL_SEEDS", "MonthRun", "Options", "Outcomes", "Results", "cost_runs", "month_runs"]
+__all__ += ["planned", "summarised"]
 
 
 FULL_SEEDS, FULL_RUNS = 5, 210
@@ -52,6 +55,8 @@ class MonthRun:
     terms: Terms
     seed: int
     runs: int
+    for_cost: bool = False
+    """Whether it is run for nothing else but to see how the cost grows."""
 
     @property
     def configuration(self) -> Configuration:
@@ -78,7 +83,7 @@ def month_runs(
     for site in SITES:
         for log in (log for log in logs if log.source.trace == site.trace):
             jobs = jobs_by_month(log)
-            for month in site.months:
+            for month in filter(log.takes, site.months):
                 # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
                 if jobs.get(month, 0) < 1.5 * options.runs:
                     left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
@@ -94,7 +99,7 @@ def cost_runs(runs: Sequence[MonthRun]) -> list[MonthRun]:
     first: dict[str, MonthRun] = {}
     for run in runs:
         first.setdefault(run.log.name, run)
-    return [replace(run, runs=max(run.runs // part, 1)) for run in first.values() for part in (2, 4)]
+    return [replace(run, runs=max(run.runs // part, 1), for_cost=True) for run in first.values() for part in (2, 4)]
 
 
 class Outcomes:
@@ -134,7 +139,7 @@ class Outcomes:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Results:
     """All runs and their results, in the same order."""
 
     options: Options
@@ -144,7 +149,7 @@ class Study:
     """Logs that are not at hand."""
     left_out: Sequence[str] = ()
     for_cost: Sequence[tuple[MonthRun, Result]] = ()
-    """What was run for nothing else but to see how the cost grows (`cost_runs`)."""
+    """What was run for nothing else but to see how the cost grows."""
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
@@ -187,3 +192,45 @@ class Study:
             for row in result["outcomes"]
             if not chosen or row["benchmark"] in chosen
         ]
+
+
+def planned(
+    options: Options, logs: Sequence[Found], all_terms: Sequence[Terms] = (BASE,)
+) -> tuple[list[MonthRun], list[str]]:
+    """Return all runs of a study, those for its cost too, and which months are left out and why.
+
+    Raises
+    ------
+    BadInput
+        There is none.
+    """
+    of_months, left_out = month_runs(options, logs, all_terms)
+    if not of_months:
+        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs, or other months")
+    return [*of_months, *cost_runs(of_months)], left_out
+
+
+def summarised(computed: Computed[Options, MonthRun]) -> Results:
+    """Return what came out.
+
+    Raises
+    ------
+    BadInput
+        Nothing did, on the study's own terms.
+    """
+    options = computed.options
+    of_months = [(run, result) for run, result in computed.pairs if not run.for_cost]
+    left_out = list(computed.left_out) + [
+        f"{run.log.name} {run.month}, {run.terms.name}: {result['too_few']}"
+        for run, result in of_months
+        if "too_few" in result
+    ]
+    if not any(result["outcomes"] for run, result in of_months if run.terms == options.terms):
+        raise BadInput(f"--runs {options.runs}: no month has so many jobs that can give way; {left_out[-1]}")
+    return Results(
+        options,
+        *([run for run, _ in of_months], [result for _, result in of_months]),
+        computed.at_hand.absent,
+        left_out,
+        [(run, result) for run, result in computed.pairs if run.for_cost],
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.charts import as_svg
+from experiments.framework.charts import BLUE, ORANGE, as_svg
 from experiments.moldable.improvement import labels
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_improvements"]
 
-_WINS, _LOSES, _EVEN = "#0072B2", "#D55E00", "0.6"
+_WINS, _LOSES, _EVEN = BLUE, ORANGE, "0.6"
 
 
 def draw_improvements(parts: Mapping[str, NDArray[np.int64]]) -> bytes:

@@ -4,7 +4,7 @@
     claims    which of the paper's statements hold
     pictures  its pictures
     report    its report
-    command   the command
+    study     the study as the command line finds it
 
 Which runs there are and what came out is in `experiments.moldable.months`.
 """

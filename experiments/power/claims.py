@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from experiments.framework.claims import Claim
 from experiments.framework.intervals import interval
 from experiments.moldable.benchmarks import GROUPS
-from experiments.moldable.months import Outcomes, Study
+from experiments.moldable.months import Outcomes, Results
 from experiments.moldable.terms import Terms, perfect
 from experiments.published import PAPER_LOSES
 
@@ -22,7 +22,7 @@ def gain(outcomes: Outcomes) -> float:
     return float(outcomes.static.mean() / max(outcomes.gas.mean(), 1.0)) if len(outcomes) else 0.0
 
 
-def claims(study: Study, terms: Terms | None = None) -> list[Claim]:
+def claims(study: Results, terms: Terms | None = None) -> list[Claim]:
     """Return the statements of the paper's section 5.2, each with its verdict on some terms (the study's own)."""
     terms = study.options.terms if terms is None else terms
     parts = [(site.trace, study.outcomes(terms, trace=site.trace)) for site, _ in study.logs]
@@ -45,7 +45,7 @@ def _below(text: str, parts: list[tuple[str, Outcomes]], measure: object) -> Cla
     return Claim(text, all(gas < static for _, gas, static in figures) if figures else None, here)
 
 
-def _free_gain_more(study: Study, terms: Terms) -> Claim:
+def _free_gain_more(study: Results, terms: Terms) -> Claim:
     gains = {group: gain(found) for group in GROUPS if len(found := study.outcomes(terms, group=group))}
     text = "who may take any number of processors gains more than who may not"
     if len(gains) < 2 or "any" not in gains:
@@ -55,7 +55,7 @@ def _free_gain_more(study: Study, terms: Terms) -> Claim:
     return Claim(text, gains["any"] > others, here)
 
 
-def _loses(study: Study) -> Claim:
+def _loses(study: Results) -> Claim:
     text = f"Gas does worse than static in {PAPER_LOSES}% of the runs"
     of_seeds = [study.outcomes(seed=seed) for seed in study.seeds]
     shares = [100 * float(found.loses.mean()) for found in of_seeds if len(found)]
@@ -65,7 +65,7 @@ def _loses(study: Study) -> Claim:
     return Claim(text, None, f"{found.text(1)}%")  # a figure to look at: nothing says how near is near
 
 
-def _perfect(study: Study) -> Claim:
+def _perfect(study: Results) -> Claim:
     text = "with the run times as estimates Gas never loses, and nothing was better in hindsight"
     found = study.outcomes(perfect(study.options.terms))
     if not len(found):
@@ -77,6 +77,6 @@ def _perfect(study: Study) -> Claim:
     )
 
 
-def survivors(study: Study) -> list[tuple[Terms, list[Claim]]]:
+def survivors(study: Results) -> list[tuple[Terms, list[Claim]]]:
     """Return which statements hold on the other terms."""
     return [(terms, claims(study, terms)) for terms in study.terms if terms != study.options.terms]

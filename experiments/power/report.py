@@ -7,14 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from experiments.framework.claims import summary_section, verdict
-from experiments.framework.intervals import counted, interval, sureness
+from experiments.framework.columns import Shown, table_of
+from experiments.framework.intervals import interval, sureness
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
+from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.framework.sites import SITES
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.improvement import classes
 from experiments.moldable.losses import WORLDS
-from experiments.moldable.months import FULL_RUNS, FULL_SEEDS, Outcomes, Study
+from experiments.moldable.months import FULL_RUNS, FULL_SEEDS, Outcomes, Results
 from experiments.moldable.pictures import draw_improvements
 from experiments.moldable.simulated import simulated_section
 from experiments.moldable.substitution import OPPONENTS
@@ -22,8 +23,9 @@ from experiments.moldable.terms import BASE
 from experiments.power.claims import claims, gain, survivors
 from experiments.power.pictures import draw_regret
 from experiments.published import PAPER_LOSES, Turnaround, one_apples
+from gas.printable import many
 
-__all__ = ["banner", "power_report"]
+__all__ = ["banner", "outcome_rows", "power_report"]
 
 _PAPER = (
     "W. Cirne and F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, "
@@ -49,22 +51,22 @@ _MATCH = (
 )
 
 
-def banner(study: Study) -> str:
+def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
     less = [*study.missing, *study.left_out]
     options = study.options
     if options.seeds < FULL_SEEDS:
-        less.append(f"{counted(options.seeds, 'seed')} instead of {FULL_SEEDS}")
+        less.append(f"{many(options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if options.runs < FULL_RUNS:
         less.append(f"{options.runs} runs a month instead of {FULL_RUNS}")
     if options.terms != BASE:
         less.append(f"not on the paper's terms, but {options.terms.name}")
     if not options.others:
         less.append("other terms were not run")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+    return not_the_full(less)
 
 
-def power_report(study: Study, origin: Origin) -> Report:
+def power_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
         summary_section(claims(study)),
@@ -82,7 +84,7 @@ def power_report(study: Study, origin: Origin) -> Report:
     return Report("One moldable job: what Gas does for its user", _lead(study), tuple(sections), banner(study))
 
 
-def _lead(study: Study) -> str:
+def _lead(study: Results) -> str:
     every = study.outcomes()
     loses = 100 * float(every.loses.mean())
     traces = [site.trace for site, _ in study.logs]
@@ -94,20 +96,20 @@ def _lead(study: Study) -> str:
         for table in printed
     )
     return (
-        f"In {len(every):,} runs ({counted(len(study.seeds), 'seed')}; {', '.join(traces)}) Gas's requests took "
+        f"In {len(every):,} runs ({many(len(study.seeds), 'seed')}; {', '.join(traces)}) Gas's requests took "
         f"{every.gas.mean():,.0f} s from submission to end in the mean and static ones {every.static.mean():,.0f} s, "
         f"{gain(every):.1f} times as long (paper: {paper}). Static was sooner in {loses:.1f}% (paper, all logs: "
         f"{PAPER_LOSES}%). Static requests: {OPPONENTS[study.options.terms.opponent]}. The paper is: {_PAPER}."
     )
 
 
-def _part(study: Study, table: Turnaround, seed: int | None = None) -> Outcomes:
+def _part(study: Results, table: Turnaround, seed: int | None = None) -> Outcomes:
     if table.of in GROUPS:
         return study.outcomes(group=table.of, seed=seed)
     return study.outcomes(trace=table.of, seed=seed)
 
 
-def _turnaround(study: Study) -> Section:
+def _turnaround(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for table in one_apples():
         if not len(_part(study, table)):
@@ -142,14 +144,14 @@ def _turnaround(study: Study) -> Section:
     return Section("Tables 5.1 to 5.7: turn-around time", (Table(columns, tuple(rows), caption),))
 
 
-def _parts(study: Study) -> dict[str, Outcomes]:
+def _parts(study: Results) -> dict[str, Outcomes]:
     found = {"all": study.outcomes()}
     found |= {site.trace: study.outcomes(trace=site.trace) for site, _ in study.logs}
     found |= {group: study.outcomes(group=group) for group in GROUPS}
     return {name: outcomes for name, outcomes in found.items() if len(outcomes)}
 
 
-def _improvement(study: Study) -> Section:
+def _improvement(study: Results) -> Section:
     parts = _parts(study)
     rows = []
     for name, found in parts.items():
@@ -179,7 +181,7 @@ def _improvement(study: Study) -> Section:
     return Section("Improvement factors", (picture, Table(columns, tuple(rows), caption)))
 
 
-def _losing(study: Study) -> Section:
+def _losing(study: Results) -> Section:
     rows = []
     for name, found in _parts(study).items():
         lost = found.loses
@@ -209,7 +211,7 @@ def _losing(study: Study) -> Section:
     return Section("Why Gas loses", (Text(text), Table(columns, tuple(rows))))
 
 
-def _regret(study: Study) -> Section:
+def _regret(study: Results) -> Section:
     parts = _parts(study)
     rows = []
     for name, found in parts.items():
@@ -250,7 +252,7 @@ def _regret(study: Study) -> Section:
     return Section("Regret: the best choice in hindsight", (Text(text), picture, Table(columns, tuple(rows))))
 
 
-def _users(study: Study) -> Section:
+def _users(study: Results) -> Section:
     rows = []
     for site, _ in study.logs:
         found = study.outcomes(trace=site.trace)
@@ -289,65 +291,60 @@ def _users(study: Study) -> Section:
     return Section("Bursts of single users, and the load", (Text(text), Table(columns, tuple(rows))))
 
 
-def _other_terms(study: Study) -> Section:
-    rows: list[tuple[Cell | str, ...]] = []
-    for terms, found in [(study.options.terms, claims(study)[:3]), *survivors(study)]:
-        every = study.outcomes(terms, seed=study.seeds[0])
-        if len(every):
-            rows.append(
-                (
-                    terms.name,
-                    f"{every.gas.mean():,.0f}",
-                    f"{every.static.mean():,.0f}",
-                    f"{gain(every):.1f}",
-                    f"{np.median(every.factor):.2f}",
-                    f"{100 * every.loses.mean():.1f}%",
-                    f"{every.regret.mean():,.0f}",
-                    *(verdict(claim) for claim in found),
-                )
-            )
-    columns = (
-        Column("terms", left=True),
-        Column("Gas", "mean (s)"),
-        Column("static", "mean (s)"),
-        Column("of the means", "improvement"),
-        Column("median of the runs", "improvement"),
-        Column("Gas loses"),
-        Column("mean regret (s)"),
-        Column("means", "does it hold that Gas has lower"),
-        Column("deviations", "does it hold that Gas has lower"),
-        Column("unrestricted gains more"),
+def _other_terms(study: Results) -> Section:
+    rows = [
+        (terms.name, every, found)
+        for terms, found in [(study.options.terms, claims(study)[:3]), *survivors(study)]
+        if len(every := study.outcomes(terms, seed=study.seeds[0]))
+    ]
+    table = table_of(
+        rows,
+        (
+            Shown("terms", lambda row: row[0], left=True),
+            Shown("Gas", lambda row: f"{row[1].gas.mean():,.0f}", "mean (s)"),
+            Shown("static", lambda row: f"{row[1].static.mean():,.0f}", "mean (s)"),
+            Shown("of the means", lambda row: f"{gain(row[1]):.1f}", "improvement"),
+            Shown("median of the runs", lambda row: f"{np.median(row[1].factor):.2f}", "improvement"),
+            Shown("Gas loses", lambda row: f"{100 * row[1].loses.mean():.1f}%"),
+            Shown("mean regret (s)", lambda row: f"{row[1].regret.mean():,.0f}"),
+            Shown("means", lambda row: verdict(row[2][0]), "does it hold that Gas has lower"),
+            Shown("deviations", lambda row: verdict(row[2][1]), "does it hold that Gas has lower"),
+            Shown("unrestricted gains more", lambda row: verdict(row[2][2])),
+        ),
     )
     text = (
         "One change at a time, one seed each. A data set without times of some benchmarks leaves their constraints out."
     )
-    return Section("On other terms", (Text(text), Table(columns, tuple(rows))))
+    return Section("On other terms", (Text(text), table))
 
 
-def _months(study: Study) -> Section:
-    rows = []
-    for site, _ in study.logs:
-        for month in site.months:
-            found = study.outcomes(trace=site.trace, month=month)
-            if len(found):
-                rows.append(
-                    (
-                        site.trace,
-                        month,
-                        f"{len(found):,}",
-                        f"{found.gas.mean():,.0f}",
-                        f"{found.static.mean():,.0f}",
-                        f"{gain(found):.1f}",
-                        f"{100 * found.loses.mean():.1f}%",
-                    )
-                )
-    columns = (
-        Column("log", left=True),
-        Column("month", left=True),
-        Column("runs"),
-        Column("Gas", "mean (s)"),
-        Column("static", "mean (s)"),
-        Column("improvement"),
-        Column("Gas loses"),
+def _months(study: Results) -> Section:
+    rows = [
+        (site.trace, month, found)
+        for site, _ in study.logs
+        for month in site.months
+        if len(found := study.outcomes(trace=site.trace, month=month))
+    ]
+    table = table_of(
+        rows,
+        (
+            Shown("log", lambda row: row[0], left=True),
+            Shown("month", lambda row: row[1], left=True),
+            Shown("runs", lambda row: f"{len(row[2]):,}"),
+            Shown("Gas", lambda row: f"{row[2].gas.mean():,.0f}", "mean (s)"),
+            Shown("static", lambda row: f"{row[2].static.mean():,.0f}", "mean (s)"),
+            Shown("improvement", lambda row: f"{gain(row[2]):.1f}"),
+            Shown("Gas loses", lambda row: f"{100 * row[2].loses.mean():.1f}%"),
+        ),
     )
-    return Section("Months", (Table(columns, tuple(rows)),))
+    return Section("Months", (table,))
+
+
+def outcome_rows(study: Results) -> list[dict[str, object]]:
+    """Return all outcomes as rows."""
+    return [
+        {"log": run.site.trace, "month": run.month, "terms": run.terms.name, "seed": run.seed, **outcome}
+        | {"still_loses": ", ".join(outcome["still_loses"])}
+        for run, result in zip(study.runs, study.results, strict=True)
+        for outcome in result["outcomes"]
+    ]

@@ -6,5 +6,5 @@ claims    whether predictions are right and sharp, and whether they help
 pictures  its pictures
 choice    the part of its report that tells of choosing by predictions
 report    its report
-command   the command
+study     the study as the command line finds it
 """

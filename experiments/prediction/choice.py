@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import interval
+from experiments.framework.intervals import interval, signed
 from experiments.framework.report import Block, Column, Picture, Section, Table, Text
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.substitution import OPPONENTS
-from experiments.prediction.claims import signed
 from experiments.prediction.pictures import draw_choices
-from experiments.prediction.results import Choices, Study
+from experiments.prediction.results import Choices, Results
 from experiments.prediction.run import MOST_SIZES
 from experiments.published import PAPER_LOSES
 
@@ -21,12 +20,12 @@ __all__ = ["choice_sections"]
 _PAIRED = "± is half of a 90% interval after Student with months as batches, of differences in pairs."
 
 
-def choice_sections(study: Study) -> list[Section]:
+def choice_sections(study: Results) -> list[Section]:
     """Return the sections; none if nothing was chosen."""
     return [_turnaround(study), _losing(study), _others(study), _months(study)] if len(study.outcomes()) else []
 
 
-def _parts(study: Study) -> dict[str, Choices]:
+def _parts(study: Results) -> dict[str, Choices]:
     parts = {"all": study.outcomes()}
     parts |= {trace: study.outcomes(trace) for trace in study.traces}
     parts |= {group: study.outcomes(group=group) for group in GROUPS}
@@ -34,7 +33,7 @@ def _parts(study: Study) -> dict[str, Choices]:
     return {name: found for name, found in parts.items() if len(found)}
 
 
-def _turnaround(study: Study) -> Section:
+def _turnaround(study: Results) -> Section:
     parts = _parts(study)
     rows = []
     for name, found in parts.items():
@@ -85,7 +84,7 @@ def _turnaround(study: Study) -> Section:
     return Section("Choosing by predictions: turn-around time", tuple(blocks))
 
 
-def _losing(study: Study) -> Section:
+def _losing(study: Results) -> Section:
     rows = []
     for name, found in _parts(study).items():
         plain, predicting = found.loses, found.predicting_loses
@@ -116,7 +115,7 @@ def _losing(study: Study) -> Section:
     return Section("Losing to static", (Table(columns, tuple(rows), f"The paper: {PAPER_LOSES}%. {_PAIRED}"),))
 
 
-def _others(study: Study) -> Section:
+def _others(study: Results) -> Section:
     rows = []
     for name, found in _parts(study).items():
         other = found.predicting_size != found.gas_size
@@ -155,7 +154,7 @@ def _sizes(seconds: Any) -> tuple[str, str]:
     return (f"{seconds.mean():,.0f}", f"{np.median(seconds):,.0f}") if len(seconds) else ("", "")
 
 
-def _months(study: Study) -> Section:
+def _months(study: Results) -> Section:
     rows = []
     for trace, month in dict.fromkeys((choice.of.site.trace, choice.of.month) for choice in study.choices):
         found = study.outcomes(trace, month=month)

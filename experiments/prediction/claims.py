@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 
 from experiments.framework.claims import Claim
-from experiments.framework.intervals import Interval
-from experiments.prediction.results import FEWEST, Choices, Predictions, Study
+from experiments.framework.intervals import FEWEST, Interval, better, signed, within
+from experiments.prediction.results import Choices, Predictions, Results
 from experiments.prediction.run import TOLD
 from experiments.published import PAPER_LOSES
 
-__all__ = ["COVERED", "SHARE", "SHARP", "better", "claims", "ratio", "ratio_of_medians", "signed", "within"]
+__all__ = ["COVERED", "SHARE", "SHARP", "claims", "ratio", "ratio_of_medians"]
 
 SHARE: Final = 0.9
 """Probability of the intervals that are judged."""
@@ -25,7 +25,7 @@ SHARP: Final = 0.5
 """How wide they may be in the median, of the way to the promise: from submission to the promised start."""
 
 
-def claims(study: Study) -> list[Claim]:
+def claims(study: Results) -> list[Claim]:
     """Return what is asked for, each with its verdict."""
     return [
         *(_covers(study, trace) for trace in (*study.traces, "")),
@@ -45,36 +45,7 @@ def ratio_of_medians(found: Predictions, share: float = SHARE) -> float:
     return float(np.median(found.width(share)) / np.median(found.way))
 
 
-def better(found: Interval) -> bool | None:
-    """Return whether a difference is below zero.
-
-    None without an interval, and where the difference is below zero but its interval is not.
-    """
-    if found.half_width is None:
-        return None
-    if found.mean >= 0:
-        return False
-    return None if found.mean + found.half_width >= 0 else True
-
-
-def within(found: Interval, low: float, high: float) -> bool | None:
-    """Return whether a mean lies between two bounds.
-
-    None without an interval, and where the mean does not but its interval reaches there.
-    """
-    if found.half_width is None:
-        return None
-    if low <= found.mean <= high:
-        return True
-    return None if found.mean - found.half_width <= high and found.mean + found.half_width >= low else False
-
-
-def signed(found: Interval, digits: int = 0) -> str:
-    """Return a difference in words."""
-    return f"{'+' if found.mean > 0 else ''}{found.text(digits)}"
-
-
-def _covers(study: Study, trace: str) -> Claim:
+def _covers(study: Results, trace: str) -> Claim:
     low, high = COVERED
     text = f"{_where(trace)}: {low:.0f} to {high:.0f}% of the 90% intervals contain the true start"
     found = study.predictions(trace)
@@ -87,7 +58,7 @@ def _covers(study: Study, trace: str) -> Claim:
     return Claim(text, verdict, here + _doubt(verdict, covered))
 
 
-def _is_sharp(study: Study, trace: str) -> Claim:
+def _is_sharp(study: Results, trace: str) -> Claim:
     text = (
         f"{_where(trace)}: they are in the median at most half as wide as the way to the promise (the time from "
         "submission to the promised start)"
@@ -106,7 +77,7 @@ def _is_sharp(study: Study, trace: str) -> Claim:
     return Claim(text, max(each, medians) <= SHARP, here)
 
 
-def _is_sooner(study: Study, trace: str) -> Claim:
+def _is_sooner(study: Results, trace: str) -> Claim:
     def here(found: Choices) -> str:
         return f"{found.predicting.mean():,.0f} s against {found.gas.mean():,.0f} s"
 
@@ -114,7 +85,7 @@ def _is_sooner(study: Study, trace: str) -> Claim:
     return _paired(study, trace, text, lambda found: found.mean(found.later), here, " s")
 
 
-def _loses_less(study: Study, trace: str) -> Claim:
+def _loses_less(study: Results, trace: str) -> Claim:
     def here(found: Choices) -> str:
         predicting, plain = (100 * lost.mean() for lost in (found.predicting_loses, found.loses))
         paper = "" if trace else f" (paper: {PAPER_LOSES}%)"
@@ -125,7 +96,7 @@ def _loses_less(study: Study, trace: str) -> Claim:
 
 
 def _paired(
-    study: Study,
+    study: Results,
     trace: str,
     text: str,
     difference: Callable[[Choices], Interval],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from experiments.framework.charts import as_svg
+from experiments.framework.charts import BLUE, GREEN, ORANGE, PINK, as_svg
 from experiments.prediction.claims import COVERED, SHARE
 from experiments.prediction.results import Choices, Predictions
 from experiments.prediction.run import SHARES
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["BINS", "draw_choices", "draw_ranks", "draw_reliability", "draw_starts"]
 
 # From Okabe and Ito's palette, told apart with any kind of colour vision.
-_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+_COLOURS: Final = (BLUE, ORANGE, GREEN, PINK)
 _MARKERS: Final = ("o", "s", "^", "D")
 _CHOICES: Final = {
     "static": ("#666666", "static", "x", (0, 11), "center"),
-    "gas": ("#0072B2", "Gas", "o", (3, 11), "left"),
-    "predicting": ("#D55E00", "Gas that predicts", "D", (0, -12), "center"),
-    "best": ("#009E73", "best in hindsight", "^", (-3, 11), "right"),
+    "gas": (BLUE, "Gas", "o", (3, 11), "left"),
+    "predicting": (ORANGE, "Gas that predicts", "D", (0, -12), "center"),
+    "best": (GREEN, "best in hindsight", "^", (-3, 11), "right"),
 }
 """Colour, name, mark, and where its figure stands."""
 

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from experiments.framework.claims import summary_section
-from experiments.framework.intervals import counted
+from experiments.framework.intervals import FEWEST, by_months
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text
+from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.choice import choice_sections
 from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians
 from experiments.prediction.pictures import draw_ranks, draw_reliability, draw_starts
-from experiments.prediction.results import FEWEST, FULL, POLICY, SIZES, Predictions, Study, by_months
+from experiments.prediction.results import FULL, POLICY, SIZES, Predictions, Results
 from experiments.prediction.run import SHARES, TOLD
 from gas.prediction.forecast import TAIL
 from gas.prediction.past import STREAMS
 from gas.prediction.usage import LAST, PRIOR
+from gas.printable import many
 
 __all__ = ["banner", "choice_rows", "prediction_report", "prediction_rows"]
 
@@ -29,7 +30,7 @@ _SIMULATED = (
 _SURE = "± is half of a 90% interval after Student, with months as batches."
 
 
-def banner(study: Study) -> str:
+def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
     less = [*study.missing, *study.left_out]
     options = study.options
@@ -42,11 +43,11 @@ def banner(study: Study) -> str:
         if given < full:
             less.append(f"{given} {what} instead of {full}")
     if options.months is not None:
-        less.append(f"only the last {counted(options.months, 'month')} of each log")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+        less.append(f"only the last {many(options.months, 'month')} of each log")
+    return not_the_full(less)
 
 
-def prediction_report(study: Study, origin: Origin) -> Report:
+def prediction_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
         summary_section(claims(study), "Does it hold?", "what is asked"),
@@ -63,7 +64,7 @@ def prediction_report(study: Study, origin: Origin) -> Report:
     return Report("Predictions: are they right, and do they help?", _lead(study), tuple(sections), banner(study))
 
 
-def _lead(study: Study) -> str:
+def _lead(study: Results) -> str:
     found, chosen = study.predictions(), study.outcomes()
     words = []
     if len(found):
@@ -86,7 +87,7 @@ def _lead(study: Study) -> str:
     return " ".join(words)
 
 
-def _predicted(study: Study) -> Section:
+def _predicted(study: Results) -> Section:
     months = []
     for trace in study.traces:
         first, last = (_span([run.month for run, _ in study.months(trace, held_out=one)]) for one in (False, True))
@@ -122,18 +123,18 @@ def _span(months: Sequence[str]) -> str:
     return " to ".join(dict.fromkeys((months[0], months[-1]))) if months else ""
 
 
-def _parts(study: Study, *, held_out: bool = True, told: str = "nothing") -> dict[str, Predictions]:
+def _parts(study: Results, *, held_out: bool = True, told: str = "nothing") -> dict[str, Predictions]:
     """Return what was predicted, by log and, where there are several, of all."""
     parts = {trace: study.predictions(trace, held_out=held_out, told=told) for trace in study.traces}
     parts |= {"all": study.predictions(held_out=held_out, told=told)} if len(parts) > 1 else {}
     return {name: found for name, found in parts.items() if len(found)}
 
 
-def _logs(study: Study) -> dict[str, Predictions]:
+def _logs(study: Results) -> dict[str, Predictions]:
     return {name: found for name, found in _parts(study).items() if name != "all"}
 
 
-def _coverage(study: Study) -> Section:
+def _coverage(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for held_out, words in ((True, "held out"), (False, "others")):
         for name, found in _parts(study, held_out=held_out).items():
@@ -174,7 +175,7 @@ def _coverage(study: Study) -> Section:
     return Section("Are the intervals right?", (Text(text), Table(columns, tuple(rows), _SURE), *blocks))
 
 
-def _width(study: Study) -> Section:
+def _width(study: Results) -> Section:
     told = {one: _parts(study, told=one) for one in TOLD if one != "nothing"}
     parts = _parts(study)
     alike = {name: _alike(study, name, found) for name, found in parts.items()}
@@ -221,7 +222,7 @@ def _width(study: Study) -> Section:
     return Section("How wide are they?", (Text(text), Table(columns, tuple(rows))))
 
 
-def _alike(study: Study, name: str, found: Predictions) -> tuple[str, str] | None:
+def _alike(study: Results, name: str, found: Predictions) -> tuple[str, str] | None:
     """Return how wide an interval is that is the same for all jobs of a log, and what share it contains.
 
     None without months to take it from, and for all logs together, for which there is no such interval.
@@ -234,7 +235,7 @@ def _alike(study: Study, name: str, found: Predictions) -> tuple[str, str] | Non
     return f"{100 * (high - low):.1f}%", f"{100 * float(np.mean((low <= at) & (at <= high))):.1f}"
 
 
-def _nearness(study: Study) -> Section:
+def _nearness(study: Results) -> Section:
     rows = []
     for name, found in _parts(study).items():
         errors = [np.abs(at - found.start) for at in (found.mean, found.median, found.promise)]
@@ -266,7 +267,7 @@ def _nearness(study: Study) -> Section:
     return Section("How near is the predicted start?", tuple(blocks))
 
 
-def _by_size(study: Study) -> Section:
+def _by_size(study: Results) -> Section:
     rows = []
     for name, found in _parts(study).items():
         for words, (above, most) in SIZES.items():
@@ -298,7 +299,7 @@ def _figures(found: Predictions) -> tuple[str, ...]:
     )
 
 
-def _by_month(study: Study) -> Section:
+def _by_month(study: Results) -> Section:
     rows = []
     for run, result in study.months():
         found = study.predictions(run.site.trace, month=run.month, held_out=None)
@@ -331,7 +332,7 @@ def _by_month(study: Study) -> Section:
     return Section("By month", (Text(text), Table(columns, tuple(rows))))
 
 
-def prediction_rows(study: Study) -> Sequence[dict[str, Any]]:
+def prediction_rows(study: Results) -> Sequence[dict[str, Any]]:
     """Return a row for each start that was predicted."""
     return [
         {"log": run.site.trace, "month": run.month, "held_out": run.held_out, "told": run.told} | row
@@ -340,7 +341,7 @@ def prediction_rows(study: Study) -> Sequence[dict[str, Any]]:
     ]
 
 
-def choice_rows(study: Study) -> Sequence[dict[str, Any]]:
+def choice_rows(study: Results) -> Sequence[dict[str, Any]]:
     """Return a row for each choice."""
     return [
         {"log": choice.of.site.trace, "month": choice.of.month, "seed": choice.of.seed}

@@ -17,19 +17,21 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.intervals import Interval
+from experiments.framework.intervals import Interval, by_months
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month
 from experiments.framework.sites import SITES, Site
+from experiments.framework.study import Computed
 from experiments.moldable import months as power_study
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import MonthRun, Outcomes
 from experiments.moldable.terms import BASE
 from experiments.prediction.run import TOLD
+from gas.errors import BadInput
 from gas.prediction.past import STREAMS
 
-__all__ = ["FEWEST", "FULL", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
-__all__ += ["Predictions", "Study", "by_months", "study_runs"]
+__all__ = ["FULL", "POLICY", "QUICK", "SIZES", "Calibration", "Choice", "Choices", "Month", "Options"]
+__all__ += ["Predictions", "Results", "planned", "study_runs", "summarised"]
 
 POLICY: Final = "s3"
 
@@ -38,9 +40,6 @@ SIZES: Final = {"up to 1/8": (0.0, 1 / 8), "to 1/2": (1 / 8, 1 / 2), "more": (1 
 
 _SAMPLES_TOLD: Final = {"running": 100, "waiting": 100, "all": STREAMS}
 """Where all run times are told only who arrives is drawn, and there are so many streams of arrivals."""
-
-FEWEST: Final = 4
-"""Months that an interval takes. Two or three may be alike by chance, and the interval as narrow as one likes."""
 
 Month: TypeAlias = tuple[str, str]
 """A log as the papers call it, and a month of it."""
@@ -129,7 +128,7 @@ def study_runs(options: Options, logs: Sequence[Found]) -> tuple[list[Calibratio
             months = sorted(jobs_by_month(log))
             half = -(-len(months) // 2)  # a month in the middle was looked at when the constants were chosen
             held_out = dict.fromkeys(months[:half], False) | dict.fromkeys(months[half:], True)
-            for month in months if options.months is None else months[-options.months :]:
+            for month in filter(log.takes, months if options.months is None else months[-options.months :]):
                 told = tuple(TOLD) if held_out[month] else ("nothing",)
                 calibrations += [Calibration(log, site, month, held_out[month], one, options) for one in told]
     of_power = power_study.Options(options.seed, options.seeds, options.runs, others=False)
@@ -232,30 +231,8 @@ class Choices(Outcomes):
         return by_months(np.asarray(column, np.float64), self.months)
 
 
-def by_months(values: NDArray[np.float64], months: Sequence[Month]) -> Interval:
-    """Return the mean of values, and half of its 90% interval after Student with months as batches.
-
-    Months weigh by how many values they have; the interval is that of a ratio of sums over batches (Cochran, Sampling
-    Techniques, 6.3). With fewer than `FEWEST` months there is none.
-    """
-    if not len(values):
-        return Interval(0.0, None)
-    index = {month: i for i, month in enumerate(dict.fromkeys(months))}
-    of = np.array([index[month] for month in months])
-    counts = np.bincount(of)
-    mean = float(values.mean())
-    if len(index) < FEWEST:
-        return Interval(mean, None)
-    from scipy.stats import t
-
-    count = len(index)
-    residual = np.bincount(of, weights=values) - mean * counts
-    spread = float(np.sqrt((residual**2).sum() / (count - 1)))
-    return Interval(mean, float(t.ppf(0.95, count - 1)) * spread / (float(counts.mean()) * float(np.sqrt(count))))
-
-
 @dataclass(frozen=True, eq=False)
-class Study:
+class Results:
     """All runs and their results, in the same order."""
 
     options: Options
@@ -345,3 +322,31 @@ class Study:
             rows += found
             months += [here] * len(found)
         return Choices(rows, months)
+
+
+def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Calibration | Choice], list[str]]:
+    """Return all runs, and which months of the choice are left out and why.
+
+    Raises
+    ------
+    BadInput
+        No month is left for the choice.
+    """
+    calibrations, choices, left_out = study_runs(options, logs)
+    if not choices:
+        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs, or other months")
+    return [*calibrations, *choices], left_out
+
+
+def summarised(computed: Computed[Options, Calibration | Choice]) -> Results:
+    """Return what came out."""
+    calibrated = [(run, result) for run, result in computed.pairs if isinstance(run, Calibration)]
+    chosen = [(run, result) for run, result in computed.pairs if isinstance(run, Choice)]
+    too_few = [f"{run.log.name} {run.of.month}: {result['too_few']}" for run, result in chosen if "too_few" in result]
+    return Results(
+        computed.options,
+        *([run for run, _ in calibrated], [result for _, result in calibrated]),
+        *([run for run, _ in chosen], [result for _, result in chosen]),
+        computed.at_hand.absent,
+        [*computed.left_out, *too_few],
+    )

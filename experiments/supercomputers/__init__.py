@@ -6,5 +6,5 @@ results   which runs there are; break-even charges and equilibria
 pictures  its pictures
 charge    the part of its report that tells of charging for submissions
 report    its report
-command   the command
+study     the study as the command line finds it
 """

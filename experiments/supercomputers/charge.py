@@ -11,7 +11,7 @@ from experiments.supercomputers.results import (
     PAY,
     SHARES,
     Game,
-    Study,
+    Results,
     break_even,
     equilibrium,
     mean_of,
@@ -35,7 +35,7 @@ _CHARGES = {
 }
 
 
-def charge_section(study: Study) -> Section:
+def charge_section(study: Results) -> Section:
     """Return break-even charges, and who gives way at a charge."""
     rows = []
     for game in GAMES:
@@ -78,12 +78,12 @@ def charge_section(study: Study) -> Section:
     return Section("The charge", tuple(blocks))
 
 
-def _net(study: Study, game: Game, currency: str, charge: float) -> list[float]:
+def _net(study: Results, game: Game, currency: str, charge: float) -> list[float]:
     found = [study.of_game(game, share) for share in SHARES]
     return [pooled(one, "mean") - charge * pooled(one, PAY[currency]) for one in found]
 
 
-def _swept(study: Study, game: Game) -> list[tuple[str, ...]]:
+def _swept(study: Results, game: Game) -> list[tuple[str, ...]]:
     applications = [mean_of(study.of_game(game, share), "mean") for share in SHARES]
     rigid = [rigid_mean_of(study.of_game(game, share)) for share in SHARES]
     rows: list[tuple[str, ...]] = []
@@ -104,7 +104,7 @@ def _swept(study: Study, game: Game) -> list[tuple[str, ...]]:
     return rows
 
 
-def _curves(study: Study, game: Game) -> dict[str, tuple[list[float], list[float]]]:
+def _curves(study: Results, game: Game) -> dict[str, tuple[list[float], list[float]]]:
     """Return, for each currency, charges up to where nobody is left and the share in equilibrium at each."""
     found = {}
     for currency in PAY:

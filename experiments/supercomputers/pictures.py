@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.framework.charts import as_svg
+from experiments.framework.charts import BLUE, GREEN, ORANGE, as_svg, plain
 from experiments.framework.intervals import Interval
 from experiments.supercomputers.results import SHARES
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_charge", "draw_temptation"]
 
 # From Okabe and Ito's palette; marks and dashes differ, too.
-_FORMS = (("#0072B2", "-", "o"), ("#009E73", "--", "s"), ("#D55E00", "-.", "^"))
+_FORMS = ((BLUE, "-", "o"), (GREEN, "--", "s"), (ORANGE, "-.", "^"))
 
 
 def draw_temptation(games: Mapping[str, tuple[Sequence[Interval], Sequence[Interval], Sequence[Interval]]]) -> bytes:
@@ -48,7 +48,7 @@ def draw_temptation(games: Mapping[str, tuple[Sequence[Interval], Sequence[Inter
         for axes in (gain, applications, rigid):
             axes.set_xlabel("applications that give way (%)")
             axes.set_xticks(SHARES)
-            _plain(axes)
+            _around_zero(axes)
         figure.legend(loc="outside upper left", frameon=False, ncols=len(games), fontsize=9)
 
     return as_svg((11.5, 3.7), draw)
@@ -81,15 +81,13 @@ def draw_charge(games: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence
             axes.set_xlabel(f"charge for each further submission ({words})", fontsize=9)
             axes.set_xlim(left=0)
             axes.set_ylim(-4, 104)
-            _plain(axes)
+            _around_zero(axes)
         panels[0].set_ylabel("give way in equilibrium (%)")
         figure.legend(loc="outside upper left", frameon=False, ncols=len(games), fontsize=9)
 
     return as_svg((9.5, 3.7), draw)
 
 
-def _plain(axes: Axes) -> None:
+def _around_zero(axes: Axes) -> None:
     axes.axhline(0, color="0.6", linewidth=0.9, zorder=1)
-    axes.grid(True, color="0.9", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain(axes)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import Interval, counted, interval
+from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Result
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Bullets, Column, Picture, Report, Section, Table, Text
+from experiments.framework.report import Block, Bullets, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.supercomputers.charge import charge_section
 from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation
@@ -22,14 +22,15 @@ from experiments.supercomputers.results import (
     SHARES,
     Game,
     Options,
+    Results,
     Setting,
-    Study,
     break_even,
     mean_of,
     pooled,
     rigid_mean,
     rigid_mean_of,
 )
+from gas.printable import many
 
 __all__ = ["banner", "supercomputers_report"]
 
@@ -82,20 +83,20 @@ _LIMITS = (
 )
 
 
-def banner(study: Study) -> str:
+def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
     less = [*study.missing, *study.left_out]
     full, options = Options(), study.options
     if options.seeds < FULL_SEEDS:
-        less.append(f"{counted(options.seeds, 'seed')} instead of {FULL_SEEDS}")
+        less.append(f"{many(options.seeds, 'seed')} instead of {FULL_SEEDS}")
     if options.months < full.months:
-        less.append(f"{counted(options.months, 'month')} of each log instead of {full.months}")
+        less.append(f"{many(options.months, 'month')} of each log instead of {full.months}")
     if not options.others:
         less.append("other settings were not run")
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+    return not_the_full(less)
 
 
-def supercomputers_report(study: Study, origin: Origin) -> Report:
+def supercomputers_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = (
         _what(study),
@@ -114,7 +115,7 @@ def _gains(results: Sequence[Result], of: str = "all") -> Interval:
     return interval([one["gain"][of]["mean"] or 0.0 for one in results])
 
 
-def _lead(study: Study) -> str:
+def _lead(study: Results) -> str:
     choose, home = study.of_all("choose"), study.of_all("home")
     words = [
         f"With {study.most} machines, choosing among them by their lists lets Gas's applications end after "
@@ -132,7 +133,7 @@ def _lead(study: Study) -> str:
     return " ".join(words)
 
 
-def _verdict(study: Study, game: Game) -> str:
+def _verdict(study: Results, game: Game) -> str:
     """Return in a sentence whether a temptation is one, and what takes it away."""
     charges = {currency: [break_even(study.of_game(game, share), currency) for share in SHARES] for currency in PAY}
     gains = [_gains(study.of_game(game, share)).mean for share in SHARES]
@@ -151,7 +152,7 @@ def _verdict(study: Study, game: Game) -> str:
     )
 
 
-def _what(study: Study) -> Section:
+def _what(study: Results) -> Section:
     rows = tuple((name, _STRATEGIES[name]) for name in STRATEGIES)
     columns = (Column("strategy", left=True), Column("what an application submits", left=True))
     sets = "; ".join(" + ".join(map(str, places)) for places in study.together)
@@ -160,7 +161,7 @@ def _what(study: Study) -> Section:
     )
 
 
-def _same(study: Study) -> Section:
+def _same(study: Results) -> Section:
     sites = [place.site.trace for place in study.together[0]]
     rows = []
     for strategy in STRATEGIES:
@@ -204,7 +205,7 @@ def _same(study: Study) -> Section:
     return Section("Everybody does the same", (Table(columns, tuple(rows), caption),))
 
 
-def _temptation(study: Study) -> Section:
+def _temptation(study: Results) -> Section:
     rows = []
     for game in GAMES:
         nobody = study.of_game(game, SHARES[0])
@@ -265,7 +266,7 @@ def _temptation(study: Study) -> Section:
     return Section("What submitting everywhere gains, and what it costs everybody", blocks)
 
 
-def _relative(study: Study, game: Game, share: int, figure: Callable[[Result], float]) -> Interval:
+def _relative(study: Results, game: Game, share: int, figure: Callable[[Result], float]) -> Interval:
     """Return by how many per cent a figure is more than in the same runs where nobody gives way."""
     nobody = study.of_game(game, SHARES[0])
     return interval(
@@ -281,7 +282,7 @@ def _change(there: list[float], before: list[float]) -> list[str]:
     return ["" if there == before else interval([a - b for a, b in zip(there, before, strict=True)]).text()]
 
 
-def _machines(study: Study) -> Section:
+def _machines(study: Results) -> Section:
     rows = []
     for places in study.together:
         choose, home = study.of_all("choose", places), study.of_all("home", places)
@@ -314,7 +315,7 @@ def _machines(study: Study) -> Section:
     return Section("Machines and months", (Table(columns, tuple(rows), caption),))
 
 
-def _settings(study: Study) -> list[Section]:
+def _settings(study: Results) -> list[Section]:
     if not study.settings:
         return []
     places = list(dict.fromkeys(run.places for run in study.runs if run.setting != BASE))
@@ -352,7 +353,7 @@ def _settings(study: Study) -> list[Section]:
     return [Section("Other settings", (Table(columns, tuple(rows), caption),))]
 
 
-def _of_setting(study: Study, game: Game, share: int, setting: Setting, places: Sequence[Any]) -> list[Result]:
+def _of_setting(study: Results, game: Game, share: int, setting: Setting, places: Sequence[Any]) -> list[Result]:
     found = []
     for one in places:
         results = study.of_game(game, share, setting, one)

@@ -13,6 +13,7 @@ import numpy as np
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month
 from experiments.framework.sites import SITES, Site
+from experiments.framework.study import Computed
 from experiments.moldable.benchmarks import Form
 from experiments.supercomputers.machines import Strategy
 from gas.errors import BadInput
@@ -27,8 +28,8 @@ __all__ = [
     "Game",
     "Options",
     "Place",
+    "Results",
     "Setting",
-    "Study",
     "TrialRun",
     "break_even",
     "equilibrium",
@@ -158,7 +159,7 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
     for site in SITES:
         for log in (log for log in logs if log.source.trace == site.trace):
             jobs = jobs_by_month(log)
-            for month in site.months[: options.months]:
+            for month in list(filter(log.takes, site.months))[: options.months]:
                 if jobs.get(month, 0) * options.percent < 100 * _FEWEST:
                     left_out.append(
                         f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {_FEWEST} applications"
@@ -198,7 +199,7 @@ def _runs(
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Results:
     """All runs and their results, in the same order."""
 
     options: Options
@@ -207,6 +208,21 @@ class Study:
     missing: Sequence[str] = ()
     """Logs that are not at hand."""
     left_out: Sequence[str] = ()
+
+    @property
+    def done(self) -> list[tuple[str, Configuration, Result]]:
+        """Everything that was computed: the logs, a configuration and how many jobs and moldable ones it has."""
+        return [
+            (
+                " + ".join(place.site.trace for place in run.places),
+                run.configuration,
+                {
+                    "jobs": result["applications"] + sum(one["rigid"] for one in result["machines"]),
+                    "moldable": result["applications"],
+                },
+            )
+            for run, result in zip(self.runs, self.results, strict=True)
+        ]
 
     @cached_property
     def together(self) -> list[tuple[Place, ...]]:
@@ -306,7 +322,7 @@ def equilibrium(shares: Sequence[float], net: Sequence[float]) -> float:
     return float(shares[-1])
 
 
-def run_rows(study: Study) -> list[dict[str, Any]]:
+def run_rows(study: Results) -> list[dict[str, Any]]:
     """Return all runs as rows."""
     rows = []
     for run, result in zip(study.runs, study.results, strict=True):
@@ -328,3 +344,17 @@ def run_rows(study: Study) -> list[dict[str, Any]]:
             row[f"{place.site.trace}_load_ratio"] = ratio
         rows.append(row)
     return rows
+
+
+def summarised(computed: Computed[Options, TrialRun]) -> Results:
+    """Return what came out.
+
+    Raises
+    ------
+    BadInput
+        There was no application.
+    """
+    if not any(result["applications"] for result in computed.results):
+        raise BadInput("no machine has jobs that can give way to applications; name other logs by --traces")
+    absent, left_out = computed.at_hand.absent, computed.left_out
+    return Results(computed.options, computed.runs, computed.results, absent, left_out)

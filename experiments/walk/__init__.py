@@ -2,5 +2,5 @@
 
 run      what both choose in a month of a log
 report   its report
-command  the command
+study    the study as the command line finds it
 """

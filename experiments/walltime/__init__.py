@@ -11,5 +11,5 @@ account          the part of its report that accounts for selective against regu
 accuracy_report  the part that needs no simulation
 method           how it was done, and what stands in for the paper's log
 report           its report
-command          the command
+study            the study as the command line finds it
 """

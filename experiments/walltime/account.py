@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.framework.intervals import Interval
+from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
 from experiments.framework.report import Block, Bullets, Cell, Column, Section, Table, Text
 from experiments.walltime.accuracy import LEAST
 from experiments.walltime.claims import NAMES, advantages
 from experiments.walltime.method import CATEGORIES_MEAN
-from experiments.walltime.results import ADJUSTMENTS, MEASURES, NEIGHBOURS, PERCENTILES, QUEUES, Study, adjusted, sure
+from experiments.walltime.results import ADJUSTMENTS, MEASURES, NEIGHBOURS, PERCENTILES, QUEUES, Results, adjusted
 
 __all__ = ["account_section", "class_rows", "points"]
 
@@ -21,7 +21,7 @@ _MORE = {**NAMES, "slowdown_60": "slowdown of jobs of a minute and more", "bound
 _LONG = "more than 4 h"
 
 
-def account_section(study: Study) -> Section:
+def account_section(study: Results) -> Section:
     """Return the section; with less to account by if the study was a quick one."""
     blocks: list[Block] = [
         Text(
@@ -47,7 +47,7 @@ def points(found: Interval | None) -> Cell | str:
     return Cell(f"{text} (sure)", "good" if found.mean > 0 else "bad") if sure(found) else text
 
 
-def _advantage_table(study: Study) -> Table:
+def _advantage_table(study: Results) -> Table:
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
         for queue in QUEUES:
@@ -78,7 +78,7 @@ def _advantage_table(study: Study) -> Table:
     return Table(tuple(columns), tuple(rows), caption)
 
 
-def _findings(study: Study) -> list[str]:
+def _findings(study: Results) -> list[str]:
     """Return what was measured, in sentences."""
     found = []
     every = [(log, queue, *one) for log in study.logs for queue in QUEUES for one in advantages(study, log, queue)]
@@ -112,7 +112,7 @@ def _findings(study: Study) -> list[str]:
     return found
 
 
-def _exposure(study: Study, log: Found) -> str:
+def _exposure(study: Results, log: Found) -> str:
     """Say how much of what selective adjustment avoids there is."""
     texts = []
     for queue in QUEUES:
@@ -132,7 +132,7 @@ def _exposure(study: Study, log: Found) -> str:
     )
 
 
-def _short_jobs(study: Study, log: Found, queue: str) -> str:
+def _short_jobs(study: Results, log: Found, queue: str) -> str:
     """Say whose slowdown it is that differs."""
     rows = class_rows(study, log, queue)
     jobs = sum(row["jobs"] for row in rows)
@@ -158,7 +158,7 @@ def _change(row: dict[str, Any], what: str = "slowdown") -> float:
     return float(row["selective"][what] - row["regular"][what])
 
 
-def _who_waits(study: Study, log: Found) -> str:
+def _who_waits(study: Results, log: Found) -> str:
     """Say whether those wait longer who ask for much."""
     texts = []
     for queue in QUEUES:
@@ -175,7 +175,7 @@ def _who_waits(study: Study, log: Found) -> str:
     )
 
 
-def _few_weights(study: Study, log: Found) -> str:
+def _few_weights(study: Results, log: Found) -> str:
     """Say of how many jobs a weighted wait is made."""
     averaged = set(study.averaged(log))
     texts = []
@@ -193,7 +193,7 @@ def _few_weights(study: Study, log: Found) -> str:
     )
 
 
-def _long_waits(study: Study, log: Found) -> str:
+def _long_waits(study: Results, log: Found) -> str:
     """Say what later reservations do to those who wait longest."""
     both = [study.gain(log, adjusted("fcfs", adjustment, None), "weighted") for adjustment in ADJUSTMENTS]
     waits = [study.gain(log, adjusted("fcfs", adjustment, None), "wait") for adjustment in ADJUSTMENTS]
@@ -208,7 +208,7 @@ def _long_waits(study: Study, log: Found) -> str:
     )
 
 
-def _exposure_table(study: Study) -> Table:
+def _exposure_table(study: Results) -> Table:
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
         for queue in QUEUES:
@@ -247,7 +247,7 @@ def _exposure_table(study: Study) -> Table:
     return Table(tuple(columns), tuple(rows), caption)
 
 
-def _chance_table(study: Study) -> Table:
+def _chance_table(study: Results) -> Table:
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
         for queue in QUEUES:
@@ -275,7 +275,7 @@ def _chance_table(study: Study) -> Table:
     return Table(tuple(columns), tuple(rows), caption)
 
 
-def class_rows(study: Study, log: Found, queue: str) -> list[dict[str, Any]]:
+def class_rows(study: Results, log: Found, queue: str) -> list[dict[str, Any]]:
     """Return sums of waits and slowdowns by run time and request, without adjustment and with both, at p85.
 
     Adjusted ones are means over schemes that ask for different numbers of similar jobs, as far as they were run.
@@ -298,7 +298,7 @@ def class_rows(study: Study, log: Found, queue: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _class_table(study: Study) -> Table:
+def _class_table(study: Results) -> Table:
     rows: list[tuple[Cell | str, ...]] = []
     names = {0: "below 1 min", 60: "1 to 10 min", 600: "10 to 60 min", 3600: "1 h and more"}
     for log in study.logs:

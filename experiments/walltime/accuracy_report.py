@@ -16,17 +16,17 @@ from experiments.walltime.pictures import (
     draw_use,
     window,
 )
-from experiments.walltime.results import Study
+from experiments.walltime.results import Results
 
 __all__ = ["accuracy_sections"]
 
 
-def accuracy_sections(study: Study) -> list[Section]:
+def accuracy_sections(study: Results) -> list[Section]:
     """Return what the logs tell by themselves, in the order of the paper's figures."""
     return [part(study) for part in (_use, _spread, _accuracy, _categories, _windows, _cumulative)]
 
 
-def _use(study: Study) -> Section:
+def _use(study: Results) -> Section:
     caption = (
         "Left: how R is distributed (Fig. 1; the paper has about 12% close to 1, and 28% below 0.2). Right: its mean "
         "by quarter of the submission (Fig. 2; the paper's 0.42 to 0.59, all 0.50)."
@@ -36,7 +36,7 @@ def _use(study: Study) -> Section:
     return Section("Fig. 1 and 2: how much users overestimate", (Picture("walltime-use", draw_use(study), caption),))
 
 
-def _spread(study: Study) -> Section:
+def _spread(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for row in walltime_spread():
         line: list[Cell | str] = [row.key.replace("+", ", "), f"{row.groups:,}", f"{row.deviation:.3f}"]
@@ -62,7 +62,7 @@ def _spread(study: Study) -> Section:
     return Section("Table 2: how alike similar jobs are", (Table(tuple(columns), tuple(rows), caption),))
 
 
-def _accuracy(study: Study) -> Section:
+def _accuracy(study: Results) -> Section:
     caption = (
         "Mean accuracy (Tang's equation 3) over the percentile; above: by key, with all ended jobs (Fig. 4); below: by "
         "window, for the triple and the double key (Fig. 8). No floor; the dashed line is that of the users' requests."
@@ -94,7 +94,7 @@ def _accuracy(study: Study) -> Section:
     )
 
 
-def _categories(study: Study) -> Section:
+def _categories(study: Results) -> Section:
     caption = (
         f"Jobs by category, and mean accuracy. {CATEGORIES_MEAN} All ended jobs; triple key (Fig. 5 and 6) and double "
         "key (Fig. 7), without and with a floor of 0.5."
@@ -118,12 +118,12 @@ def _categories(study: Study) -> Section:
     )
 
 
-def _windows(study: Study) -> Section:
+def _windows(study: Results) -> Section:
     caption = "Jobs too short by 30 minutes or more (BE, Fig. 9) and by less (UE, Fig. 10), by window; no floor."
     return Section("Fig. 9 and 10: underestimates by window", (Picture("walltime-short", draw_short(study), caption),))
 
 
-def _cumulative(study: Study) -> Section:
+def _cumulative(study: Results) -> Section:
     caption = "How many jobs are at most so accurate, before and after adjustment (Fig. 11); one month, floor 0.5."
     tested = "Mean accuracy by month of the users' requests and of the schemes that were simulated (Fig. 13)."
     return Section(

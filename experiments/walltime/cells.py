@@ -12,7 +12,7 @@ from experiments.framework.logs import Found
 from experiments.published import Gain, Printed, walltime_gains, walltime_text
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
 from experiments.walltime.claims import underestimated
-from experiments.walltime.results import Study, Terms, adjusted
+from experiments.walltime.results import Results, Terms, adjusted
 from workloads.adjustment import Key
 
 __all__ = ["OTHER_LOG", "GainCell", "TextCell", "gain_cells", "text_cells"]
@@ -42,7 +42,7 @@ class TextCell:
         return self.paper.low <= low and high <= self.paper.high
 
 
-def text_cells(study: Study) -> list[TextCell]:
+def text_cells(study: Results) -> list[TextCell]:
     """Return what the paper's sections 3 and 4 name, log by log, with ours."""
     found = []
     for name, printed in walltime_text().items():
@@ -57,16 +57,16 @@ def text_cells(study: Study) -> list[TextCell]:
 Ours = tuple[float, ...] | None
 
 
-def _used(name: str) -> Callable[[Study, Found], Ours]:
-    def read(study: Study, log: Found) -> Ours:
+def _used(name: str) -> Callable[[Results, Found], Ours]:
+    def read(study: Results, log: Found) -> Ours:
         use = study.use(log)
         return (use["used"][name],) if use else None
 
     return read
 
 
-def _quarters(choose: Callable[[list[float]], float]) -> Callable[[Study, Found], Ours]:
-    def read(study: Study, log: Found) -> Ours:
+def _quarters(choose: Callable[[list[float]], float]) -> Callable[[Results, Found], Ours]:
+    def read(study: Results, log: Found) -> Ours:
         use = study.use(log)
         means = [one["mean"] for one in use["used"]["quarters"] if 100 * one["jobs"] >= use["jobs"]] if use else []
         return (choose(means),) if means else None
@@ -74,32 +74,34 @@ def _quarters(choose: Callable[[list[float]], float]) -> Callable[[Study, Found]
     return read
 
 
-def _accuracy(what: str, months: int | None, percentile: int, floor: float) -> Callable[[Study, Found], Ours]:
-    def read(study: Study, log: Found) -> Ours:
+def _accuracy(what: str, months: int | None, percentile: int, floor: float) -> Callable[[Results, Found], Ours]:
+    def read(study: Results, log: Found) -> Ours:
         cell = study.accuracy(log, _TRIPLE, months, percentile, floor)
         return (cell[what],) if cell else None
 
     return read
 
 
-def _share(part: str, months: int | None, percentiles: tuple[int, ...], floor: float) -> Callable[[Study, Found], Ours]:
-    def read(study: Study, log: Found) -> Ours:
+def _share(
+    part: str, months: int | None, percentiles: tuple[int, ...], floor: float
+) -> Callable[[Results, Found], Ours]:
+    def read(study: Results, log: Found) -> Ours:
         cells = [study.accuracy(log, _TRIPLE, months, percentile, floor) for percentile in percentiles]
         return tuple(cell[part] / cell["jobs"] for cell in cells if cell) or None
 
     return read
 
 
-def _most(study: Study, log: Found) -> Ours:
+def _most(study: Results, log: Found) -> Ours:
     cells = [study.accuracy(log, _TRIPLE, None, percentile, 0.0) for percentile in ALL_PERCENTILES]
     found = [cell["accuracy"] for cell in cells if cell]
     return (max(found),) if found else None
 
 
-def _relative(what: str, months: int | None, floor: float) -> Callable[[Study, Found], Ours]:
+def _relative(what: str, months: int | None, floor: float) -> Callable[[Results, Found], Ours]:
     """Read by what share the best, or the 85th percentile's median, is above the original."""
 
-    def read(study: Study, log: Found) -> Ours:
+    def read(study: Results, log: Found) -> Ours:
         use = study.use(log)
         if what == "accuracy":
             most = _most(study, log)
@@ -111,12 +113,12 @@ def _relative(what: str, months: int | None, floor: float) -> Callable[[Study, F
     return read
 
 
-def _floor_drops(study: Study, log: Found) -> Ours:
+def _floor_drops(study: Results, log: Found) -> Ours:
     pairs = [[underestimated(study, log, None, p, floor) for floor in (0.0, 0.5)] for p in ALL_PERCENTILES]
     return tuple(1 - floored / without for without, floored in pairs if without) or None
 
 
-def _window_drops(study: Study, log: Found) -> Ours:
+def _window_drops(study: Results, log: Found) -> Ours:
     found = []
     for percentile in (each for each in ALL_PERCENTILES if each < 90):
         month, always = (study.accuracy(log, _TRIPLE, months, percentile, 0.0) for months in (1, None))
@@ -125,22 +127,22 @@ def _window_drops(study: Study, log: Found) -> Ours:
     return tuple(found) or None
 
 
-def _best_month(study: Study, log: Found) -> Ours:
+def _best_month(study: Results, log: Found) -> Ours:
     gains = study.gains(log, adjusted("wfp", "regular"), "wait")
     return (max(gains.values()) / 100,) if gains else None
 
 
-def _log(study: Study, log: Found) -> str:
+def _log(study: Results, log: Found) -> str:
     return OTHER_LOG
 
 
-def _floor_reason(study: Study, log: Found) -> str:
+def _floor_reason(study: Results, log: Found) -> str:
     use = study.use(log)
     below = f"{100 * use['used']['up_to_0.5']:.0f}%" if use else "-"
     return f"{below} of the jobs use half of their request or less (paper: about half), where the floor acts"
 
 
-def _history(study: Study, log: Found) -> str:
+def _history(study: Results, log: Found) -> str:
     """Say how many jobs have a history with the triple key; the paper's own figure is only in a picture."""
     texts = []
     for months in (None, 1):
@@ -151,10 +153,10 @@ def _history(study: Study, log: Found) -> str:
     return "; ".join([*texts, "the paper prints no such share"])
 
 
-def _original(name: str) -> Callable[[Study, Found], str]:
+def _original(name: str) -> Callable[[Results, Found], str]:
     """Say how far users' own requests are from the paper's, as what can be gained depends on it."""
 
-    def why(study: Study, log: Found) -> str:
+    def why(study: Results, log: Found) -> str:
         use = study.use(log)
         original = f"the original is {use['used'][name]:.2f} (paper 0.50)" if use else ""
         return f"{original}; {_history(study, log)}"
@@ -162,25 +164,25 @@ def _original(name: str) -> Callable[[Study, Found], str]:
     return why
 
 
-def _half_hours(study: Study, log: Found) -> str:
+def _half_hours(study: Results, log: Found) -> str:
     """Say how long requests are: half an hour is more of a short one."""
     use = study.use(log)
     mean = f"{use['mean_request']:,.0f}" if use else "-"
     return f"half an hour is a smaller part of the requests: {mean} s in the mean (paper 9,096); {_history(study, log)}"
 
 
-def _cumulative(study: Study, log: Found) -> str:
+def _cumulative(study: Results, log: Found) -> str:
     return f"{_history(study, log)}; {_floor_reason(study, log)}"
 
 
-def _chance(study: Study, log: Found) -> str:
+def _chance(study: Results, log: Found) -> str:
     return "the best of few months, and as much chance as effect"
 
 
 _P80_TO_P90 = (80, 85, 90)
 _FROM_P85 = (100, 95, 90, 85)
 
-_READ: dict[str, tuple[Callable[[Study, Found], Ours], Callable[[Study, Found], str]]] = {
+_READ: dict[str, tuple[Callable[[Results, Found], Ours], Callable[[Results, Found], str]]] = {
     "mean R": (_used("mean"), _log),
     "std R": (_used("deviation"), _log),
     "lowest quarter": (_quarters(min), _log),
@@ -233,7 +235,7 @@ class GainCell:
         return self.ours.mean * self.paper.percent > 0
 
 
-def gain_cells(study: Study) -> list[GainCell]:
+def gain_cells(study: Results) -> list[GainCell]:
     """Return the improvements that the text names, log by log, with ours."""
     found = []
     for paper in walltime_gains():
@@ -252,7 +254,7 @@ def gain_cells(study: Study) -> list[GainCell]:
     return found
 
 
-def _why(study: Study, log: Found, terms: Terms, cell: GainCell) -> str:
+def _why(study: Results, log: Found, terms: Terms, cell: GainCell) -> str:
     """Return what was measured of the difference; that it is not known where that explains nothing."""
     if cell.inside:
         return "the paper's lies within the interval"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from experiments.framework.claims import Claim
-from experiments.framework.intervals import Interval
+from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
 from experiments.published import walltime_spread, walltime_text
 from experiments.walltime.accuracy import KEYS
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
-from experiments.walltime.results import MEASURES, PERCENTILES, QUEUES, Study, adjusted, sure
+from experiments.walltime.results import MEASURES, PERCENTILES, QUEUES, Results, adjusted
 from workloads.adjustment import Key
 
 __all__ = ["NAMES", "SLIGHT", "advantages", "claims", "underestimated"]
@@ -28,7 +28,7 @@ _NOTHING = 2.0
 Verdict = tuple[bool, str]
 
 
-def claims(study: Study) -> list[Claim]:
+def claims(study: Results) -> list[Claim]:
     """Return the paper's statements, each with its verdict here: yes if it holds in every log."""
     return [
         *(_selective(study, queue) for queue in QUEUES),
@@ -50,7 +50,7 @@ def claims(study: Study) -> list[Claim]:
     ]
 
 
-def _of_logs(study: Study, text: str, test: Callable[[Study, Found], Verdict | None]) -> Claim:
+def _of_logs(study: Results, text: str, test: Callable[[Results, Found], Verdict | None]) -> Claim:
     logs = [log for log in study.logs if study.adjusts(log)]
     found = {log.source.trace: verdict for log in logs if (verdict := test(study, log)) is not None}
     if not found:
@@ -59,7 +59,7 @@ def _of_logs(study: Study, text: str, test: Callable[[Study, Found], Verdict | N
     return Claim(text, all(holds for holds, _ in found.values()), here)
 
 
-def advantages(study: Study, log: Found, queue: str, *, apart: bool = False) -> list[tuple[int, str, Interval]]:
+def advantages(study: Results, log: Found, queue: str, *, apart: bool = False) -> list[tuple[int, str, Interval]]:
     """Return by how many points selective gains more than regular, by percentile and measure."""
     return [
         (percentile, measure, advantage)
@@ -69,10 +69,10 @@ def advantages(study: Study, log: Found, queue: str, *, apart: bool = False) -> 
     ]
 
 
-def _selective(study: Study, queue: str) -> Claim:
+def _selective(study: Results, queue: str) -> Claim:
     text = f"{queue.upper()}: selective adjustment is no worse than regular on average, by each percentile and mean"
 
-    def test(study: Study, log: Found) -> Verdict | None:
+    def test(study: Results, log: Found) -> Verdict | None:
         found = advantages(study, log, queue)
         if not found:
             return None
@@ -94,7 +94,7 @@ def _selective(study: Study, queue: str) -> Claim:
 
 
 def _gains(
-    study: Study, log: Found, queue: str, adjustment: str, which: Sequence[tuple[int, str]]
+    study: Results, log: Found, queue: str, adjustment: str, which: Sequence[tuple[int, str]]
 ) -> dict[tuple[int, str], Interval]:
     found = {}
     for percentile, measure in which:
@@ -109,24 +109,24 @@ def _words(found: dict[tuple[int, str], Interval]) -> str:
     return ", ".join(f"{NAMES[measure]} p{percentile} {text}" for (percentile, measure), text in texts.items())
 
 
-def _regular(study: Study, log: Found) -> Verdict | None:
+def _regular(study: Results, log: Found) -> Verdict | None:
     found = _gains(study, log, "wfp", "regular", [(95, "wait"), (85, "wait"), (85, "slowdown"), (85, "weighted")])
     return (all(gain.mean > 0 for gain in found.values()), _words(found)) if found else None
 
 
-def _all(study: Study, log: Found, queue: str) -> Verdict | None:
+def _all(study: Results, log: Found, queue: str) -> Verdict | None:
     found = _gains(study, log, queue, "selective", [(85, measure) for measure in MEASURES])
     return (all(gain.mean > 0 for gain in found.values()), _words(found)) if found else None
 
 
-def _fcfs_regular(study: Study, log: Found) -> Verdict | None:
+def _fcfs_regular(study: Results, log: Found) -> Verdict | None:
     found = _gains(study, log, "fcfs", "regular", [(p, measure) for p in PERCENTILES for measure in MEASURES])
     more = {key: gain for key, gain in found.items() if gain.mean - (gain.half_width or 0) > _NOTHING}
     best = max(found.items(), key=lambda one: one[1].mean, default=None)
     return (not more, _words(more) or f"at best {_words(dict([best]))}") if best else None
 
 
-def _p85_best(study: Study, log: Found) -> Verdict | None:
+def _p85_best(study: Results, log: Found) -> Verdict | None:
     verdicts, words = [], []
     for measure in MEASURES:
         found = _gains(study, log, "wfp", "selective", [(percentile, measure) for percentile in PERCENTILES])
@@ -137,7 +137,7 @@ def _p85_best(study: Study, log: Found) -> Verdict | None:
     return (all(verdicts), "best are " + ", ".join(words)) if verdicts else None
 
 
-def _table2(study: Study, log: Found) -> Verdict | None:
+def _table2(study: Results, log: Found) -> Verdict | None:
     use = study.use(log)
     found = {one["key"]: one["mean"] for one in use["spread"]} if use else {}
     means = [found[row.key] for row in walltime_spread() if found.get(row.key) is not None]
@@ -146,12 +146,12 @@ def _table2(study: Study, log: Found) -> Verdict | None:
     return all(b <= a for a, b in pairwise(means)), ", ".join(f"{mean:.3f}" for mean in means)
 
 
-def _cell(study: Study, log: Found, key: Key, months: int | None, percentile: int, floor: float, what: str) -> float:
+def _cell(study: Results, log: Found, key: Key, months: int | None, percentile: int, floor: float, what: str) -> float:
     cell = study.accuracy(log, key, months, percentile, floor)
     return float("nan") if cell is None else float(cell[what])
 
 
-def _keys(study: Study, log: Found) -> Verdict | None:
+def _keys(study: Results, log: Found) -> Verdict | None:
     if study.replay(log, _TRIPLE, None) is None:
         return None
     behind = []
@@ -165,7 +165,7 @@ def _keys(study: Study, log: Found) -> Verdict | None:
     return not behind, words + ("; but " + ", ".join(behind) if behind else "")
 
 
-def _bold(study: Study, log: Found) -> Verdict | None:
+def _bold(study: Results, log: Found) -> Verdict | None:
     if study.replay(log, _TRIPLE, None) is None:
         return None
     found = [_cell(study, log, _TRIPLE, None, percentile, 0.0, "accuracy") for percentile in ALL_PERCENTILES]
@@ -173,13 +173,13 @@ def _bold(study: Study, log: Found) -> Verdict | None:
     return rises and found[-1] <= found[-2], ", ".join(f"{value:.3f}" for value in found)
 
 
-def underestimated(study: Study, log: Found, months: int | None, percentile: int, floor: float) -> float:
+def underestimated(study: Results, log: Found, months: int | None, percentile: int, floor: float) -> float:
     """Return the share of the jobs that are underestimated, UE and BE together, with the triple key."""
     cell = study.accuracy(log, _TRIPLE, months, percentile, floor)
     return float("nan") if cell is None else float((cell["UE"] + cell["BE"]) / cell["jobs"])
 
 
-def _floor(study: Study, log: Found) -> Verdict | None:
+def _floor(study: Results, log: Found) -> Verdict | None:
     if study.replay(log, _TRIPLE, None) is None:
         return None
     drops = {}
@@ -193,14 +193,14 @@ def _floor(study: Study, log: Found) -> Verdict | None:
     return all(drop >= walltime_text()["drop by floor"].low for drop in drops.values()), words
 
 
-def _floor_cost(study: Study, log: Found) -> Verdict | None:
+def _floor_cost(study: Results, log: Found) -> Verdict | None:
     if study.replay(log, _TRIPLE, None) is None:
         return None
     without, floored = (_cell(study, log, _TRIPLE, None, 85, floor, "accuracy") for floor in (0.0, 0.5))
     return without - floored < SLIGHT, f"{without:.3f} to {floored:.3f}"
 
 
-def _window(study: Study, log: Found) -> Verdict | None:
+def _window(study: Results, log: Found) -> Verdict | None:
     if study.replay(log, _TRIPLE, None) is None or study.replay(log, _TRIPLE, 1) is None:
         return None
     verdicts, words = [], []
@@ -211,7 +211,7 @@ def _window(study: Study, log: Found) -> Verdict | None:
     return all(verdicts), ", ".join(words)
 
 
-def _fewer(study: Study, log: Found) -> Verdict | None:
+def _fewer(study: Results, log: Found) -> Verdict | None:
     if study.replay(log, _TRIPLE, None) is None or study.replay(log, _TRIPLE, 1) is None:
         return None
     verdicts, words = [], []
@@ -222,7 +222,7 @@ def _fewer(study: Study, log: Found) -> Verdict | None:
     return all(verdicts), ", ".join(words)
 
 
-def _medians(study: Study, log: Found) -> Verdict | None:
+def _medians(study: Results, log: Found) -> Verdict | None:
     use = study.use(log)
     if use is None or study.replay(log, _TRIPLE, 1) is None:
         return None

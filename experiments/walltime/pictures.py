@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from experiments.framework.charts import as_svg
+from experiments.framework.charts import BLUE, GREEN, ORANGE, PINK, SKY, YELLOW, as_svg, plain
 from experiments.framework.logs import Found
 from experiments.published import walltime_gains
 from experiments.walltime.accuracy import CATEGORIES, FLOORS, KEYS, SHARES
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
-from experiments.walltime.results import ADJUSTMENTS, MEASURES, PERCENTILES, QUEUES, Study, Terms, adjusted
+from experiments.walltime.results import ADJUSTMENTS, MEASURES, PERCENTILES, QUEUES, Results, Terms, adjusted
+from gas.printable import many
 from workloads.adjustment import Key
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ __all__ = [
 ]
 
 # From Okabe and Ito's palette, told apart with any kind of colour vision.
-_COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_COLOURS: Final = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY)
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P")
-_PARTS: Final = dict(zip(CATEGORIES, ("0.8", "#0072B2", "#E69F00", "#B2182B"), strict=True))
+_PARTS: Final = dict(zip(CATEGORIES, ("0.8", BLUE, YELLOW, "#B2182B"), strict=True))
 _BY_PERCENTILE: Final = dict(zip(PERCENTILES, zip(_COLOURS, _MARKERS, strict=True), strict=False))
 _TITLES: Final = {"wait": "mean wait", "slowdown": "mean slowdown", "weighted": "weighted wait"}
 _TRIPLE: Final[Key] = "user+group+walltime"
@@ -42,7 +43,7 @@ _HIGHEST: Final = 200
 """Per cent of the baseline at which monthly panels end; what is beyond stands at the edge."""
 
 
-def draw_use(study: Study) -> bytes:
+def draw_use(study: Results) -> bytes:
     """Return a row for each log: how R is distributed (Fig. 1), and its mean by quarter (Fig. 2)."""
     logs = [log for log in study.logs if study.use(log)]
 
@@ -62,14 +63,14 @@ def draw_use(study: Study) -> bytes:
             right.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
             right.set_ylim(0, 0.7)
             right.set_ylabel("mean R")
-            _plain(left, right)
+            plain(left, right)
         panels[0, 1].legend(frameon=False, fontsize=9, loc="upper left")
         panels[-1, 0].set_xlabel("R, the share of the request that was used")
 
     return as_svg((9.5, 2.7 * len(logs) + 0.4), draw)
 
 
-def draw_accuracy(study: Study) -> bytes:
+def draw_accuracy(study: Results) -> bytes:
     """Return mean accuracy by percentile: a column a log; by key (Fig. 4), and by window with both keys (Fig. 8)."""
     windows = study.options.windows
 
@@ -85,7 +86,7 @@ def draw_accuracy(study: Study) -> bytes:
             use = study.use(log)
             for axes in column:
                 axes.axhline(use["used"]["mean"] if use else 0, color="0.3", linewidth=1, linestyle=(0, (4, 2)))
-                _plain(axes)
+                plain(axes)
             by_key.set_title(f"{log.source.trace}\nall ended jobs, by what makes jobs similar", fontsize=10)
             for axes, words in zip(by_window, ("user, group and request", "user and group"), strict=True):
                 axes.set_title(f"by window; similar by {words}", fontsize=10)
@@ -100,10 +101,10 @@ def draw_accuracy(study: Study) -> bytes:
 
 def window(months: int | None) -> str:
     """Return how long ago a job may have ended, in words."""
-    return "all" if months is None else f"{months} month" + ("" if months == 1 else "s")
+    return "all" if months is None else many(months, "month")
 
 
-def _accuracies(study: Study, log: Found, key: Key, months: int | None, floor: float = 0.0) -> list[float]:
+def _accuracies(study: Results, log: Found, key: Key, months: int | None, floor: float = 0.0) -> list[float]:
     cells = [study.accuracy(log, key, months, percentile, floor) for percentile in ALL_PERCENTILES]
     return [np.nan if cell is None else cell["accuracy"] for cell in cells]
 
@@ -115,7 +116,7 @@ def _percentiles(axes: Axes, number: int, label: str, values: Sequence[float]) -
     axes.set_xticks(places, [str(percentile) for percentile in ALL_PERCENTILES])
 
 
-def draw_shares(study: Study) -> bytes:
+def draw_shares(study: Results) -> bytes:
     """Return jobs by category and percentile, a row a log; both keys, without and with floor (Fig. 5, 6 and 7)."""
 
     def draw(figure: Figure) -> None:
@@ -135,7 +136,7 @@ def draw_shares(study: Study) -> bytes:
                 axes.set_title(f"{log.source.trace}, {words}, {'floor 0.5' if floor else 'no floor'}", fontsize=9)
                 axes.set_xticks(range(len(good)), [str(percentile) for percentile in ALL_PERCENTILES], fontsize=8)
                 axes.set_ylim(0, 100)
-                _plain(axes)
+                plain(axes)
             row[0].set_ylabel("% of jobs")
         for axes in panels[-1]:
             axes.set_xlabel("percentile")
@@ -145,7 +146,7 @@ def draw_shares(study: Study) -> bytes:
     return as_svg((11.5, 2.7 * len(study.logs) + 0.6), draw)
 
 
-def draw_short(study: Study) -> bytes:
+def draw_short(study: Results) -> bytes:
     """Return what share of the jobs is badly (Fig. 9) and mildly (Fig. 10) underestimated, by window."""
 
     def draw(figure: Figure) -> None:
@@ -161,7 +162,7 @@ def draw_short(study: Study) -> bytes:
                     f"{log.source.trace}, {part}, {'triple' if key == _TRIPLE else 'double'} key", fontsize=9
                 )
                 axes.set_ylim(0, None)
-                _plain(axes)
+                plain(axes)
             row[0].set_ylabel("% of jobs")
         for axes in panels[-1]:
             axes.set_xlabel("percentile")
@@ -170,7 +171,7 @@ def draw_short(study: Study) -> bytes:
     return as_svg((11.5, 2.6 * len(study.logs) + 0.4), draw)
 
 
-def draw_cumulative(study: Study) -> bytes:
+def draw_cumulative(study: Results) -> bytes:
     """Return how accuracy is distributed, as it is and adjusted, a row a log (Fig. 11; one month, floor 0.5)."""
 
     def draw(figure: Figure) -> None:
@@ -202,7 +203,7 @@ def draw_cumulative(study: Study) -> bytes:
                 axes.set_title(f"{log.source.trace}, {'triple' if key == _TRIPLE else 'double'} key", fontsize=10)
                 axes.set_xlim(0, 1)
                 axes.set_ylim(0, 1)
-                _plain(axes)
+                plain(axes)
             row[0].set_ylabel("share of jobs")
         for axes in panels[-1]:
             axes.set_xlabel("accuracy (share of jobs: at most so accurate)")
@@ -211,7 +212,7 @@ def draw_cumulative(study: Study) -> bytes:
     return as_svg((8.5, 3.0 * len(study.logs) + 0.4), draw)
 
 
-def draw_tested(study: Study) -> bytes:
+def draw_tested(study: Results) -> bytes:
     """Return mean accuracy by month, as it is and adjusted as for the schedules (Fig. 13)."""
 
     def draw(figure: Figure) -> None:
@@ -231,13 +232,13 @@ def draw_tested(study: Study) -> bytes:
             axes.set_title(log.source.trace, fontsize=10)
             axes.set_ylabel("mean accuracy")
             axes.margins(y=0.12)
-            _plain(axes)
+            plain(axes)
         panels[0].legend(frameon=False, fontsize=9, ncols=4, loc="upper left")
 
     return as_svg((8.5, 2.7 * len(study.logs) + 0.3), draw)
 
 
-def draw_months(study: Study, log: Found, queue: str, *, apart: bool = False) -> bytes:
+def draw_months(study: Results, log: Found, queue: str, *, apart: bool = False) -> bytes:
     """Return means by month in per cent of those without adjustment (Fig. 14 to 17): a row an adjustment."""
     averaged = set(study.averaged(log))
 
@@ -249,7 +250,7 @@ def draw_months(study: Study, log: Found, queue: str, *, apart: bool = False) ->
                     axes, study, log, {p: adjusted(queue, adjustment, p, apart=apart) for p in PERCENTILES}, measure
                 )
                 axes.set_title(f"{adjustment}: {_TITLES[measure]}", fontsize=10)
-                _plain(axes)
+                plain(axes)
             row[0].set_ylabel("% of the baseline")
         base = study.simulation(log, Terms(queue, apart=apart))
         months = [month["month"] for month in base["months"]] if base else []
@@ -264,7 +265,7 @@ def draw_months(study: Study, log: Found, queue: str, *, apart: bool = False) ->
     return as_svg((11.5, 5.6), draw)
 
 
-def _monthly(axes: Axes, study: Study, log: Found, terms: dict[int, Terms], measure: str) -> None:
+def _monthly(axes: Axes, study: Results, log: Found, terms: dict[int, Terms], measure: str) -> None:
     base = study.simulation(log, next(iter(terms.values())).baseline)
     months = [month["month"] for month in base["months"]] if base else []
     axes.axhline(100, color="0.3", linewidth=1)
@@ -279,7 +280,7 @@ def _monthly(axes: Axes, study: Study, log: Found, terms: dict[int, Terms], meas
     axes.set_ylim(0, _HIGHEST)
 
 
-def draw_gains(study: Study, *, apart: bool = False) -> bytes:
+def draw_gains(study: Results, *, apart: bool = False) -> bytes:
     """Return average improvements with their intervals (Fig. 14 to 17 d), a row a log; hollow marks are the paper's."""
     published = {(one.queue, one.adjustment, one.percentile, one.measure): one.percent for one in walltime_gains()}
 
@@ -304,7 +305,7 @@ def draw_gains(study: Study, *, apart: bool = False) -> bytes:
                 axes.set_xticks(range(3), ["wait", "slowdown", "weighted"], fontsize=9)
                 axes.set_title(f"{log.source.trace}, {queue.upper()}, {adjustment}", fontsize=10)
                 axes.set_ylim(-42, 42)
-                _plain(axes)
+                plain(axes)
             row[0].set_ylabel("% better than without")
         handles, labels = panels[0, 0].get_legend_handles_labels()
         figure.legend(
@@ -317,10 +318,3 @@ def draw_gains(study: Study, *, apart: bool = False) -> bytes:
         )
 
     return as_svg((11.5, 2.7 * len(study.logs) + 0.4), draw)
-
-
-def _plain(*panels: Axes) -> None:
-    for axes in panels:
-        axes.grid(True, color="0.9", linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)

@@ -5,9 +5,22 @@ from __future__ import annotations
 from itertools import product
 
 from experiments.framework.claims import summary_section
-from experiments.framework.intervals import Interval
+from experiments.framework.intervals import Interval, sure
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Bullets, Cell, Column, Picture, Report, Section, Table, Text, no, yes
+from experiments.framework.report import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    no,
+    not_the_full,
+    yes,
+)
 from experiments.framework.sites import Site
 from experiments.walltime.account import account_section, points
 from experiments.walltime.accuracy_report import accuracy_sections
@@ -22,9 +35,8 @@ from experiments.walltime.results import (
     MEASURES,
     PERCENTILES,
     QUEUES,
-    Study,
+    Results,
     adjusted,
-    sure,
 )
 
 __all__ = ["banner", "walltime_report"]
@@ -36,15 +48,15 @@ _PAPER = (
 _FIGURES = {("wfp", "regular"): 14, ("wfp", "selective"): 15, ("fcfs", "regular"): 16, ("fcfs", "selective"): 17}
 
 
-def banner(study: Study) -> str:
+def banner(study: Results) -> str:
     """Return what was replaced, and in what the study is less than the full one."""
     less = [text for text in study.missing if INTREPID.stem not in text]
     if study.options.quick:
         less.append("two windows instead of six; neither months apart nor changes of the scheme were run (--quick)")
-    return replaced(study) + (f" Not the full study: {'; '.join(less)}." if less else "")
+    return " ".join(words for words in (replaced(study), not_the_full(less)) if words)
 
 
-def walltime_report(study: Study, origin: Origin) -> Report:
+def walltime_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sites = [(Site(log.source.trace, log.source.processors, (), 0), log) for log in study.logs]
     sections = [
@@ -67,7 +79,7 @@ def walltime_report(study: Study, origin: Origin) -> Report:
     )
 
 
-def _lead(study: Study) -> str:
+def _lead(study: Results) -> str:
     found = claims(study)
     tested = [claim.holds for claim in found if claim.holds is not None]
     every = [one[-1] for log in study.logs for queue in QUEUES for one in advantages(study, log, queue)]
@@ -104,7 +116,7 @@ def _text_of(found: Interval | None) -> str:
     return "-" if found is None else f"{found.text(1)}%"
 
 
-def _improvements(study: Study) -> Section:
+def _improvements(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for cell in gain_cells(study):
         paper = cell.paper
@@ -157,7 +169,7 @@ def _improvements(study: Study) -> Section:
     )
 
 
-def _months(study: Study, queue: str) -> Section:
+def _months(study: Results, queue: str) -> Section:
     figures = " and ".join(str(_FIGURES[queue, adjustment]) for adjustment in ADJUSTMENTS)
     pictures = tuple(
         Picture(
@@ -172,7 +184,7 @@ def _months(study: Study, queue: str) -> Section:
     return Section(f"By month: {queue.upper()}", pictures)
 
 
-def _apart(study: Study) -> Section:
+def _apart(study: Results) -> Section:
     caption = "The same as the average improvements above, with each month simulated alone."
     return Section(
         "With months apart, as in the paper",
@@ -180,7 +192,7 @@ def _apart(study: Study) -> Section:
     )
 
 
-def _changes(study: Study) -> Section:
+def _changes(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
         for queue in QUEUES:
@@ -198,7 +210,7 @@ def _changes(study: Study) -> Section:
     return Section("Other schemes, and exact walltimes", (Text(text), Table(tuple(columns), tuple(rows))))
 
 
-def _text(study: Study) -> Section:
+def _text(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = []
     for cell in text_cells(study):
         ours = f"{cell.low:.3f}" if cell.low == cell.high else f"{cell.low:.3f} to {cell.high:.3f}"
@@ -253,7 +265,7 @@ _WORDS = {
 }
 
 
-def _logs(study: Study) -> Section:
+def _logs(study: Results) -> Section:
     rows: list[tuple[Cell | str, ...]] = [
         ("Intrepid", "the paper's", "275,858", "275,858", "503", "208 projects", "-", "5,199", "9,096")
     ]

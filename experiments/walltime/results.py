@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -30,11 +31,10 @@ __all__ = [
     "TRACES",
     "LogRun",
     "Options",
-    "Study",
+    "Results",
     "Terms",
     "adjusted",
     "study_runs",
-    "sure",
 ]
 
 INTREPID: Final = Source(
@@ -69,6 +69,8 @@ class Options:
 
     quick: bool = False
     """Two windows only, and none of the changes to what the paper did."""
+    intrepid: Path | None = None
+    """The file of the paper's log, where it is named."""
 
     @property
     def windows(self) -> tuple[int | None, ...]:
@@ -167,13 +169,8 @@ def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
     return found
 
 
-def sure(found: Interval) -> bool:
-    """Return whether other months of such a log would hardly give another sign."""
-    return found.half_width is not None and abs(found.mean) > found.half_width
-
-
 @dataclass(frozen=True, eq=False)
-class Study:
+class Results:
     """All runs and their results, in the same order."""
 
     options: Options

@@ -7,12 +7,12 @@ from typing import Any
 from experiments.framework.intervals import Interval
 from experiments.walltime.accuracy import CATEGORIES, KEYS
 from experiments.walltime.cells import gain_cells, text_cells
-from experiments.walltime.results import MEASURES, Study, Terms
+from experiments.walltime.results import MEASURES, Results, Terms
 
 __all__ = ["accuracy_rows", "gain_rows", "month_rows", "published_rows"]
 
 
-def accuracy_rows(study: Study) -> list[dict[str, Any]]:
+def accuracy_rows(study: Results) -> list[dict[str, Any]]:
     """Return how good adjusted walltimes are, a row for each scheme and log."""
     return [
         {
@@ -35,7 +35,7 @@ def accuracy_rows(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def gain_rows(study: Study) -> list[dict[str, Any]]:
+def gain_rows(study: Results) -> list[dict[str, Any]]:
     """Return average improvements under all terms."""
     rows = []
     for run in study.runs:
@@ -53,7 +53,7 @@ def gain_rows(study: Study) -> list[dict[str, Any]]:
     return rows
 
 
-def month_rows(study: Study) -> list[dict[str, Any]]:
+def month_rows(study: Results) -> list[dict[str, Any]]:
     """Return the figures of every month of every simulation."""
     rows = []
     for run in study.runs:
@@ -72,7 +72,7 @@ def month_rows(study: Study) -> list[dict[str, Any]]:
     return rows
 
 
-def published_rows(study: Study) -> list[dict[str, Any]]:
+def published_rows(study: Results) -> list[dict[str, Any]]:
     """Return every published figure beside ours."""
     rows: list[dict[str, Any]] = [
         {

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gas.agent.choice import Planned, Task
 from gas.agent.gathering import Scheduler, called, gather
 from gas.agent.options import Forecasting, PlanOptions, ReshapeOptions, Run, checked_key
+from gas.agent.scripts import command_script, for_jobs
 from gas.application import Application
-from gas.endpoints import Answer
+from gas.endpoints import Answer, JobDescription
 from gas.errors import BadInput, outcome_of
 
 if TYPE_CHECKING:  # imported where they are used: planning by promises needs none of them
@@ -18,6 +20,7 @@ if TYPE_CHECKING:  # imported where they are used: planning by promises needs no
     from gas.agent.reshaping import Reshaped
     from gas.agent.submission import Prepared, Submitted
     from gas.agent.watching import Event
+    from gas.endpoints.slurm.directives import Script
 
 __all__ = ["Agent"]
 
@@ -32,6 +35,11 @@ class Agent:
     schedulers
         In the order in which ties are decided. One that could not be set up is its name and the error: the others are
         planned with, and the error is a remark.
+    script
+        A Slurm job script (`gas.endpoints.slurm.directives.Script`) that is planned with what it asks for, and
+        submitted as it is; the application says its sizes and times.
+    unit
+        What a size of that script counts: tasks, nodes, gpus or cpus; by default what it gives its own size in.
     remark
         Called with what the user should know: a scheduler that did not answer, a plan that is made again. By default
         it is logged as a warning of ``gas.agent``.
@@ -46,12 +54,16 @@ class Agent:
         application: Application,
         schedulers: Sequence[Scheduler],
         *,
+        script: Script | None = None,
+        unit: str | None = None,
         remark: Callable[[str], object] | None = None,
         progress: Callable[[str], object] | None = None,
         config: Path | None = None,
     ) -> None:
         self.application = application
         self.schedulers = list(schedulers)
+        self.script = script
+        self.unit = unit
         self._remark = _log_warning if remark is None else remark
         self._progress = _log_progress if progress is None else progress
         self._config = config
@@ -67,22 +79,30 @@ class Agent:
         BadInput
             The deadline leaves no time at all.
         """
-        return self._plan_with(self.schedulers, options or PlanOptions())
+        return self._plan_with(self._schedulers_for(None), options or PlanOptions())
 
-    def prepare(self, run: Run, options: PlanOptions | None = None) -> Prepared:
-        """Plan, and return what would be submitted (errors as of `plan`, and `Infeasible`)."""
+    def prepare(self, run: Run | JobDescription | Sequence[str], options: PlanOptions | None = None) -> Prepared:
+        """Plan, and return what `submit` would send (errors as of `plan`, and `Infeasible`)."""
         from gas.agent.submission import prepared
 
-        options = options or PlanOptions()
-        return prepared(self.plan(options), run, options)
+        options, given = options or PlanOptions(), self._run(run)
+        return prepared(self._plan_with(self._schedulers_for(given.job), options), given, options)
 
-    def submit(self, run: Run, options: PlanOptions | None = None, *, key: str | None = None) -> Submitted:
+    def submit(
+        self,
+        run: Run | JobDescription | Sequence[str],
+        options: PlanOptions | None = None,
+        *,
+        key: str | None = None,
+    ) -> Submitted:
         """Plan, and submit the request that finishes first: at most one job, whatever happens on the network.
 
         A plan that goes stale meanwhile is made again, and a scheduler that takes nothing now is planned without.
 
         Parameters
         ----------
+        run
+            What is to run; ``["./ocean", "-n", "{processors}"]`` is a command, filled in with what is chosen.
         key
             A name of the user's own for this request: however often it is submitted, there is one job of it. Without
             one, each call makes a job.
@@ -100,13 +120,14 @@ class Agent:
 
         from gas.agent.submission import Submission
 
+        used, given = uuid4().hex if key is None else checked_key(key), self._run(run)
         submission = Submission(
             self.application.name,
             self._plan_with,
-            self.schedulers,
-            run,
+            self._schedulers_for(given.job),
+            given,
             options or PlanOptions(),
-            uuid4().hex if key is None else checked_key(key),
+            used,
             self._remark,
             self._config,
         )
@@ -192,13 +213,24 @@ class Agent:
     def gather(self, options: PlanOptions | None = None) -> list[Answer]:
         """Ask the schedulers; who does not answer has an error in place of a list."""
         options = options or PlanOptions()
-        return gather(self.schedulers, choices=options.choices, stale_ok=options.stale_ok)
+        return gather(self._schedulers_for(None), choices=options.choices, stale_ok=options.stale_ok)
 
     def choose(self, answers: Sequence[Answer], options: PlanOptions | None = None) -> Planned:
         """Find the request that finishes first with the schedulers that have answered (errors as of `plan`)."""
         options = options or PlanOptions()
         predictor = None if options.forecasting is None else self._predictor_of(options.forecasting)
         return Task.of(self.application, answers, options, predictor, self._remark, self._progress).plan(answers)
+
+    def _run(self, run: Run | JobDescription | Sequence[str]) -> Run:
+        """Return what is to run; a script may say itself where."""
+        given = Run.of(run, self.application.name)
+        own_folder = self.script is not None and self.script.says("chdir")
+        return replace(given, here=given.here and not own_folder)
+
+    def _schedulers_for(self, job: JobDescription | None) -> list[Scheduler]:
+        """Return the schedulers as they plan for a job, with what it asks for besides; None is any job."""
+        native, command = ((), None) if job is None else (job.native, command_script(job.command, job.directory))
+        return for_jobs(self.schedulers, native, command, self.script, self.unit)
 
     def _plan_with(self, schedulers: Sequence[Scheduler], options: PlanOptions) -> Planned:
         answers = gather(schedulers, choices=options.choices, stale_ok=options.stale_ok)

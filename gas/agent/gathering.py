@@ -18,7 +18,7 @@ from gas.node_availability import Availability
 from gas.planner import Limits
 from speedup_models import FieldError
 
-__all__ = ["Asking", "Choosing", "Scheduler", "called", "find_by_key", "gather", "lists_of", "seconds_since"]
+__all__ = ["Choosing", "Scheduler", "called", "find_by_key", "gather", "lists_of", "seconds_since"]
 
 Scheduler = Endpoint | tuple[str, Exception]
 """An endpoint, or the name of one that could not be set up, and why."""
@@ -30,16 +30,6 @@ class Choosing(Protocol):
 
     def choices(self) -> Sequence[Endpoint]:
         """Return it with each of those that jobs do not get anyway; after it has answered."""
-
-
-@runtime_checkable
-class Asking(Protocol):
-    """A scheduler whose jobs can ask for more than a size and a walltime, and that plans with it."""
-
-    name: str
-
-    def asking(self, **more: Any) -> Endpoint:
-        """Return it as one of jobs that ask for more."""
 
 
 def gather(schedulers: Sequence[Scheduler], *, choices: bool = True, stale_ok: bool = False) -> list[Answer]:

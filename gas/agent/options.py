@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -181,6 +182,15 @@ class Run:
     job: JobDescription
     simulate: bool = False
     here: bool = True
+
+    @classmethod
+    def of(cls, what: Run | JobDescription | Sequence[str], name: str) -> Run:
+        """Return what is to run where it is given as a job, or as the words of a command that gets this name."""
+        if isinstance(what, Run):
+            return what
+        if isinstance(what, str):
+            raise BadInput(f"command {what!r}: write its words one by one, for example {what.split()!r}")
+        return cls(what if isinstance(what, JobDescription) else JobDescription(name, tuple(what)))
 
 
 def checked_key(key: str) -> str:

@@ -51,9 +51,8 @@ class Reshaped:
     why: str
     job: dict[str, Any]
 
-    @property
-    def sentence(self) -> str:
-        """What was done, and why."""
+    def __str__(self) -> str:
+        """Return what was done, and why."""
         if self.chosen is None:
             return f"job {self.id} is left as it is ({self.why}): {expected_as_it_is(self.found)}"
         asks = "asks" if self.changed else "would ask"

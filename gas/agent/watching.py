@@ -68,9 +68,8 @@ class Event:
     text: str
     details: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def sentence(self) -> str:
-        """What was done, and to which job."""
+    def __str__(self) -> str:
+        """Return what was done, and to which job."""
         return self.text if self.text.startswith("job ") else f"job {self.id} {self.text}"
 
     def to_wire(self) -> dict[str, Any]:

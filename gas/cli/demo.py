@@ -16,6 +16,7 @@ from gas.cli.options import Json
 from gas.cli.plan import draw, sentence, show_plan
 from gas.cli.planning import agent_for
 from gas.cli.progress import progress
+from gas.cli.scripts import Work
 from gas.cli.tables import print_json, print_table, say
 from gas.endpoints import JobDescription, Request, S3Endpoint
 from gas.errors import Infeasible, Missing
@@ -86,7 +87,7 @@ def demo_command(
                 f"{len(machine.schedule.running)} jobs running, {len(machine.schedule.queued)} waiting.\n",
             )
             endpoint = S3Endpoint(embedded.url, embedded.url)
-            planned = agent_for(application, [endpoint]).plan()
+            planned = agent_for(Work(application), [endpoint]).plan()
             answers, found = planned.answers, planned.plan
             best = found.best
             if best is None:

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from gas.agent.gathering import Scheduler
+from gas.cli.tables import note
+from gas.compiled import tell_of_compiling
 from gas.endpoints import Configuration, Endpoint, FileEndpoint, JobEndpoint, S3Endpoint, load_configuration
 from gas.endpoints.access import Access
 from gas.errors import BadInput, GasError
@@ -89,6 +91,7 @@ def chosen_endpoints(
     slurm_here
         Without a configuration, use the partitions of the local Slurm, or raise its error.
     """
+    tell_of_compiling(lambda text: note(f"gas: {text}"))
     given, lists = [_address(name) for name in names or []], list(files or [])
     if lists.count("-") > 1:
         raise BadInput("--availability -: standard input can be read only once")

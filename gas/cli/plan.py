@@ -88,7 +88,7 @@ def plan_command(
     predicted = forecasting(predict, risk, samples, seed)
     options = plan_options(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predicted, stale_ok)
     chosen = chosen_endpoints(endpoint, availability, config, slurm_here=work.script is not None)
-    planned = agent_for(app, work.on(chosen)).plan(options)
+    planned = agent_for(work, chosen).plan(options)
     answers, found = planned.answers, planned.plan
     if plot is not None:
         draw(found, answers, plot)

@@ -11,8 +11,8 @@ import typer
 from gas.agent.agent import Agent
 from gas.agent.gathering import Scheduler
 from gas.agent.options import AUTO, MOST_SAMPLES, Forecasting, Instant, PlanOptions, checked_samples
-from gas.application import Application
 from gas.cli.options import percentage
+from gas.cli.scripts import Work
 from gas.cli.tables import note, remark
 from gas.errors import BadInput
 from gas.planner import Algorithm
@@ -176,6 +176,6 @@ def plan_options(
     )
 
 
-def agent_for(application: Application, schedulers: Sequence[Scheduler], config: Path | None = None) -> Agent:
-    """Return the agent of an application whose remarks are printed."""
-    return Agent(application, schedulers, remark=remark, progress=note, config=config)
+def agent_for(work: Work, schedulers: Sequence[Scheduler], config: Path | None = None) -> Agent:
+    """Return the agent of an application, or of a job script, whose remarks are printed."""
+    return Agent(work.app, schedulers, script=work.script, unit=work.unit, remark=remark, progress=note, config=config)

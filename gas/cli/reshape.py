@@ -13,6 +13,7 @@ from gas.application import Application
 from gas.cli.jobs import JobReference
 from gas.cli.options import ConfigFile, Json, OneEndpoint, job_of, percentage
 from gas.cli.planning import MaxProcessorHours, StaleOk, agent_for
+from gas.cli.scripts import Work
 from gas.cli.states import report_end
 from gas.cli.tables import print_json, print_json_line, say
 from gas.times import iso_time, parse_duration
@@ -52,11 +53,11 @@ def reshape_command(
     options = _options(threshold, least, max_processor_hours, stale_ok)
     app = Application.read(application)
     where, number = job_of(job, endpoint, config)
-    done = agent_for(app, [where]).reshape(number, options, processors=processors, dry_run=dry_run)
+    done = agent_for(Work(app), [where]).reshape(number, options, processors=processors, dry_run=dry_run)
     if json:
         print_json(done.to_wire())
     else:
-        say(done.sentence)
+        say(str(done))
 
 
 def watch_command(
@@ -84,7 +85,7 @@ def watch_command(
     app = Application.read(application)
     where, number = job_of(job, endpoint, config)
     report = _print_object if json else _print_line
-    last = agent_for(app, [where]).watch(number, report, options, every=pause, until_end=wait, dry_run=dry_run)
+    last = agent_for(Work(app), [where]).watch(number, report, options, every=pause, until_end=wait, dry_run=dry_run)
     if last["state"] in ENDED:
         report_end(last, quiet=True)
 
@@ -96,7 +97,7 @@ def _options(threshold: str, least: str, max_processor_hours: float | None, stal
 
 
 def _print_line(event: Event) -> None:
-    say(f"{iso_time(event.time)}  {event.sentence}")
+    say(f"{iso_time(event.time)}  {event}")
 
 
 def _print_object(event: Event) -> None:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from gas.agent.gathering import Asking, Scheduler
 from gas.application import Application
-from gas.endpoints import Endpoint
-from gas.errors import BadInput, GasError, Infeasible
+from gas.errors import BadInput
 from gas.times import parse_duration
-from speedup_models import FieldError, Table
+from speedup_models import Table
 from speedup_models.constraints import MOST_PROCESSORS
 
-__all__ = ["ScriptFile", "ScriptUnit", "Sizes", "Times", "Work", "command_script", "repeated", "work_of"]
+__all__ = ["ScriptFile", "ScriptUnit", "Sizes", "Times", "Work", "repeated", "work_of"]
 
 ScriptFile = Annotated[
     str | None,
@@ -41,10 +38,6 @@ ScriptUnit = Annotated[
 ]
 
 
-MOST_BYTES = 4 * 2**20
-"""The largest script that Slurm takes by default (slurm.conf(5), max_script_size)."""
-
-
 @dataclass(frozen=True)
 class Work:
     """What is to run.
@@ -63,44 +56,6 @@ class Work:
     script: Any = None
     unit: str | None = None
     counts: str = "processors"
-
-    def on(self, endpoints: Sequence[Scheduler], native: Sequence[str] = (), command: Any = None) -> list[Scheduler]:
-        """Return schedulers as those of such jobs; one that cannot be comes as its name and the error.
-
-        Partitions that a script leaves out are left out.
-
-        Parameters
-        ----------
-        native
-            Options in the words of the scheduler itself.
-        command
-            A Slurm job script that is run as a command.
-        """
-        found = [one if isinstance(one, tuple) else self._on(one, native, command) for one in endpoints]
-        wrong = [one[1] for one in found if isinstance(one, tuple)]
-        if found and len(wrong) == len(found) and isinstance(wrong[0], GasError | FieldError):
-            raise wrong[0]
-        if self.script is None:
-            return found
-        targets: set[str] = set()  # two partitions of one Slurm that the script names are one
-        kept: list[Scheduler] = []
-        for one in found:
-            if isinstance(one, tuple):
-                kept += [] if isinstance(one[1], Infeasible) else [one]
-            elif (target := getattr(one, "target", one.address)) not in targets:
-                targets.add(target)
-                kept.append(one)
-        return kept
-
-    def _on(self, endpoint: Endpoint, native: Sequence[str], command: Any) -> Scheduler:
-        if isinstance(endpoint, Asking):
-            try:
-                return endpoint.asking(native=native, command=command, script=self.script, unit=self.unit)
-            except (GasError, FieldError) as error:
-                return endpoint.name, error
-        if self.script is not None:
-            return endpoint.name, BadInput(f"{endpoint.name}: takes no Slurm job scripts ({self.script.path})")
-        return endpoint
 
 
 def work_of(
@@ -128,22 +83,6 @@ def work_of(
                 raise BadInput(f"{option} {value}: {application} says this too; leave one of the two out")
         return Work(Application.read(application), found, unit, _counted(found, unit))
     return Work(_application(found, sizes, times, unit), found, unit, _counted(found, unit))
-
-
-def command_script(command: Sequence[str], directory: str | None) -> Any:
-    """Return the Slurm job script that is run as a command; None if the command is none, or has no options in it."""
-    from gas.endpoints.slurm.directives import Script, is_script
-
-    path = Path(directory or ".") / command[0] if command else None
-    try:
-        if path is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return None
-        text = path.read_bytes().decode(errors="replace")
-    except OSError:
-        return None
-    if not is_script(text) or "\n#SBATCH" not in text:
-        return None
-    return Script.of(text, command[0])
 
 
 SHARED = frozenset(

@@ -37,7 +37,7 @@ from gas.cli.planning import (
     plan_options,
     refuse_both_from_standard_input,
 )
-from gas.cli.scripts import ScriptFile, ScriptUnit, Sizes, Times, command_script, work_of
+from gas.cli.scripts import ScriptFile, ScriptUnit, Sizes, Times, work_of
 from gas.cli.states import report_end
 from gas.cli.tables import note, print_json, say
 from gas.endpoints import JobDescription
@@ -128,11 +128,10 @@ def submit_command(
     predicted = forecasting(predict, risk, samples, seed)
     options = plan_options(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predicted, stale_ok)
     variables = _environment(env or [])
-    own_folder = work.script is not None and work.script.says("chdir")
     job = JobDescription(name or app.name, command, variables, directory or None, native=tuple(native or ()))
-    run = Run(job, simulate, here=not own_folder)
+    run = Run(job, simulate)
     chosen = chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None)
-    agent = agent_for(app, work.on(chosen, native or (), command_script(command, directory)), config)
+    agent = agent_for(work, chosen, config)
     if dry_run:
         _show_request(prepared := agent.prepare(run, options), explain=explain, json=json)
         if plot is not None:

@@ -100,7 +100,7 @@ class EventReader:
         if not data:
             return None
         try:
-            content = parsed("\n".join(data))
+            content = parsed("\n".join(data), finite=True)
         except ValueError:
             content = None
         if not isinstance(content, dict):

@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 
     def json(self) -> Any:
         """Return the body's JSON, or raise `ValueError`."""
-        return parsed(self.content)
+        return parsed(self.content, finite=True)
 
 
 def new_session() -> requests.Session:

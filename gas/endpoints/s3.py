@@ -37,7 +37,6 @@ from gas.availability import AvailabilityList
 from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer, age_of
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
-from gas.endpoints.events import EventReader, ServiceEvent
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.s3_answers import job_of, jobs_of, machine_of, standing_of
 from gas.errors import BadInput, Conflict, Draining, GasError, TooMany, Unreachable
@@ -46,6 +45,7 @@ from gas.times import duration_text
 from speedup_models.fields import FieldError, Fields, shown
 
 if TYPE_CHECKING:
+    from gas.endpoints.events import ServiceEvent
     from gas.prediction.history import History
     from gas.prediction.snapshot import Snapshot
 
@@ -292,6 +292,8 @@ class S3Endpoint:
         GasError
             The service refuses it.
         """
+        from gas.endpoints.events import EventReader
+
         reader, heard, pause, told = EventReader(), time.monotonic(), 0.2, False
         patience = 0.0  # nobody is there who could be waited for, until somebody was
         while True:

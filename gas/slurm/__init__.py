@@ -27,7 +27,11 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     order         the queue: a record for each waiting job and partition, in the order in which they are considered
     preemption    whose place a waiting job may take
     features      which nodes a constraint allows
-    state         a cluster and its queue as arrays
+    parameters    how the backfill scheduler plans
+    needs         what a job asks of nodes
+    builder       the machine and what runs on it as arrays
+    records       the queue as arrays
+    state         all of that together: what a cycle begins with
     node_sets     sets of nodes as words of 64 bits
     rows          the arrays of a cycle: records, reservations, parameters, plans
     fitting       whether a job fits on some nodes, and which of them it gets
@@ -41,6 +45,7 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     main_pass     one pass of the main scheduler
     out_of_turn   jobs that the main scheduler starts at once, whatever is planned
     sooner        what would make a waiting job start sooner
+    at_start      limits looked at once more, with the nodes that a job would get
     outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
 
 Run forward, where it is known how long jobs really take::

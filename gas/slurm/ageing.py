@@ -18,7 +18,6 @@ from gas.slurm.fair_share import classic, factor, fair_tree, is_classic
 from gas.slurm.order import HOLDING, Record
 from gas.slurm.priority import own_priority
 from gas.slurm.settings import Settings
-from gas.slurm.versions import Rules
 
 __all__ = ["Ageing"]
 
@@ -39,7 +38,7 @@ class Ageing:
     """
 
     def __init__(self, cluster: Cluster, records: Sequence[Record], later: NDArray[np.bool_]) -> None:
-        """Begin; `later` says which records are of jobs that are submitted later."""
+        """Begin; `later` says which records are of jobs that are submitted later: with no priority, or that of now."""
         self.cluster, self.records = cluster, records
         settings = cluster.settings or Settings()
         self.settings, self.multifactor = settings, settings.priority_type == "multifactor"
@@ -85,7 +84,8 @@ class Ageing:
 
     def _begin_fair_share(self) -> None:
         accounting = self.cluster.accounting
-        self._loses = Rules.of(self.cluster.version).lost_use
+        # acct_policy_job_fini tells it of ends, and does nothing where limits are not enforced (seen on 22.05, 26.05)
+        self._loses = self.settings.limits_enforced is False
         self._fair = self.settings.weights.get("fair share", 0) if self.multifactor else 0
         self._of: list[tuple[str, str, str] | None] = [None] * len(self.records)
         self._factors: Mapping[tuple[str, str, str], float] = {}
@@ -164,6 +164,11 @@ class Ageing:
         self._factors = calculate(associations, self.settings)
 
     # -- time
+
+    @property
+    def due(self) -> int:
+        """When they are calculated next; far away where nothing changes then."""
+        return self.next if self.multifactor else 1 << 60
 
     def arrives(self, records: NDArray[np.int64]) -> None:
         """Give a job that is submitted now its priority."""

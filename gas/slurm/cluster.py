@@ -132,6 +132,7 @@ class Job:
         CPUs for each GPU; threads of each core that it uses, where it leaves some unused; None where that is not said.
     memory_per_node, memory_per_cpu, memory_per_gpu
         MB asked for in one of these ways; 0 a node is all of it; all None where the default of the partition holds.
+        Of a node and of a GPU: the latter is a default, which holds if the former is all that a node has.
     gres_per_node, gres_per_socket, gres_per_task, gres_per_job
         Generic resources asked for in these ways.
     memory_on, gres_on
@@ -274,6 +275,8 @@ class Partition:
         Who may use it; None if anybody may.
     memory_per_cpu, memory_per_node, most_memory_per_cpu, most_memory_per_node
         MB that jobs get which ask for none, and that they may ask for at the most.
+    memory_per_gpu, cpus_per_gpu
+        MB and CPUs for each GPU of jobs that ask for none (JobDefaults).
     preempt_mode
         What becomes of its jobs when they are preempted; empty for what the cluster has.
     billing_weights, tres
@@ -315,6 +318,8 @@ class Partition:
     selection: str = ""
     overtime: int | None = None
     shared_with: str = ""
+    memory_per_gpu: int | None = None
+    cpus_per_gpu: int | None = None
 
 
 @dataclass(frozen=True)

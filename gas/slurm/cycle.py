@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
+from gas.compiled import lean_kernel
 from gas.slurm.fitting import (
     ALL_MEMORY,
     LIMITED,
@@ -38,19 +40,77 @@ from gas.slurm.rows import (
     USER_PARTITION_DEPTH,
     WINDOW,
     Closures,
+    Found,
     Parameters,
     Plans,
     Records,
 )  # fmt: skip
-from gas.slurm.search import seek
+from gas.slurm.search import Room, leaving_first, room_of, seek
 from gas.slurm.table import Table, enter, span_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
 
-__all__ = ["begin", "note", "run_cycle"]
+__all__ = ["Bench", "begin", "bench_of", "note", "run_cycle"]
 
 
-@kernel
+class Bench(NamedTuple):
+    """What a cycle works in, and how far it is: nothing of it is read before or after.
+
+    Attributes
+    ----------
+    of_user, of_partition, of_both, of_account, held_by_partition
+        How many jobs of each have been looked at, or have a plan, by number.
+    started, planned, rejected, latest_part
+        By number of a job, and of an array in a partition: what became of it; and when its last part starts.
+    given, scratch, taken, where
+        What the nodes give to a record; and the set of them.
+    preemptable
+        By kind of running job; the last are those that start in this cycle.
+    near
+        By node, what is kept of `Machine.near` while a probe is looked at.
+    """
+
+    of_user: NDArray[np.int64]
+    of_partition: NDArray[np.int64]
+    of_both: NDArray[np.int64]
+    of_account: NDArray[np.int64]
+    held_by_partition: NDArray[np.int64]
+    started: NDArray[np.bool_]
+    planned: NDArray[np.bool_]
+    rejected: NDArray[np.bool_]
+    latest_part: NDArray[np.int64]
+    given: NDArray[np.int64]
+    scratch: NDArray[np.int64]
+    taken: Words
+    where: NDArray[np.bool_]
+    preemptable: NDArray[np.bool_]
+    near: NDArray[np.int64]
+    room: Room
+
+
+def bench_of(records: Records, machine: Machine, running: Running, sets: Words, preempts: NDArray[np.bool_]) -> Bench:
+    """Return what a cycle works in."""
+    numbered = (
+        records.job, records.user, records.partition, records.user_partition, records.account, records.leader,
+        records.array_partition,
+    )  # fmt: skip
+    most = 1 + max(int(one.max(initial=0)) for one in numbered)
+    size, words = len(machine.cpus), sets.shape[1]
+
+    def numbers(count: int) -> NDArray[np.int64]:
+        return np.zeros(count, np.int64)
+
+    def flags(count: int) -> NDArray[np.bool_]:
+        return np.zeros(count, np.bool_)
+
+    return Bench(
+        numbers(most), numbers(most), numbers(most), numbers(most), numbers(most), flags(most), flags(most),
+        flags(most), numbers(most), numbers(size), numbers(size), np.zeros(words, np.uint64), flags(size),
+        flags(preempts.shape[1] + 1), numbers(len(machine.near)), room_of(machine, words, len(running.end)),
+    )  # fmt: skip
+
+
+@lean_kernel
 def begin(
     at: int,
     records: Records,
@@ -60,17 +120,24 @@ def begin(
     now: int,
     unkind: int,
     given: NDArray[np.int64],
+    missing: NDArray[np.int64],
 ) -> bool:
-    """Let a job start now: it is one of those that run for the rest of the cycle; return whether there was room."""
+    """Let a job start now: it is one of those that run for the rest of the cycle; return whether there was room.
+
+    What stands in `missing`, a number for each column of generic resources, means nothing before and after.
+    """
     job, share = running.total[0], running.total[1]
-    count = np.count_nonzero(given)
+    count = 0
+    for node in range(len(given)):
+        count += given[node] != 0
     if job >= len(running.end) or share + count > len(running.node):
         return False
     need, gres = records.need[at], records.gres[at]
     running.end[job] = now + records.limit[at]
     running.kind[job] = unkind
     running.first[job], running.shares[job] = share, count
-    missing = gres[OF_JOB].copy()
+    for column in range(gres.shape[1]):
+        missing[column] = gres[OF_JOB, column]
     for node in range(len(given)):
         if given[node] > 0:
             cpus = machine.cpus[node] if need[WHOLE] else given[node]
@@ -101,21 +168,27 @@ def begin(
     return True
 
 
-@kernel
-def note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]) -> None:
-    """Write down a plan, as the record's own if it is the earliest."""
+@lean_kernel
+def note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]) -> int:
+    """Write down a plan, as the record's own if it is the earliest; return its row, -1 if there is none left."""
     row = plans.total[0]
     if row < len(plans.from_):
         plans.record[row], plans.from_[row], plans.limit[row] = at, start, limit
-        plans.nodes[row] = given
+        share = plans.first[row]
+        for node in range(len(given)):
+            if given[node] > 0:
+                plans.node[share], plans.cpus[share] = node, given[node]
+                share += 1
+        plans.first[row + 1] = share
         plans.total[0] += 1
     else:
         row = -1
     if plans.start[at] < 0 or start < plans.start[at]:
         plans.start[at], plans.best[at] = start, row
+    return int(row)
 
 
-@kernel
+@lean_kernel
 def run_cycle(
     records: Records,
     closures: Closures,
@@ -132,8 +205,13 @@ def run_cycle(
     parameters: Parameters,
     rules: Rules,
     plans: Plans,
+    known: Found,
+    found: Found,
+    bench: Bench,
 ) -> int:
     """Plan all records; return how many of them were tested. What runs, the table and the plans are changed.
+
+    Probes change nothing for others: what another cycle found that had others, or none, is believed.
 
     Parameters
     ----------
@@ -149,26 +227,21 @@ def run_cycle(
         Nodes on which a job completes, or which boot: nothing starts on them now.
     licences
         How many are free now.
+    known, found
+        What has been found already, search by search but for those of probes, and what is found now.
     """
     count, now, resolution = len(records.job), parameters.now, parameters.resolution
     tests, stopped = 0, 0
-    most_job = 1
-    for at in range(count):
-        most_job = max(most_job, records.job[at] + 1, records.user[at] + 1, records.partition[at] + 1)
-        most_job = max(most_job, records.user_partition[at] + 1, records.account[at] + 1, records.leader[at] + 1)
-        most_job = max(most_job, records.array_partition[at] + 1)
-    of_user, of_partition = np.zeros(most_job, np.int64), np.zeros(most_job, np.int64)
-    of_both, of_account = np.zeros(most_job, np.int64), np.zeros(most_job, np.int64)
-    held_by_partition = np.zeros(most_job, np.int64)
-    started, planned = np.zeros(most_job, np.bool_), np.zeros(most_job, np.bool_)
-    rejected = np.zeros(most_job, np.bool_)
-    latest_part = np.zeros(most_job, np.int64)
-    last_array, array_count = -1, 0
-    given = np.zeros(len(machine.cpus), np.int64)
-    scratch = np.zeros(len(machine.cpus), np.int64)
-    where = np.zeros(len(machine.cpus), np.bool_)
-    taken = sets[0].copy()
+    of_user, of_partition, of_both, of_account = bench.of_user, bench.of_partition, bench.of_both, bench.of_account
+    held_by_partition, latest_part = bench.held_by_partition, bench.latest_part
+    started, planned, rejected = bench.started, bench.planned, bench.rejected
+    given, scratch, taken, where, preemptable = bench.given, bench.scratch, bench.taken, bench.where, bench.preemptable
+    room, near = bench.room, bench.near
+    for job in range(running.total[0]):
+        leaving_first(running, job, room.soonest)
     kinds = preempts.shape[1]
+    following = 0
+    last_array, array_count = -1, 0
     for at in range(count):
         if not records.considered[at]:
             plans.state[at] = SKIPPED
@@ -240,50 +313,78 @@ def run_cycle(
                     plans.state[at] = LICENCES if done + begun == 0 else plans.state[at]
                     break
             limit = records.limit[at]
+            entry = -1
             if records.pinned[at] >= 0:
                 unpacked(sets[records.pinned[at]], where)
                 for node in range(len(given)):
                     given[node] = machine.cpus[node] if where[node] else 0
                 state, start, tested = PLANNED, records.pinned_start[at], True
             else:
-                not_before = records.not_before[at]
-                if leader >= 0:
-                    not_before = max(not_before, latest_part[leader])
-                preemptable = np.zeros(kinds + 1, np.bool_)  # the last are those that start in this cycle
-                preemptable[:kinds] = preempts[records.kind[at]]
-                state, start, tested = seek(
-                    at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
-                    idle, running, table, parameters, rules, given,
-                )  # fmt: skip
-                hint = records.pinned_start[at]
-                if hint > now and array < 0 and start != hint and state in (PLANNED, NOWHERE, WINDOW):
-                    # Slurm publishes when it starts, and not where: of the other ways, the one that agrees
-                    other, moved, _ = seek(
-                        at, now_only, hint, records, closures, sets, options, preemptable, leaving, machine, use,
-                        idle, running, table, parameters, rules, scratch,
+                is_known = False
+                if not probe and following < known.total[0]:
+                    state, start, tested = known.state[following], known.start[following], known.tested[following]
+                    row = known.row[following]
+                    is_known = row >= 0 or (state != PLANNED and state != STARTED)
+                    if row >= 0:
+                        given[:] = 0
+                        for share in range(known.first[row], known.first[row + 1]):
+                            given[known.node[share]] = known.cpus[share]
+                    following = following + 1 if is_known else known.total[0]
+                if not is_known:
+                    not_before = records.not_before[at]
+                    if leader >= 0:
+                        not_before = max(not_before, latest_part[leader])
+                    for kind in range(kinds):
+                        preemptable[kind] = preempts[records.kind[at], kind]
+                    if probe:
+                        for node in range(len(near)):
+                            near[node] = machine.near[node]
+                    state, start, tested = seek(
+                        at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
+                        idle, running, table, parameters, rules, room, given,
                     )  # fmt: skip
-                    if other == PLANNED and moved == hint:
-                        state, start = other, moved
-                        given[:] = scratch
-                if state == STARTED and preemptable.any():
-                    preemptable[:] = False
-                    alone, _, _ = seek(
-                        at, True, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
-                        idle, running, table, parameters, rules, scratch,
-                    )  # fmt: skip
-                    if alone != STARTED:  # those who run there are ended first
-                        state = PLANNED
+                    hint = records.pinned_start[at]
+                    if hint > now and array < 0 and start != hint and state in (PLANNED, NOWHERE, WINDOW):
+                        # Slurm publishes when it starts, and not where: of the other ways, the one that agrees
+                        other, moved, _ = seek(
+                            at, now_only, hint, records, closures, sets, options, preemptable, leaving, machine, use,
+                            idle, running, table, parameters, rules, room, scratch,
+                        )  # fmt: skip
+                        if other == PLANNED and moved == hint:
+                            state, start = other, moved
+                            for node in range(len(given)):
+                                given[node] = scratch[node]
+                    if state == STARTED and preemptable.any():
+                        preemptable[:] = False
+                        alone, _, _ = seek(
+                            at, True, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
+                            idle, running, table, parameters, rules, room, scratch,
+                        )  # fmt: skip
+                        if alone != STARTED:  # those who run there are ended first
+                            state = PLANNED
+                    if probe:
+                        for node in range(len(near)):
+                            machine.near[node] = near[node]
+                if not probe and found.total[0] < len(found.state):
+                    entry = found.total[0]
+                    found.record[entry], found.state[entry], found.start[entry] = at, state, start
+                    found.tested[entry], found.row[entry] = tested, -1
+                    found.total[0] += 1
             if tested and not probe:
                 tests += 1
             if state == STARTED and leader >= 0:
                 state = PLANNED  # parts start together at the end of the cycle
             if state == STARTED:
                 plans.state[at] = STARTED
-                note(plans, at, now, limit, given)
+                row = note(plans, at, now, limit, given)
                 if probe:
                     break
+                if entry >= 0:
+                    found.row[entry] = row
                 first, last = span_of(now, limit, table.begin[0], resolution, rules.ends_up)
-                runs = begin(at, records, machine, use, running, now, kinds, given)
+                runs = begin(at, records, machine, use, running, now, kinds, given, room.work.missing)
+                if runs:
+                    leaving_first(running, running.total[0] - 1, room.soonest)
                 if runs and not records.need[at, WHOLE]:
                     given[:] = 0  # only its licences are in the table
                 of_given(given, taken)
@@ -323,7 +424,9 @@ def run_cycle(
                     plans.state[at], plans.start[at] = TABLE_FULL, start
                 break
             plans.state[at] = PLANNED
-            note(plans, at, start, limit, given)
+            row = note(plans, at, start, limit, given)
+            if entry >= 0:
+                found.row[entry] = row
             planned[job] = True
             held_by_partition[partition] += 1
             done += 1

@@ -11,9 +11,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
+from gas.compiled import lean_kernel
 
-__all__ = ["BOUNDLESS", "COLUMNS", "Machine", "Use", "capable", "choose", "cpus_on"]
+__all__ = [
+    "BOUNDLESS",
+    "COLUMNS",
+    "Machine",
+    "Use",
+    "Work",
+    "capable",
+    "choose",
+    "choose_with",
+    "cpus_on",
+    "may_do",
+    "work_of",
+]
 
 BOUNDLESS = 1 << 40
 """A number of nodes or MB that is no limit."""
@@ -49,6 +61,9 @@ class Machine(NamedTuple):
         CPUs of a core, where jobs get whole cores; else 1.
     gpu
         Which of the columns of generic resources are GPUs.
+    near
+        By how much the weights of nodes were lowered for the last job with GPUs that was tested on them, where that
+        stays for the jobs behind it; it is changed. Empty where weights are set for each test.
     """
 
     cpus: NDArray[np.int64]
@@ -57,6 +72,7 @@ class Machine(NamedTuple):
     weight: NDArray[np.int64]
     core: NDArray[np.int64]
     gpu: NDArray[np.bool_]
+    near: NDArray[np.int64]
 
 
 class Use(NamedTuple):
@@ -69,7 +85,31 @@ class Use(NamedTuple):
     limited: NDArray[np.int64]
 
 
-@kernel
+class Work(NamedTuple):
+    """Room to work in, so that nothing is made anew for each start that is tried.
+
+    Attributes
+    ----------
+    capacity, left, weight, places
+        By node: what it can give, and what is left when weak ones are taken away; and nodes that give something.
+    bounds, missing, tally
+        Runs of neighbouring nodes; by column of generic resources; by number of CPUs.
+    gone, removed
+        By running job whether it has been taken away (false of all between two uses), and those that have been.
+    """
+
+    capacity: NDArray[np.int64]
+    left: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    places: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    tally: NDArray[np.int64]
+    gone: NDArray[np.bool_]
+    removed: NDArray[np.int64]
+
+
+@lean_kernel
 def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use) -> int:
     """Return how many CPUs a node can give to a job, 0 if it can't have part of it (_can_job_run_on_node)."""
     if need[WHOLE] and use.jobs[node] > 0:
@@ -110,7 +150,7 @@ def cpus_on(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine
     return int(given)
 
 
-@kernel
+@lean_kernel
 def capable(
     nodes: NDArray[np.bool_],
     need: NDArray[np.int64],
@@ -124,7 +164,44 @@ def capable(
         given[node] = cpus_on(node, need, gres, machine, use) if nodes[node] else 0
 
 
-@kernel
+def work_of(machine: Machine, jobs: int) -> Work:
+    """Return room to work in, for a machine and so many running jobs."""
+    size = len(machine.cpus)
+    return Work(
+        np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64),
+        np.zeros((size, 5), np.int64), np.zeros(machine.gres.shape[1], np.int64),
+        np.zeros(int(machine.cpus.max(initial=0)) + 1, np.int64), np.zeros(jobs, np.bool_), np.zeros(jobs, np.int64),
+    )  # fmt: skip
+
+
+@lean_kernel
+def may_do(capacity: NDArray[np.int64], need: NDArray[np.int64], work: Work) -> bool:
+    """Return whether those nodes that give most have enough CPUs: else no choice does."""
+    most = need[MOST]
+    if most >= len(capacity):
+        return True  # as many as there are
+    highest = 0
+    for node in range(len(capacity)):
+        highest = max(highest, capacity[node])
+    if most * highest < need[CPUS]:
+        return False
+    tally = work.tally
+    for value in range(highest + 1):
+        tally[value] = 0
+    for node in range(len(capacity)):
+        tally[capacity[node]] += 1
+    cpus = 0
+    for value in range(highest, 0, -1):
+        number = min(tally[value], most)
+        cpus += number * value
+        most -= number
+        if cpus >= need[CPUS]:
+            return True
+        if most <= 0:
+            return False
+    return False
+
+
 def choose(
     capacity: NDArray[np.int64],
     need: NDArray[np.int64],
@@ -136,53 +213,79 @@ def choose(
     weakest: bool,
     given: NDArray[np.int64],
 ) -> bool:
+    """Do as `choose_with` in a room that is made for it."""
+    return choose_with(capacity, need, gres, required, machine, use, first_node, weakest, work_of(machine, 0), given)
+
+
+@lean_kernel
+def choose_with(
+    capacity: NDArray[np.int64],
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    required: NDArray[np.bool_],
+    machine: Machine,
+    use: Use,
+    first_node: bool,
+    weakest: bool,
+    work: Work,
+    given: NDArray[np.int64],
+) -> bool:
     """Choose nodes for a job of what each can give, write what each gives into `given`, return whether that is enough.
 
     Choices that fail are tried again without weak nodes, where there are more nodes than the job must have
     (_select_nodes and its successors: the knapsack).
     """
     count, total, most = 0, 0, 0
+    places = work.places
     for node in range(len(capacity)):
         if capacity[node] > 0:
+            places[count] = node
             count += 1
             total += capacity[node]
             most = max(most, capacity[node])
     if count < need[LEAST] or total < need[CPUS]:
-        given[:] = 0
         return False
     if first_node and need[MOST] == 1 and not need[HAS_REQUIRED]:
-        return _first(capacity, need, gres, machine, use, given)
-    if _consecutive(capacity, need, gres, required, machine, use, given):
+        return _first(capacity, places, count, need, gres, machine, use, given)
+    if _consecutive(capacity, count, need, gres, required, machine, use, work, given):
         return True
-    left = capacity.copy()
+    left = work.left
+    for node in range(len(capacity)):
+        left[node] = capacity[node]
     threshold = 0
     while True:
         # the next number of CPUs that a node has
         lowest = most + 1
-        for node in range(len(left)):
+        for at in range(count):
+            node = places[at]
             if threshold < left[node] < lowest and not (need[HAS_REQUIRED] and required[node]):
                 lowest = left[node]
         if lowest > most:
             return False
         if not weakest:
             threshold = lowest
-        for node in range(len(left)):
-            if left[node] == lowest and not (need[HAS_REQUIRED] and required[node]):
+        kept, taken = 0, False
+        for at in range(count):
+            node = places[at]
+            if left[node] == lowest and not (need[HAS_REQUIRED] and required[node]) and not (weakest and taken):
                 left[node] = 0
-                count -= 1
                 total -= lowest
-                if weakest:
-                    break
+                taken = True
+            else:
+                places[kept] = node
+                kept += 1
+        count = kept
         if count < need[LEAST] or total < need[CPUS]:
-            given[:] = 0
             return False
-        if _consecutive(left, need, gres, required, machine, use, given):
+        if _consecutive(left, count, need, gres, required, machine, use, work, given):
             return True
 
 
-@kernel
+@lean_kernel
 def _first(
     capacity: NDArray[np.int64],
+    places: NDArray[np.int64],
+    count: int,
     need: NDArray[np.int64],
     gres: NDArray[np.int64],
     machine: Machine,
@@ -192,43 +295,43 @@ def _first(
     """Choose the first node by weight and place that has enough."""
     given[:] = 0
     best = -1
-    missing = gres[OF_JOB]
-    for node in range(len(capacity)):
-        if (
-            capacity[node] >= need[CPUS]
-            and capacity[node] > 0
-            and (best < 0 or machine.weight[node] < machine.weight[best])
-            and _run_has(node, node, capacity, given, machine, use, missing)
-        ):
-            best = node
+    for at in range(count):
+        node = places[at]
+        if capacity[node] >= need[CPUS] and (best < 0 or machine.weight[node] < machine.weight[best]):
+            has = True
+            for column in range(gres.shape[1]):
+                if gres[OF_JOB, column] > machine.gres[node, column] - use.gres[node, column]:
+                    has = False
+            if has:
+                best = node
     if best >= 0:
         given[best] = need[CPUS]
     return best >= 0
 
 
-@kernel
-def _weights(
-    capacity: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, has_gres: int
-) -> NDArray[np.int64]:
-    """Return the weights of nodes for a job: of equal ones those with more free GPUs come first (sched_weight)."""
-    weight = machine.weight * 256 + 255
+@lean_kernel
+def _weight(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, has_gres: int) -> int:
+    """Return the weight of a node for a job: of equal ones those with more free GPUs come first (sched_weight)."""
+    weight = machine.weight[node] * 256 + 255
     if has_gres:
-        for node in range(len(capacity)):
-            if capacity[node] > 0:
-                near = -1
-                for column in range(gres.shape[1]):
-                    if machine.gpu[column] and gres[:, column].max() > 0:
-                        # no more than it would take of the node
-                        left = machine.gres[node, column] - use.gres[node, column]
-                        asked = gres[OF_TASK, column] * tasks
-                        asked = max(asked, gres[OF_NODE, column], gres[OF_JOB, column])
-                        left = min(left, asked)
-                        near = left if near < 0 else min(near, left)
-                weight[node] -= min(max(near, 0), 255)
-    return weight
+        near = -1
+        for column in range(gres.shape[1]):
+            asked = max(gres[OF_TASK, column], gres[OF_NODE, column], gres[OF_JOB, column])
+            if machine.gpu[column] and asked > 0:
+                # no more than it would take of the node
+                left = machine.gres[node, column] - use.gres[node, column]
+                asked = max(gres[OF_TASK, column] * tasks, gres[OF_NODE, column], gres[OF_JOB, column])
+                left = min(left, asked)
+                near = left if near < 0 else min(near, left)
+        weight -= min(max(near, 0), 255)
+        if len(machine.near) > 0:
+            machine.near[node] = min(max(near, 0), 255)
+    elif len(machine.near) > 0:
+        weight -= machine.near[node]
+    return int(weight)
 
 
-@kernel
+@lean_kernel
 def _gives(
     node: int, gres: NDArray[np.int64], machine: Machine, use: Use, missing: NDArray[np.int64], has_gres: int
 ) -> None:
@@ -239,7 +342,7 @@ def _gives(
                 missing[column] -= machine.gres[node, column] - use.gres[node, column]
 
 
-@kernel
+@lean_kernel
 def _run_has(
     first: int,
     last: int,
@@ -261,33 +364,47 @@ def _run_has(
     return True
 
 
-@kernel
+@lean_kernel
 def _share(capacity: int, cpus: int, more: int, core: int, task: int) -> int:
     """Return how many CPUs a node gives, where a core is kept for each further node that the job must have."""
     wanted = max(cpus - max(more - 1, 0) * core, task)
     return min(capacity, wanted)
 
 
-@kernel
+@lean_kernel
+def _lacking(missing: NDArray[np.int64]) -> bool:
+    """Return whether a job still misses generic resources."""
+    for column in range(len(missing)):  # noqa: SIM110  a generator is not compiled
+        if missing[column] > 0:
+            return True
+    return False
+
+
+@lean_kernel
 def _consecutive(
     capacity: NDArray[np.int64],
+    count: int,
     need: NDArray[np.int64],
     gres: NDArray[np.int64],
     required: NDArray[np.bool_],
     machine: Machine,
     use: Use,
+    work: Work,
     given: NDArray[np.int64],
 ) -> bool:
-    """Choose from the runs of neighbouring nodes, the tightest fit first (_eval_nodes_consec)."""
+    """Choose from the runs of neighbouring nodes, the tightest fit first (_eval_nodes_consec).
+
+    The first `count` of `work.places` are the nodes that can give something.
+    """
     size = len(capacity)
     given[:] = 0
     cpus, least, most = need[CPUS], need[LEAST], need[MOST]
     extra = max(need[WANTED] - need[LEAST], 0)
-    missing = gres[OF_JOB].copy()
-    for_all = 0
+    missing = work.missing
     for column in range(len(missing)):
-        for_all = max(for_all, missing[column])
-    wanted = need[LEAST] + extra if for_all == 0 else need[LEAST]
+        missing[column] = gres[OF_JOB, column]
+    for_all = _lacking(missing)
+    wanted = need[LEAST] if for_all else need[LEAST] + extra
     if need[HAS_REQUIRED]:
         for node in range(size):
             if required[node]:
@@ -299,35 +416,36 @@ def _consecutive(
                 wanted -= 1
                 most -= 1
                 _gives(node, gres, machine, use, missing, need[HAS_GRES])
-    if cpus <= 0 and wanted <= 0 and missing.max() <= 0:
+    if cpus <= 0 and wanted <= 0 and not _lacking(missing):
         return True
-    weight = _weights(capacity, gres, machine, use, need[CPUS] // need[TASK_CPUS], need[HAS_GRES])
-    # runs: [first, last], what they have, and the first required node in them
+    # runs: [first, last], what they have, how many nodes, and the first required node in them
     runs = 0
-    bounds = np.zeros((size, 5), np.int64)
+    bounds, weight = work.bounds, work.weight
     previous = -2
-    for node in range(size):
-        if capacity[node] > 0:
-            joined = previous == node - 1 and (need[CONTIGUOUS] or weight[node] == weight[previous])
-            if not joined:
-                bounds[runs, 0] = node
-                bounds[runs, 4] = -1
-                runs += 1
-            bounds[runs - 1, 1] = node
-            if given[node] > 0:
-                if bounds[runs - 1, 4] < 0:
-                    bounds[runs - 1, 4] = node
-            else:
-                bounds[runs - 1, 2] += capacity[node]
-                bounds[runs - 1, 3] += 1
-            previous = node
+    tasks = need[CPUS] // need[TASK_CPUS]
+    for at in range(count):
+        node = work.places[at]
+        weight[node] = _weight(node, gres, machine, use, tasks, need[HAS_GRES])
+        if previous != node - 1 or not (need[CONTIGUOUS] or weight[node] == weight[previous]):
+            bounds[runs, 0] = node
+            bounds[runs, 2] = bounds[runs, 3] = 0
+            bounds[runs, 4] = -1
+            runs += 1
+        bounds[runs - 1, 1] = node
+        if given[node] > 0:
+            if bounds[runs - 1, 4] < 0:
+                bounds[runs - 1, 4] = node
+        else:
+            bounds[runs - 1, 2] += capacity[node]
+            bounds[runs - 1, 3] += 1
+        previous = node
     while most > 0:
         best, tight = -1, False
         for run in range(runs):
             if bounds[run, 3] <= 0:
                 continue
             suffices = bounds[run, 2] >= cpus and bounds[run, 3] >= wanted - extra
-            if suffices and for_all > 0:
+            if suffices and for_all:
                 suffices = _run_has(bounds[run, 0], bounds[run, 1], capacity, given, machine, use, missing)
             if best < 0:
                 better = True
@@ -348,7 +466,7 @@ def _consecutive(
             single = -1
             for node in range(first, last + 1):
                 fits = capacity[node] >= cpus and given[node] == 0
-                if fits and for_all > 0:
+                if fits and for_all:
                     fits = _run_has(node, node, capacity, given, machine, use, missing)
                 if fits and (single < 0 or capacity[node] < capacity[single]):
                     single = node
@@ -362,7 +480,7 @@ def _consecutive(
                 node = start + step if start + step <= last else last - step
             if capacity[node] <= 0 or given[node] > 0:
                 continue
-            if most <= 0 or (cpus <= 0 and wanted <= 0 and (for_all == 0 or missing.max() <= 0)):
+            if most <= 0 or (cpus <= 0 and wanted <= 0 and not _lacking(missing)):
                 break
             if most == 1 and capacity[node] < cpus:
                 continue
@@ -372,8 +490,8 @@ def _consecutive(
             wanted -= 1
             most -= 1
             _gives(node, gres, machine, use, missing, need[HAS_GRES])
-        if cpus <= 0 and wanted <= 0 and (for_all == 0 or missing.max() <= 0):
+        if cpus <= 0 and wanted <= 0 and not _lacking(missing):
             return True
         if need[CONTIGUOUS]:
             break
-    return cpus <= 0 and least <= 0 and (for_all == 0 or missing.max() <= 0)
+    return cpus <= 0 and least <= 0 and not _lacking(missing)

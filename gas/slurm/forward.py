@@ -23,10 +23,11 @@ from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
-from gas.slurm.order import HOLDING
+from gas.slurm.order import HOLDING, end_of
 from gas.slurm.outlook import idle_of, run_state
-from gas.slurm.rows import Plans, Records
-from gas.slurm.state import State, end_of, state_of
+from gas.slurm.rows import Plans, Records, empty_plans
+from gas.slurm.search import room_of
+from gas.slurm.state import State, state_of
 from gas.slurm.waiting import Waiting
 
 __all__ = ["Known", "Run", "Start", "run_forward"]
@@ -189,6 +190,7 @@ class _Forward:
             whole[row, [places[name] for name in record.partition.nodes if name in places]] = True
         self.places, self.whole = places, whole & self.state.usable
         self.sets = words_of(self.state.sets)
+        self.room = room_of(self.state.machine, self.sets.shape[1], 0)
         self.leaving = self.state.leaving.copy()
         self.left: list[tuple[int, NDArray[np.int64]]] = []
         if self.leaving.any():
@@ -234,9 +236,9 @@ class _Forward:
     def _instant(self) -> None:
         clock, now = self.clock, self.clock.now
         ended, released = self._end(), self._release()
+        self.waiting.age(now)
         if self._start_known() or ended or released:
             clock.changed = True
-        self.waiting.age(now)
         if released:
             self._main(self.depth)
         for place in self.waiting.arriving(now):
@@ -250,7 +252,8 @@ class _Forward:
             clock.asked, clock.last = False, now
             self._main(self.depth)
         if clock.changed and now >= clock.backfill and self.interval > 0:
-            clock.changed = self._backfill()
+            self._backfill()
+            clock.changed = bool(self.starts) and self.starts[-1].start == now  # they are launched after it
             clock.backfill = now + self.interval
 
     def _following(self) -> int | None:
@@ -269,7 +272,7 @@ class _Forward:
             due.append(clock.backfill)
         if not due:
             return None if clock.full - now == self.every and not self.ends else clock.full
-        return max(min(*due, clock.full), now + 1)
+        return max(min(*due, clock.full, self.waiting.ageing.due), now + 1)
 
     def _end(self) -> bool:
         """Take away who ends now."""
@@ -318,11 +321,8 @@ class _Forward:
 
     def _plans(self, rows: Records) -> Plans:
         count, room = len(rows.job), int(min(rows.tasks.sum(), self.waiting.room)) + 1
-        return Plans(
-            np.zeros(count, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
-            np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
-            np.zeros((room, len(self.state.names)), np.int32), np.zeros(1, np.int64),
-        )  # fmt: skip
+        made = empty_plans(count, room, len(self.state.names))
+        return made._replace(state=np.zeros(count, np.int64))
 
     def _main(self, depth: int, only: int | None = None) -> bool:
         """Make a pass of the main scheduler; return whether something has started."""
@@ -344,17 +344,16 @@ class _Forward:
                 rows.considered[:] = ~held | stops
             before, row = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
-                at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
-                state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
-                depth, self.partition_depth, waiting.limits_count, left, closed, tried, plans,
+                at, rows, held.astype(np.int8), words_of(self.whole), state.closures, self.sets, state.options,
+                self.leaving, state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters,
+                state.rules, depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.room, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
                 self._started(int(index[place]), before + number, "main" if only is None else "submission")
-                rows.tasks[place] = waiting.tasks[index[place]]
                 begun = True
-            rows.room[:] = waiting.rooms(index)
-        self.clock.changed |= begun
+            rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
+        self.clock.changed |= len(index) > 0  # it writes why they wait, which the backfill scheduler takes for a change
         return begun
 
     def _at_submission(self, place: int) -> bool:
@@ -366,19 +365,18 @@ class _Forward:
             return False
         return self._main(FULL_DEPTH, place)
 
-    def _backfill(self) -> bool:
-        """Make a cycle of the backfill scheduler; return whether something has started."""
+    def _backfill(self) -> None:
+        """Make a cycle of the backfill scheduler."""
         state, waiting, now = self.state, self.waiting, self.clock.now
         self.cycles += 1
         stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
-        begun = False
         resolution = state.parameters.resolution
         parameters = state.parameters._replace(now=now, begin=now // resolution * resolution)
         there = tuple(self.jobs[one.job, one.task] for one in self.holders.who) if parameters.licenses else ()
         while True:
             index, rows = self._queue()
             if not len(index):
-                return begun
+                return
             if waiting.limits_count and not stops:
                 rows.considered[:] = ~self._limited(index)
             before = int(state.running.total[0])
@@ -389,17 +387,16 @@ class _Forward:
             plans = run_state(current)
             new = int(state.running.total[0]) - before
             if not new:
-                return begun
+                return
             places = [int(plans.record[row]) for row in range(int(plans.total[0])) if plans.from_[row] == now][:new]
             kept = 0
             for place in places:
-                if waiting.limits_count and kept and self._limited(index[[place]])[0]:
-                    break  # those before it have used its limit up
+                if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0]):
+                    break  # its tasks have started in another partition, or those before it have used its limit up
                 self._started(int(index[place]), before + kept, "backfill")
                 kept += 1
-            begun = True
             if kept == new:
-                return True
+                return
             for _ in range(kept, new):  # these are taken back, and the cycle is made again
                 self.holders.append(Holder(0, None, -1, "", now, now, state.licences))
             for at in range(before + new - 1, before + kept - 1, -1):
@@ -449,7 +446,8 @@ class _Forward:
             for name, cpus in (found.cpus or {}).items():
                 chosen[self.places[name]] = cpus
             at = int(state.running.total[0])
-            if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen):
+            if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen,
+                     self.room.work.missing):  # fmt: skip
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
                 begun = True

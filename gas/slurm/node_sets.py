@@ -5,9 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
+from gas.compiled import lean_kernel
 
-__all__ = ["Words", "appears", "count", "has_outside", "keep", "meets", "of_given", "remove", "unpacked", "words_of"]
+__all__ = [
+    "Words",
+    "appears",
+    "at_least",
+    "count",
+    "has_outside",
+    "keep",
+    "meets",
+    "of_given",
+    "put",
+    "remove",
+    "unpacked",
+    "words_of",
+]
 
 Words = NDArray[np.uint64]
 
@@ -26,14 +39,14 @@ def words_of(sets: NDArray[np.bool_]) -> Words:
     return octets.view(np.uint64)
 
 
-@kernel
+@lean_kernel
 def unpacked(words: Words, found: NDArray[np.bool_]) -> None:
     """Write which nodes are in a set."""
     for node in range(len(found)):
         found[node] = (words[node >> 6] & BITS[node & 63]) != 0
 
 
-@kernel
+@lean_kernel
 def of_given(given: NDArray[np.int64], words: Words) -> None:
     """Write the set of the nodes that give something."""
     words[:] = 0
@@ -42,36 +55,60 @@ def of_given(given: NDArray[np.int64], words: Words) -> None:
             words[node >> 6] |= BITS[node & 63]
 
 
-@kernel
+@lean_kernel
+def _bits(word: np.uint64) -> int:
+    one = (word & _ODD) + ((word >> _STEPS[0]) & _ODD)
+    one = (one & _PAIRS) + ((one >> _STEPS[1]) & _PAIRS)
+    one = (one & _FOURS) + ((one >> _STEPS[2]) & _FOURS)
+    one = (one & _EIGHTS) + ((one >> _STEPS[3]) & _EIGHTS)
+    one = (one & _SIXTEENS) + ((one >> _STEPS[4]) & _SIXTEENS)
+    return int((one & _HALF) + (one >> _STEPS[5]))
+
+
+@lean_kernel
 def count(words: Words) -> int:
     """Return how many nodes are in a set."""
     total = 0
-    for word in words:
-        if word != 0:
-            one = (word & _ODD) + ((word >> _STEPS[0]) & _ODD)
-            one = (one & _PAIRS) + ((one >> _STEPS[1]) & _PAIRS)
-            one = (one & _FOURS) + ((one >> _STEPS[2]) & _FOURS)
-            one = (one & _EIGHTS) + ((one >> _STEPS[3]) & _EIGHTS)
-            one = (one & _SIXTEENS) + ((one >> _STEPS[4]) & _SIXTEENS)
-            total += int((one & _HALF) + (one >> _STEPS[5]))
+    for at in range(len(words)):
+        if words[at] != 0:
+            total += _bits(words[at])
     return total
 
 
-@kernel
+@lean_kernel
+def at_least(words: Words, number: int) -> bool:
+    """Return whether there are so many nodes in a set."""
+    total = 0
+    for at in range(len(words)):
+        if words[at] != 0:
+            total += _bits(words[at])
+            if total >= number:
+                return True
+    return total >= number
+
+
+@lean_kernel
+def put(words: Words, others: Words) -> None:
+    """Make a set the same as another."""
+    for at in range(len(words)):
+        words[at] = others[at]
+
+
+@lean_kernel
 def keep(words: Words, others: Words) -> None:
     """Keep what is in both."""
     for at in range(len(words)):
         words[at] &= others[at]
 
 
-@kernel
+@lean_kernel
 def remove(words: Words, others: Words) -> None:
     """Take away what is in the other."""
     for at in range(len(words)):
         words[at] &= ~others[at]
 
 
-@kernel
+@lean_kernel
 def meets(words: Words, others: Words) -> bool:
     """Return whether some node is in both."""
     for at in range(len(words)):  # noqa: SIM110  a generator is not compiled
@@ -80,7 +117,7 @@ def meets(words: Words, others: Words) -> bool:
     return False
 
 
-@kernel
+@lean_kernel
 def has_outside(words: Words, others: Words) -> bool:
     """Return whether some node is not in the other."""
     for at in range(len(words)):  # noqa: SIM110
@@ -89,7 +126,7 @@ def has_outside(words: Words, others: Words) -> bool:
     return False
 
 
-@kernel
+@lean_kernel
 def appears(nodes: Words, then: Words, offered: Words, now: Words) -> bool:
     """Return whether of some nodes one is free then that is not both offered and free now."""
     for at in range(len(nodes)):  # noqa: SIM110

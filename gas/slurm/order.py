@@ -6,7 +6,7 @@ job_mgr.c, job_independent. Their order: job_scheduler.c, sort_job_queue2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cmp_to_key
@@ -16,7 +16,10 @@ from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.verdict import FREE, WAITS, Verdict
 
-__all__ = ["HOLDING", "NO_LIMIT", "Blocked", "Record", "blocked_by", "limit_of", "queue", "running_tasks", "sort_key"]
+__all__ = [
+    "HOLDING", "NO_LIMIT", "Blocked", "Record", "blocked_by", "end_of", "limit_of", "queue", "running_tasks",
+    "sort_key",
+]  # fmt: skip
 
 HOLDING = frozenset(
     {"RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
@@ -65,7 +68,8 @@ class Record:
     blocked, why
         Why it is passed over, and in whose words; None if it is considered.
     release
-        Epoch second at which the limit that blocks it may let it start; None if that is not known.
+        Epoch second at which the limit that blocks it may let it start, or there are enough licences; None if that is
+        not known.
     probe
         Its place among the probes, None of a job that is in the queue.
     """
@@ -90,6 +94,13 @@ def limit_of(job: Job, partition: Partition) -> int:
     return limit if job.shortest is None else min(limit, job.shortest)
 
 
+def end_of(job: Job, now: int) -> int:
+    """Return by when a running job has to have ended."""
+    if job.end is not None:
+        return job.end
+    return (job.start or now) + (NO_LIMIT if job.time_limit is None else job.time_limit)
+
+
 def sort_key(record: Record) -> tuple[bool, int, int, int, int, int]:
     """Return by what records are sorted: jobs of reservations, tier, priority, submission, number.
 
@@ -107,7 +118,12 @@ def sort_key(record: Record) -> tuple[bool, int, int, int, int, int]:
 
 
 def queue(
-    cluster: Cluster, probes: Iterable[Job] = (), limits: Limits | None = None, *, believe_plans: bool = True
+    cluster: Cluster,
+    probes: Iterable[Job] = (),
+    limits: Limits | None = None,
+    *,
+    believe_plans: bool = True,
+    known: Sequence[Record] | None = None,
 ) -> list[Record]:
     """Return all records in the order in which they are considered.
 
@@ -119,11 +135,15 @@ def queue(
         Which limit keeps a job from starting; by default only what Slurm says why a job waits.
     believe_plans
         A job with a published plan is considered, whatever Slurm says why it waits.
+    known
+        The queue without probes, if it is known.
     """
     partitions = {one.name: one for one in cluster.partitions}
     running = running_tasks(cluster)
-    records = []
-    waiting: list[tuple[int | None, Job]] = [(None, job) for job in cluster.jobs if job.pending]
+    records = list(known or ())
+    waiting: list[tuple[int | None, Job]] = []
+    if known is None:
+        waiting += ((None, job) for job in cluster.jobs if job.pending)
     waiting += list(enumerate(probes))
     for probe, job in waiting:
         for name in job.partitions:
@@ -167,7 +187,7 @@ def _limited(cluster: Cluster, verdict: Verdict | None) -> tuple[Blocked | None,
         return Blocked.FORBIDDEN, deciding.words, None
     others = [one for one in verdict.bindings if one.reason != "Licenses"]
     if not others or "assoc_limit_stop" in cluster.scheduling.parameters:
-        return None, "", None
+        return None, "", verdict.release
     return Blocked.LIMIT, others[0].words, verdict.release
 
 

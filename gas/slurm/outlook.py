@@ -8,7 +8,7 @@ where there are such jobs before one that is asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -17,22 +17,26 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm import rows as states
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.cycle import run_cycle
+from gas.slurm.cycle import bench_of, run_cycle
 from gas.slurm.fitting import Use, capable, choose
 from gas.slurm.node_sets import words_of
-from gas.slurm.order import Blocked, Limits, Record, queue
+from gas.slurm.order import Blocked, Limits, Record, end_of, queue
 from gas.slurm.out_of_turn import out_of_turn
 from gas.slurm.preemption import Preempts, preempting
-from gas.slurm.rows import Parameters, Plans, Records
-from gas.slurm.state import State, end_of, state_of
+from gas.slurm.rows import Found, Parameters, Plans, Records, empty_plans, nodes_of, shares_of
+from gas.slurm.state import State, state_of
 from gas.slurm.table import Table, empty_table, enter, span_of
+from gas.slurm.will_run import Running
 
 __all__ = ["MOST", "Forecast", "Outlook", "Planned", "Why", "forecast", "outlooks", "run_state", "trust"]
+
+Shares = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""Nodes by their places, and CPUs of each."""
 
 MOST = 2_000
 """How many jobs, and tasks of arrays, are planned at the most beyond those that Slurm plans."""
 
-NODES_PLANNED = 1_000_000
+NODES_PLANNED = 5_000_000
 """The same in nodes of the machine: of a large one fewer jobs are planned on, so that it takes seconds."""
 
 
@@ -82,8 +86,8 @@ class Planned:
 
     Attributes
     ----------
-    nodes
-        CPUs by place of a node.
+    places, cpus
+        Which nodes, and CPUs of each.
     published
         Whether it is the one that Slurm publishes.
     listed
@@ -96,7 +100,8 @@ class Planned:
     partition: str
     start: int
     limit: int
-    nodes: NDArray[np.int32]
+    places: NDArray[np.int32]
+    cpus: NDArray[np.int32]
     published: bool = False
     listed: bool = True
     not_before: int = 0
@@ -120,6 +125,8 @@ class Outlook:
         Why it has no plan at first, and in whose words.
     never
         It can't start, whatever ends.
+    cpus
+        How many CPUs of each of the nodes.
     """
 
     expected: int | None
@@ -129,6 +136,7 @@ class Outlook:
     why: Why | None = None
     words: str = ""
     never: bool = False
+    cpus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,6 +153,8 @@ class Forecast:
         Records without a plan, and why.
     left
         How many tasks and jobs of those will start some time, and were not planned at all.
+    passes
+        What the searches found, from which other jobs can be answered (`forecast`, `known`).
     """
 
     state: State
@@ -152,11 +162,21 @@ class Forecast:
     plans: tuple[Planned, ...]
     unplanned: tuple[tuple[Record, Why], ...]
     left: int = 0
+    passes: tuple[_Pass, _Second | None] | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass
+class _Pass:
+    """What a cycle came to: its plans, what its searches found, and the state with what runs after it."""
+
+    plans: Plans
+    found: Found
+    state: State
 
 
 def outlooks(cluster: Cluster, probes: Sequence[Job], **options: object) -> tuple[Outlook, ...]:
     """Return what becomes of each of some jobs that are not submitted yet; the options are those of `forecast`."""
-    return forecast(cluster, probes, **options).outlooks  # type: ignore[arg-type]
+    return forecast(cluster, probes, rest=False, **options).outlooks  # type: ignore[arg-type]
 
 
 def forecast(
@@ -169,6 +189,8 @@ def forecast(
     memory_counts: bool | None = None,
     unseen_until: int | None = None,
     beyond: bool = True,
+    rest: bool = True,
+    known: Forecast | None = None,
 ) -> Forecast:
     """Return what the next cycle plans, and what becomes of jobs that are not submitted yet.
 
@@ -188,26 +210,57 @@ def forecast(
         Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
     beyond
         Also expect what Slurm does not plan at first.
+    rest
+        Also plan beyond Slurm's cycle what comes after the last of the probes.
+    known
+        The forecast of the same cluster, with the same options, without jobs that are asked for: these change nothing
+        for others, so that nothing is searched for twice.
     """
-    records = queue(cluster, probes, limits, believe_plans=pinned)
+    before = None if known is None else known.state
+    records = queue(
+        cluster, probes, limits, believe_plans=pinned, known=None if before is None else before.records
+    )  # fmt: skip
     preempts = preempting(cluster) if preempts is None else preempts
     state = state_of(
-        cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until
-    )
+        cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until,
+        like=before,
+    )  # fmt: skip
+    if before is None and len(state.machine.near) and state.rows.gres.any():  # weights are as the last cycle left them
+        last = state_of(
+            cluster, queue(cluster, (), limits, believe_plans=False), pinned=False, preempts=preempts,
+            memory_counts=memory_counts, unseen_until=unseen_until,
+        )  # fmt: skip
+        _run(last)
+        state.machine.near[:] = last.machine.near
     turn = out_of_turn(cluster, state) if probes else {}
-    first = run_state(state)
+    passes = None
+    weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves weights to the next
+    if known is not None and not weighted and _in_one_order(known.state.records, records):
+        passes = known.passes
+    did = _run(_copied(state), known=None if passes is None else passes[0].found)
+    first = did.plans
     plans = _with_published(state, _plans_of(state, first))
     second: _Second | None = None
     if beyond:
-        second = _second(state, first)
+        second = _second(state, did, None if passes is None else passes[1], rest=rest)
         plans += second.plans
-    found = tuple(_outlook(state, first, second, turn, number) for number in range(len(probes)))
+    places: list[list[int]] = [[] for _ in probes]
+    for at, record in enumerate(records):
+        if record.probe is not None:
+            places[record.probe].append(at)
+    found = tuple(_outlook(state, first, second, turn, its) for its in places)
     unplanned = tuple(
         (record, why)
         for at, record in enumerate(records)
         if record.probe is None and (why := _why(record, int(first.state[at]))) is not None
     )
-    return Forecast(state, found, tuple(plans), unplanned, 0 if second is None else second.left)
+    return Forecast(state, found, tuple(plans), unplanned, 0 if second is None else second.left, (did, second))
+
+
+def _in_one_order(some: Sequence[Record], records: Sequence[Record]) -> bool:
+    """Return whether records are in the same order where others are among them."""
+    without = [record for record in records if record.probe is None]
+    return len(some) == len(without) and all(one is other for one, other in zip(some, without, strict=True))
 
 
 def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) -> tuple[int, int]:
@@ -245,7 +298,7 @@ def _enter_running(state: State, table: Table) -> None:
     """Enter the running jobs that have their nodes whole, or licences; others are in no slot."""
     parameters, nodes = state.parameters, len(state.names)
     kept = [(at, one) for at, one in enumerate(state.running_jobs) if one.exclusive or one.licences]
-    put = fastest(enter, len(kept) ** 2 * (nodes // 64 + 1))
+    put = fastest(enter, len(kept) ** 2 * (nodes // 64 + 1), large="how Slurm plans")
     for number, one in kept:
         taken = np.zeros((1, nodes), np.bool_)
         first = int(state.running.first[number])
@@ -257,37 +310,65 @@ def _enter_running(state: State, table: Table) -> None:
         put(table, words_of(taken)[0], own, begin, end, True)
 
 
-def run_state(state: State, most: int = 10 * MOST) -> Plans:
-    """Run the kernel on a state, which it changes."""
+def run_state(state: State) -> Plans:
+    """Run the kernel on a state, of which what runs, what is in use and the licences are changed; return the plans."""
+    return _run(state).plans
+
+
+def _copied(state: State) -> State:
+    """Return a state that may be changed."""
+    use, running = (one.copy() for one in state.use), (one.copy() for one in state.running)
+    machine = state.machine._replace(near=state.machine.near.copy())
+    return replace(
+        state, machine=machine, use=Use._make(use), running=Running._make(running), licences=state.licences.copy()
+    )  # fmt: skip
+
+
+def _run(state: State, most: int = 10 * MOST, known: Found | None = None) -> _Pass:
+    """Run the kernel on a state, which it changes.
+
+    What another cycle found in the same queue, but for probes, is not sought again.
+    """
     rows, parameters = state.rows, state.parameters
     count, nodes = len(rows.job), len(state.names)
     depth = parameters.max_job_test or most
     room = min(_room(rows, parameters.max_job_array_resv), most, depth + 64 + parameters.max_job_array_resv)
     room += int(np.count_nonzero(rows.probe)) + 1
     window = parameters.window // parameters.resolution * parameters.resolution
-    licences = state.all_licences
     slots = 2 * room + 2 + (2 * len(state.running_jobs) if parameters.licenses else 0)
-    table = empty_table(parameters.begin, parameters.begin + window, nodes, licences, slots)
-    plans = Plans(
-        np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
-        np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
-        np.zeros((room, nodes), np.int32), np.zeros(1, np.int64),
-    )  # fmt: skip
+    table = empty_table(parameters.begin, parameters.begin + window, nodes, state.all_licences, slots)
+    plans = empty_plans(count, room, nodes)
     if parameters.licenses:  # implies bf_running_job_reserve
         _enter_running(state, table)
-    steps = min(int(np.count_nonzero(rows.considered)), int(depth)) * (nodes + int(state.running.total[1])) * 30
-    kernel = fastest(run_cycle, steps)
-    kernel(
-        rows, state.closures, words_of(state.sets), state.options, state.preempts, state.leaving, state.machine,
-        state.use, idle_of(state.use), state.running, table, state.licences, parameters, state.rules, plans,
+    searches = count + room
+    found = Found(
+        np.zeros(searches, np.int64), np.zeros(searches, np.int64), np.zeros(searches, np.int64),
+        np.zeros(searches, np.bool_), np.zeros(searches, np.int64), plans.first, plans.node, plans.cpus,
+        np.zeros(1, np.int64),
     )  # fmt: skip
-    return plans
+    if known is None:
+        known = found._replace(total=np.zeros(1, np.int64))
+    sets = words_of(state.sets)
+    considered = int(np.count_nonzero(rows.considered & ~rows.probe)) - int(known.total[0])
+    considered = min(max(considered, 0), int(depth)) + int(np.count_nonzero(rows.probe))
+    kernel = fastest(run_cycle, considered * (nodes + int(state.running.total[1])) * 30, large="how Slurm plans")
+    kernel(
+        rows, state.closures, sets, state.options, state.preempts, state.leaving, state.machine, state.use,
+        idle_of(state.use), state.running, table, state.licences, parameters, state.rules, plans, known, found,
+        bench_of(rows, state.machine, state.running, sets, state.preempts),
+    )  # fmt: skip
+    return _Pass(plans, found, state)
 
 
 def _why(record: Record, state: int) -> Why | None:
     if record.blocked is not None:
         return _BLOCKED[record.blocked]
     return _WHY.get(state)
+
+
+def _span_and_nodes(plans: Plans, row: int) -> tuple[int, int, NDArray[np.int32], NDArray[np.int32]]:
+    """Return start, length, nodes and CPUs of a plan."""
+    return int(plans.from_[row]), int(plans.limit[row]), *shares_of(plans, row)
 
 
 def _plans_of(state: State, plans: Plans) -> list[Planned]:
@@ -299,7 +380,7 @@ def _plans_of(state: State, plans: Plans) -> list[Planned]:
         if record.probe is None:
             found.append(
                 Planned(
-                    record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                    record.job, record.partition.name, *_span_and_nodes(plans, row),
                     bool(state.rows.pinned[at] >= 0), not_before=int(state.rows.not_before[at]),
                 )
             )  # fmt: skip
@@ -331,20 +412,42 @@ class _Second:
     Attributes
     ----------
     start, row
-        By record of a probe, when it is expected and its row of `rows`.
+        By record of a probe, when it is expected, and its nodes with the CPUs that it has of each.
     since
         By record of a probe, from when on something that Slurm does not plan may be in its way.
+    order, did
+        What was planned in which order, without probes, and what the pass came to.
     """
 
     plans: list[Planned]
     left: int
     start: dict[int, int]
-    row: dict[int, NDArray[np.int32]]
+    row: dict[int, Shares]
     since: dict[int, int]
+    order: list[tuple[int, bool, int, int]] = field(default_factory=list)
+    did: _Pass | None = None
 
 
-def _second(state: State, first: Plans) -> _Second:
-    """Plan on what has no plan and will start some time, each such job before the first probe behind it."""
+def _known_of(before: _Second | None, order: Sequence[tuple[int, bool, int, int]]) -> Found | None:
+    """Return what another pass found as long as its order was the same."""
+    if before is None or before.did is None:
+        return None
+    same = 0
+    for one, other in zip(before.order, order, strict=False):
+        if one != other:
+            break
+        same += 1
+    found = before.did.found
+    valid = int(np.searchsorted(found.record[: int(found.total[0])], same))
+    return found._replace(total=np.array([valid], np.int64))
+
+
+def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bool = True) -> _Second:
+    """Plan on what has no plan and will start some time, each such job before the first probe behind it.
+
+    What another pass found before it, without probes, is believed; without `rest`, it ends with the last probe.
+    """
+    first = did.plans
     found = _Second([], 0, {}, {}, {})
     rows, records, now = state.rows, state.records, state.parameters.now
     mine: dict[int, list[int]] = {}
@@ -374,14 +477,24 @@ def _second(state: State, first: Plans) -> _Second:
                 late.append((at, -1, there, _not_before(state, record)))
     late.sort(key=lambda one: one[3])
     order += late
+    if not rest:
+        last = max((at for at, one in enumerate(order) if rows.probe[one[0]]), default=-1)
+        order = order[: last + 1]
     if not any(row < 0 for _, row, _, _ in order):
         return found
+    found.order = [
+        (id(records[at]), row >= 0, copies, since) for at, row, copies, since in order if not rows.probe[at]
+    ]  # fmt: skip
     index = np.array([one[0] for one in order], np.int64)
     pins = np.array([one[1] for one in order], np.int64)
     again = Records._make(field[index] for field in rows)
-    sets = np.concatenate([state.sets, first.nodes[: int(first.total[0])] > 0])
+    sets = np.zeros((len(state.sets) + int(first.total[0]), len(state.names)), np.bool_)
+    sets[: len(state.sets)] = state.sets
+    for row in range(int(first.total[0])):
+        sets[len(state.sets) + row, nodes_of(first, row)] = True
     again.considered[:] = True
     again.now_only[:] = False
+    again.unheld[:] = False
     again.room[:] = 1 << 40
     again.tasks[:] = [one[2] for one in order]
     again.not_before[:] = [one[3] for one in order]
@@ -391,13 +504,9 @@ def _second(state: State, first: Plans) -> _Second:
     again.leader[:] = -1
     again.pinned[:] = np.where(pins >= 0, pins + len(state.sets), -1)
     again.pinned_start[:] = np.where(pins >= 0, first.from_[np.maximum(pins, 0)], 0)
-    follow = State(
-        state.names, state.records, again, state.closures, sets, state.options, state.preempts, state.leaving,
-        state.machine, state.use, state.running, state.running_jobs, state.licences,
-        state.licence_names, state.all_licences, parameters_of_beyond(state), state.rules, state.usable, state.unseen,
-        state.unclear,
-    )  # fmt: skip
-    plans = run_state(follow, most=MOST + int(np.count_nonzero(pins >= 0)))
+    follow = replace(_copied(did.state), rows=again, sets=sets, parameters=parameters_of_beyond(state))
+    found.did = _run(follow, MOST + int(np.count_nonzero(pins >= 0)), _known_of(before, found.order))
+    plans = found.did.plans
     since = 1 << 60
     rows_of: dict[int, list[int]] = {}
     for row in range(int(plans.total[0])):
@@ -407,7 +516,7 @@ def _second(state: State, first: Plans) -> _Second:
             found.since[origin] = since
             if plans.start[at] >= 0 and plans.state[at] in (states.PLANNED, states.STARTED):
                 found.start[origin] = int(plans.start[at])
-                found.row[origin] = plans.nodes[plans.best[at]]
+                found.row[origin] = shares_of(plans, int(plans.best[at]))
         elif pin < 0:
             placed = rows_of.get(at, [])
             found.left += copies - len(placed)
@@ -418,7 +527,7 @@ def _second(state: State, first: Plans) -> _Second:
             record = records[origin]
             found.plans += [
                 Planned(
-                    record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                    record.job, record.partition.name, *_span_and_nodes(plans, row),
                     listed=False, not_before=not_before,
                 )
                 for row in placed
@@ -458,16 +567,16 @@ def _not_before(state: State, record: Record) -> int:
 
 
 def _outlook(
-    state: State, first: Plans, second: _Second | None, turn: Mapping[int, tuple[str, ...]], number: int
+    state: State, first: Plans, second: _Second | None, turn: Mapping[int, Shares], places: Sequence[int]
 ) -> Outlook:
-    """Return what becomes of a probe, in the best of its partitions."""
+    """Return what becomes of a probe, in the best of its partitions: its records stand at these places."""
     best: Outlook | None = None
-    for at, record in enumerate(state.records):
-        if record.probe != number:
-            continue
+    for at in places:
+        record = state.records[at]
         found = _of_record(state, first, second, at, record)
         if at in turn and (found.planned is None or found.planned > state.parameters.now):
-            found = Outlook(state.parameters.now, state.parameters.now, turn[at], record.partition.name)
+            (names, cpus), now = places_of(state, turn[at]), state.parameters.now
+            found = Outlook(now, now, names, record.partition.name, cpus=cpus)
         if best is None or _key(found) < _key(best):
             best = found
     if best is None:
@@ -482,34 +591,44 @@ def _key(one: Outlook) -> tuple[int, int]:
 
 def _of_record(state: State, first: Plans, second: _Second | None, at: int, record: Record) -> Outlook:
     planned: int | None = None
-    names: tuple[str, ...] = ()
+    shares = np.zeros(0, np.int32), np.zeros(0, np.int32)
     why = _why(record, int(first.state[at]))
     if why is None and first.start[at] >= 0:
         planned = int(first.start[at])
-        names = tuple(state.names[place] for place in np.flatnonzero(first.nodes[first.best[at]]).tolist())
+        shares = shares_of(first, int(first.best[at]))
     expected = planned
     if second is not None and (_moves(record) or record.release is not None):
         late = planned is None or planned >= second.since.get(at, 1 << 60)
-        late = late or (planned is not None and _closed(state, at, planned, first.nodes[first.best[at]] > 0))
+        late = late or (planned is not None and _closed(state, at, planned, nodes_of(first, int(first.best[at]))))
         if late and at in second.start:
             expected = second.start[at]
             if planned is None:
-                row = second.row[at]
-                names = tuple(state.names[place] for place in np.flatnonzero(row).tolist())
+                shares = second.row[at]
         elif late and planned is None:
             expected = None
     never = why in FINAL
     words = record.why
+    if why is Why.LICENCES and record.release is None:
+        expected, words = None, "there are not enough licences now, and it is not known when there will be"
     own = int(state.rows.reservation[at])
     if own >= 0 and expected is not None and expected + int(state.rows.limit[at]) > state.closures.end[own]:
         expected, words = None, "its reservation ends before it would"  # it would be killed (slurm.conf, ResvOverRun)
     if planned is None and expected is None and not never:
         lacking = lacks(state, at)
         never, words = bool(lacking), lacking or words
-    return Outlook(expected, planned, names, record.partition.name, why, words, never)
+    names, cpus = places_of(state, shares)
+    return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus)
 
 
-def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool:
+def places_of(state: State, shares: Shares) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the names of nodes, and how many CPUs of each a job has, in whole cores if it gets these."""
+    there, asked = shares
+    cores = state.machine.core[there]
+    cpus = -(-asked // cores) * cores
+    return tuple(state.names[place] for place in there.tolist()), tuple(cpus.tolist())
+
+
+def _closed(state: State, at: int, start: int, nodes: NDArray[np.int32]) -> bool:
     """Return whether a plan reaches into a reservation that is not open to the job; Slurm finds that when it starts."""
     closures, rows = state.closures, state.rows
     end = start + int(rows.limit[at])
@@ -518,7 +637,7 @@ def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool
         and closures.end[one] > start
         and one != rows.reservation[at]
         and not rows.allowed[at, one]
-        and bool(np.any(state.sets[closures.nodes[one]] & nodes))
+        and bool(np.any(state.sets[closures.nodes[one]][nodes]))
         for one in range(len(closures.start))
     )
 

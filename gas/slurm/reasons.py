@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["LIMITS", "of_limit", "of_minutes", "of_use", "stem_of"]
+__all__ = ["LIMITS", "of_limit", "of_minutes", "of_use", "stem_of", "with_nodes"]
 
 
 def stem_of(name: str, memory: str = "Mem") -> str:
@@ -39,3 +39,12 @@ LIMITS = frozenset(
 def of_limit(reason: str) -> bool:
     """Whether a job with this reason is held back by a limit: it has no plan then, whatever its start says."""
     return reason in LIMITS or reason.startswith(_BY_LIMIT) or "permitted to use this partition" in reason
+
+
+def with_nodes(reason: str) -> bool:
+    """Whether a limit is one of resources, which is tested when nodes have been found (acct_policy_job_runnable_...).
+
+    The others are of jobs, of walltime, of who may run here: they are tested before.
+    """
+    early = reason in LIMITS or "permitted to use this partition" in reason or "Jobs" in reason or "Wall" in reason
+    return not early and reason.startswith(_BY_LIMIT)

@@ -7,18 +7,20 @@ the way of a plan, the next start is tried. This finds *Slurm's* start, which is
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, LEAST, Machine, Use, capable
-from gas.slurm.node_sets import Words, appears, count, has_outside, keep, meets, of_given, remove, unpacked
+from gas.compiled import lean_kernel
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, LEAST, Machine, Use, Work, capable, cpus_on, work_of
+from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, meets, of_given, put, remove, unpacked
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
-from gas.slurm.table import Table, overlaps, span_of
+from gas.slurm.table import Table, overlaps, slot_at, span_of
 from gas.slurm.versions import Rules
-from gas.slurm.will_run import NEVER, Running, will_run
+from gas.slurm.will_run import NEVER, Running, add, will_run
 
-__all__ = ["reserved", "seek"]
+__all__ = ["Room", "leaving_first", "reserved", "room_of", "seek"]
 
 FAR = 1 << 60
 
@@ -26,7 +28,60 @@ MOST_TRIES = 20_000
 """How many starts of one record are tried at the most."""
 
 
-@kernel
+class Room(NamedTuple):
+    """What a search works in, so that nothing is made anew for each record.
+
+    Attributes
+    ----------
+    required, there, inside
+        Nodes that a record must have, those of its partition, and those that are offered to it.
+    present, most, trial
+        By node, CPUs that it can give: now, or when jobs have ended; on a machine without any job; and of one try.
+    soonest
+        By node, when the first job leaves it.
+    nodes, some, planned, offered
+        Sets of nodes.
+    ended
+        How many jobs have been taken away because they end before the start that is tried.
+    work
+        What the tests of one start work in.
+    """
+
+    required: NDArray[np.bool_]
+    there: NDArray[np.bool_]
+    inside: NDArray[np.bool_]
+    present: NDArray[np.int64]
+    most: NDArray[np.int64]
+    trial: NDArray[np.int64]
+    soonest: NDArray[np.int64]
+    nodes: Words
+    some: Words
+    planned: Words
+    offered: Words
+    ended: NDArray[np.int64]
+    work: Work
+
+
+def room_of(machine: Machine, words: int, jobs: int) -> Room:
+    """Return room for a search on a machine whose sets have so many words, and on which so many jobs may run."""
+    size = len(machine.cpus)
+
+    def flags() -> NDArray[np.bool_]:
+        return np.zeros(size, np.bool_)
+
+    def numbers() -> NDArray[np.int64]:
+        return np.zeros(size, np.int64)
+
+    def some() -> Words:
+        return np.zeros(words, np.uint64)
+
+    return Room(
+        flags(), flags(), flags(), numbers(), numbers(), numbers(), np.full(size, FAR, np.int64), some(), some(),
+        some(), some(), np.zeros(1, np.int64), work_of(machine, jobs),
+    )  # fmt: skip
+
+
+@lean_kernel
 def reserved(
     at: int,
     start: int,
@@ -44,7 +99,7 @@ def reserved(
     overlapped = False
     for _ in range(10):
         moved = False
-        nodes[:] = sets[records.nodes[at]]
+        put(nodes, sets[records.nodes[at]])
         overlapped = False
         if own >= 0:
             if start < closures.start[own] or start >= closures.end[own]:
@@ -71,7 +126,38 @@ def reserved(
     return start, overlapped
 
 
-@kernel
+@lean_kernel
+def leaving_first(running: Running, job: int, soonest: NDArray[np.int64]) -> None:
+    """Write when the first job leaves each node of one."""
+    for share in range(running.first[job], running.first[job] + running.shares[job]):
+        soonest[running.node[share]] = min(soonest[running.node[share]], running.end[job])
+
+
+@lean_kernel
+def _let_end(
+    start: int,
+    need: NDArray[np.int64],
+    gres: NDArray[np.int64],
+    machine: Machine,
+    use: Use,
+    running: Running,
+    inclusive: bool,
+    room: Room,
+) -> None:
+    """Take away the jobs that end before a start, and write what their nodes can give then."""
+    while room.ended[0] < running.total[0]:
+        job = running.order[room.ended[0]]
+        if running.end[job] > start or (running.end[job] == start and not inclusive):
+            return
+        add(use, running, job, -1)
+        for share in range(running.first[job], running.first[job] + running.shares[job]):
+            node = running.node[share]
+            if room.there[node]:
+                room.present[node] = cpus_on(node, need, gres, machine, use)
+        room.ended[0] += 1
+
+
+@lean_kernel
 def seek(
     at: int,
     now_only: bool,
@@ -89,31 +175,63 @@ def seek(
     table: Table,
     parameters: Parameters,
     rules: Rules,
+    room: Room,
     given: NDArray[np.int64],
 ) -> tuple[int, int, bool]:
-    """Return what becomes of a record, its start, and whether it reached the will-run test; write its CPUs by node."""
+    """Return what becomes of a record, its start, and whether it reached the will-run test; write its CPUs by node.
+
+    What is in use changes while this runs, and is as before when it returns.
+    """
+    found = _seek(
+        at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use, idle, running,
+        table, parameters, rules, room, given,
+    )  # fmt: skip
+    for one in range(room.ended[0]):
+        add(use, running, running.order[one], 1)
+    room.ended[0] = 0
+    return found
+
+
+@lean_kernel
+def _seek(
+    at: int,
+    now_only: bool,
+    not_before: int,
+    records: Records,
+    closures: Closures,
+    sets: Words,
+    options: NDArray[np.int64],
+    preemptable: NDArray[np.bool_],
+    leaving: NDArray[np.bool_],
+    machine: Machine,
+    use: Use,
+    idle: Use,
+    running: Running,
+    table: Table,
+    parameters: Parameters,
+    rules: Rules,
+    room: Room,
+    given: NDArray[np.int64],
+) -> tuple[int, int, bool]:
     now, need, gres = parameters.now, records.need[at], records.gres[at]
     limit, resolution = records.limit[at], parameters.resolution
     size = len(machine.cpus)
-    required = np.zeros(size, np.bool_)
+    required, there, inside, present, most = room.required, room.there, room.inside, room.present, room.most
+    nodes, some, planned, offered, trial = room.nodes, room.some, room.planned, room.offered, room.trial
     unpacked(sets[records.required[at]], required)
     # the start that is tried was rounded in no release
     start = max(now, not_before)
     tested = False
-    there = np.zeros(size, np.bool_)
     unpacked(sets[records.nodes[at]], there)
-    present = np.zeros(size, np.int64)
     capable(there, need, gres, machine, use, present)
-    most = np.zeros(size, np.int64)
     capable(there, need, gres, machine, idle, most)
-    soonest = np.full(size, FAR, np.int64)  # when the first job leaves a node
-    for at_job in range(running.total[0]):
-        for share in range(running.first[at_job], running.first[at_job] + running.shares[at_job]):
-            soonest[running.node[share]] = min(soonest[running.node[share]], running.end[at_job])
-    preempts = preemptable.any()
-    nodes, some, planned = sets[0].copy(), sets[0].copy(), sets[0].copy()
-    trial = np.zeros(size, np.int64)
-    with_licences = parameters.licenses and records.licences[at].sum() > 0
+    preempts = False
+    for kind in range(len(preemptable)):
+        preempts = preempts or preemptable[kind]
+    with_licences = False
+    if parameters.licenses:
+        for one in range(records.licences.shape[1]):
+            with_licences = with_licences or records.licences[at, one] > 0
     for _ in range(MOST_TRIES):
         start, overlapped = reserved(at, start, records, closures, sets, nodes)
         if start < 0:
@@ -121,13 +239,11 @@ def seek(
         if rules.window_ends and start > now + parameters.window:
             return WINDOW, -1, tested
         end = start + limit
-        offered = nodes.copy()
+        put(offered, nodes)
         later = -1
         conflict = False
         total = table.total[0]
-        for slot in range(total):
-            if table.end[slot] <= start:
-                continue
+        for slot in range(slot_at(table, start), total):
             here = table.free[table.row[slot]]
             following = table.free[table.row[min(slot + 1, total - 1)]]
             if slot + 1 < total and later < 0 and appears(nodes, following, offered, here):
@@ -144,7 +260,7 @@ def seek(
                         later = table.end[slot]
                         if rules.first_conflict:
                             break
-                elif later >= 0 and count(offered) < need[LEAST]:
+                elif later >= 0 and not at_least(offered, need[LEAST]):
                     break
             else:
                 if rules.next_slot and later < 0 and slot + 2 < total:
@@ -162,33 +278,36 @@ def seek(
         found = NEVER
         if not conflict:
             for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
-                some[:] = offered
+                put(some, offered)
                 keep(some, sets[options[option]])
-                if count(some) < need[LEAST]:
+                if not at_least(some, need[LEAST]):
                     continue
                 if need[HAS_REQUIRED] and has_outside(sets[records.required[at]], some):
                     continue
                 tested = True
-                unpacked(some, there)
+                unpacked(some, inside)
                 # what they can give at the most before the next start is tried
                 able, cpus = 0, 0
                 for node in range(size):
-                    if there[node]:
-                        left = later < 0 or preempts or soonest[node] <= later
+                    if inside[node]:
+                        left = later < 0 or preempts or room.soonest[node] <= later
                         share_of_it = most[node] if left else present[node]
                         if share_of_it > 0:
                             able += 1
                             cpus += share_of_it
                 if able < need[LEAST] or cpus < need[CPUS]:
                     continue
+                if rules.future and start > now:
+                    _let_end(start, need, gres, machine, use, running, rules.inclusive, room)
                 one_start = will_run(
-                    now, start, later, now_only, there, present, need, gres, required, preemptable, machine, use,
-                    running, rules.future, rules.inclusive, rules.relevant_end, rules.first_node, rules.weakest,
-                    parameters.window_linear, parameters.grace, trial,
+                    now, start, later, now_only, inside, present, room.ended[0], need, gres, required, preemptable,
+                    preempts, machine, use, running, rules, parameters.window_linear, parameters.grace, room.work,
+                    trial,
                 )  # fmt: skip
                 if one_start != NEVER and (found == NEVER or one_start < found):
                     found = one_start
-                    given[:] = trial
+                    for node in range(size):
+                        given[node] = trial[node]
         if found != NEVER:
             found = max(found, start)
             of_given(given, planned)
@@ -230,11 +349,11 @@ def seek(
             return NOW_ONLY, -1, tested
         if later < 0 and parameters.beyond:
             # Slurm gives up here until something has changed
-            for slot in range(table.total[0]):
+            for slot in range(slot_at(table, start), table.total[0]):
                 if table.begin[slot] > start:
-                    some[:] = nodes
+                    put(some, nodes)
                     keep(some, table.free[table.row[slot]])
-                    if count(some) >= need[LEAST]:
+                    if at_least(some, need[LEAST]):
                         later = table.begin[slot]
                         break
             if later < 0 and records.reservation[at] < 0:

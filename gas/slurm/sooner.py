@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from gas.slurm.cluster import Cluster, Gres, Job
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Outlook, forecast
+from gas.slurm.outlook import Outlook, forecast, outlooks
 
 __all__ = ["Change", "Sooner", "sooner"]
 
@@ -62,12 +62,13 @@ def sooner(
     """
     asked = _asked(job)
     without = replace(cluster, jobs=tuple(one for one in cluster.jobs if one.id != job.id))
-    planned = sorted({one.start for one in forecast(without, limits=limits, unseen_until=unseen_until).plans})
+    seen = forecast(without, limits=limits, unseen_until=unseen_until)
+    planned = sorted({one.start for one in seen.plans})
     lasting = [_before(start, cluster) for start in planned[:MOST_PLANS]]
     changes = [*_shorter(cluster, asked, lasting), *_smaller(asked)]
     changes += [replace(one, job=_asked(one.job)) for one in others]
     probes = [asked, *(one.job for one in changes)]
-    first, *found = forecast(without, probes, limits=limits, unseen_until=unseen_until).outlooks
+    first, *found = outlooks(without, probes, limits=limits, unseen_until=unseen_until, known=seen)
     worth: dict[str, Sooner] = {}
     for change, outlook in zip(changes, found, strict=True):
         if outlook.expected is None:

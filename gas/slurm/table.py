@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
-from gas.slurm.node_sets import Words, count, has_outside, remove, words_of
+from gas.compiled import lean_kernel
+from gas.slurm.node_sets import Words, count, has_outside, put, remove, words_of
 
-__all__ = ["Table", "check", "empty_table", "enter", "overlaps", "span_of"]
+__all__ = ["Table", "check", "empty_table", "enter", "overlaps", "slot_at", "span_of"]
 
 
 class Table(NamedTuple):
@@ -69,7 +69,7 @@ def check(table: Table) -> list[str]:
     return wrong
 
 
-@kernel
+@lean_kernel
 def span_of(start: int, limit: int, begin: int, resolution: int, ends_up: bool) -> tuple[int, int]:
     """Return the span that a plan takes in the table: a step of the resolution at least (_add_reservation)."""
     first = max(start // resolution * resolution, begin)
@@ -78,7 +78,20 @@ def span_of(start: int, limit: int, begin: int, resolution: int, ends_up: bool) 
     return first, max(last, first + resolution)
 
 
-@kernel
+@lean_kernel
+def slot_at(table: Table, instant: int) -> int:
+    """Return the first slot that ends after an instant, the number of slots if none does."""
+    low, high = 0, table.total[0]
+    while low < high:
+        middle = (low + high) // 2
+        if table.end[middle] > instant:
+            high = middle
+        else:
+            low = middle + 1
+    return int(low)
+
+
+@lean_kernel
 def overlaps(
     table: Table,
     nodes: Words,
@@ -88,21 +101,20 @@ def overlaps(
     last: int,
 ) -> bool:
     """Return whether some of the nodes or licences are planned for others in a span."""
-    for slot in range(table.total[0]):
+    for slot in range(slot_at(table, first), table.total[0]):
         if table.begin[slot] >= last:
             break
-        if table.end[slot] > first:
-            row = table.row[slot]
-            if has_outside(nodes, table.free[row]):
-                return True
-            if with_licences:
-                for one in range(len(licences)):
-                    if licences[one] > table.licences[row, one]:
-                        return True
+        row = table.row[slot]
+        if has_outside(nodes, table.free[row]):
+            return True
+        if with_licences:
+            for one in range(len(licences)):
+                if licences[one] > table.licences[row, one]:
+                    return True
     return False
 
 
-@kernel
+@lean_kernel
 def _split(table: Table, slot: int, instant: int) -> bool:
     """Split a slot at an instant; return whether there was room."""
     total, new = table.total[0], table.total[1]
@@ -113,15 +125,16 @@ def _split(table: Table, slot: int, instant: int) -> bool:
     table.begin[slot + 1], table.end[slot + 1], table.row[slot + 1] = instant, table.end[slot], new
     table.end[slot] = instant
     old = table.row[slot]
-    table.free[new] = table.free[old]
+    put(table.free[new], table.free[old])
     table.size[new] = table.size[old]
-    table.licences[new] = table.licences[old]
+    for one in range(table.licences.shape[1]):
+        table.licences[new, one] = table.licences[old, one]
     table.total[0] += 1
     table.total[1] += 1
     return True
 
 
-@kernel
+@lean_kernel
 def enter(
     table: Table,
     nodes: Words,
@@ -165,7 +178,7 @@ def enter(
     return True
 
 
-@kernel
+@lean_kernel
 def _join(table: Table) -> None:
     """Join the first pair of equal neighbours."""
     for slot in range(table.total[0] - 1):

@@ -41,10 +41,14 @@ class Rules(NamedTuple):
         No more tasks of an array are planned than may run at once.
     window_ends
         A start beyond the window is not tried.
+    fresh_weights
+        Weights of nodes are set for each test; before, what a job with GPUs lowered them by stays for those behind it.
     whole_tasks
         Of CPUs of a node that are no multiple of those of a task, the rest does not count.
     more_nodes
         A job that asks for GPUs in all may get more nodes than it has tasks.
+    few_nodes
+        It may not any more.
     least_step
         A plan is taken to last a step of bf_resolution when it is compared with others.
     ends_up
@@ -70,16 +74,16 @@ class Rules(NamedTuple):
         Jobs of a partition that shares nothing count as whole-node jobs in the test.
     first_node
         A job of one node at the most gets the first node that fits; before, the fullest.
-    lost_use
-        What a job has used since the last calculation of priorities does not count when it ends.
     """
 
     first_task: bool
     task_depth: bool
     throttle: bool
     window_ends: bool
+    fresh_weights: bool
     whole_tasks: bool
     more_nodes: bool
+    few_nodes: bool
     least_step: bool
     ends_up: bool
     future: bool
@@ -92,7 +96,6 @@ class Rules(NamedTuple):
     weakest: bool
     whole_partition: bool
     first_node: bool
-    lost_use: bool
 
     @classmethod
     def of(cls, version: str) -> Rules:
@@ -108,11 +111,21 @@ ROWS = (
     Row("throttle", (23, 2, 4), "backfill.c, _job_runnable_now and the next task; seen on 22.05 and 24.11"),
     Row("window_ends", (23, 11, 2), "backfill.c, _attempt_backfill, test of the start against the window"),
     Row(
+        "fresh_weights",
+        (23, 11, 0),
+        "job_test.c, _set_sched_weight; seen: on 22.05 a job without GPUs goes to nodes with GPUs behind one with",
+    ),
+    Row(
         "whole_tasks",
         (24, 11, 0),
         "seen: not on 22.05, on 24.11 and 26.05 (-c 2 on three free CPUs), job_test.c, _allocate_sc; between unknown",
     ),
     Row("more_nodes", (24, 11, 0), "job_test.c; seen: not on 22.05, on 24.11 (-n 2 --gpus=8); between unknown"),
+    Row(
+        "few_nodes",
+        (26, 5, 0),
+        "seen on 26.05 (-n 4 --gpus=12 waits for nodes of four GPUs), whose NumNodes ends there",
+    ),
     Row("least_step", (24, 5, 4), "backfill.c, _test_resv_overlap"),
     Row("ends_up", (24, 11, 0), "backfill.c, _set_slot_time and _bf_reserve_running; seen on 22.05 and 24.11"),
     Row("future", (24, 11, 0), "job_test.c, _future_run_test; seen on 22.05 and 24.11"),
@@ -125,7 +138,6 @@ ROWS = (
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
-    Row("lost_use", (26, 5, 0), "seen: not on 22.05, on 26.05 (ranks of users after each calculation); between unknown"),
 )
 
 

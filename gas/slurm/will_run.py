@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
-from gas.slurm.fitting import CPUS, LEAST, Machine, Use, choose, cpus_on
+from gas.compiled import lean_kernel
+from gas.slurm.fitting import CPUS, LEAST, Machine, Use, Work, choose_with, cpus_on, may_do
+from gas.slurm.versions import Rules
 
-__all__ = ["FIRST_WINDOW", "NEVER", "Running", "add", "copy_of", "remove", "will_run"]
+__all__ = ["FIRST_WINDOW", "NEVER", "Running", "add", "touches", "will_run"]
 
 FIRST_WINDOW = 30
 """Seconds within which ends of running jobs are taken together at first."""
@@ -57,13 +58,7 @@ class Running(NamedTuple):
     total: NDArray[np.int64]
 
 
-@kernel
-def copy_of(use: Use) -> Use:
-    """Return a copy of what is in use."""
-    return Use(use.cpus.copy(), use.memory.copy(), use.jobs.copy(), use.gres.copy(), use.limited.copy())
-
-
-@kernel
+@lean_kernel
 def add(use: Use, running: Running, job: int, sign: int) -> None:
     """Put a running job on its nodes (sign 1), or take it away (-1)."""
     for share in range(running.first[job], running.first[job] + running.shares[job]):
@@ -77,16 +72,17 @@ def add(use: Use, running: Running, job: int, sign: int) -> None:
             use.limited[running.limited[share], node] += sign * running.cpus[share]
 
 
-@kernel
-def _touches(offered: NDArray[np.bool_], running: Running, job: int) -> bool:
+@lean_kernel
+def touches(offered: NDArray[np.bool_], running: Running, job: int) -> bool:
+    """Return whether a running job has some of the nodes."""
     for share in range(running.first[job], running.first[job] + running.shares[job]):
         if offered[running.node[share]]:
             return True
     return False
 
 
-@kernel
-def remove(
+@lean_kernel
+def _take_away(
     job: int,
     offered: NDArray[np.bool_],
     need: NDArray[np.int64],
@@ -94,23 +90,25 @@ def remove(
     machine: Machine,
     use: Use,
     running: Running,
-    capacity: NDArray[np.int64],
-) -> None:
-    """Take a running job away, and write what its nodes can give then."""
+    work: Work,
+) -> tuple[int, int]:
+    """Take a running job away, write what its nodes can give then; return how many nodes and CPUs that is more."""
     add(use, running, job, -1)
+    nodes, cpus = 0, 0
     for share in range(running.first[job], running.first[job] + running.shares[job]):
         node = running.node[share]
         if offered[node]:
-            capacity[node] = cpus_on(node, need, gres, machine, use)
+            before, now = work.capacity[node], cpus_on(node, need, gres, machine, use)
+            work.capacity[node] = now
+            cpus += now - before
+            if now > 0 and before == 0:
+                nodes += 1
+            elif now == 0 and before > 0:
+                nodes -= 1
+    return nodes, cpus
 
 
-@kernel
-def _enough(capacity: NDArray[np.int64], need: NDArray[np.int64]) -> bool:
-    """Return whether some choice might do."""
-    return bool(capacity.sum() >= need[CPUS] and np.count_nonzero(capacity) >= need[LEAST])
-
-
-@kernel
+@lean_kernel
 def will_run(
     now: int,
     start: int,
@@ -118,23 +116,24 @@ def will_run(
     only_now: bool,
     offered: NDArray[np.bool_],
     present: NDArray[np.int64],
+    ended: int,
     need: NDArray[np.int64],
     gres: NDArray[np.int64],
     required: NDArray[np.bool_],
     preemptable: NDArray[np.bool_],
+    preempts: bool,
     machine: Machine,
     use: Use,
     running: Running,
-    future: bool,
-    inclusive: bool,
-    relevant_end: bool,
-    first_node: bool,
-    weakest: bool,
+    rules: Rules,
     linear: int,
     grace: int,
+    work: Work,
     given: NDArray[np.int64],
 ) -> int:
     """Return from when on a job fits, `NEVER` if it does not, and write what each node gives into `given`.
+
+    What is in use changes while this runs, and is as before when it returns.
 
     Parameters
     ----------
@@ -142,88 +141,104 @@ def will_run(
         The start that is tried, and the one that is tried next (-1 if none is known).
     only_now
         It starts now or is not planned.
-    present
-        What each node can give to it now.
-    preemptable
-        By kind of running job: whether it may take their place.
-    future, inclusive, relevant_end, first_node, weakest
-        Rules of the release (`gas.slurm.versions.Rules`).
+    present, ended
+        What each node can give to it when the first so many jobs, by their ends, have been taken away, as they have
+        from what is in use: those that end before the start that is tried, where that is not now.
+    preemptable, preempts
+        By kind of running job: whether it may take their place; and whether it may of any.
     linear, grace
         bf_window_linear; how many seconds after its end a job is guessed to be gone which should be (KillWait, and what
         jobs may be over their limit).
     """
-    capacity = np.where(offered, present, 0)
-    trying_now = not future or start <= now
+    capacity = work.capacity
+    nodes, cpus = 0, 0
+    for node in range(len(offered)):
+        capacity[node] = 0
+        if offered[node] and present[node] > 0:
+            capacity[node] = present[node]
+            nodes += 1
+            cpus += present[node]
+    trying_now = not rules.future or start <= now
     if (
-        trying_now
-        and _enough(capacity, need)
-        and choose(capacity, need, gres, required, machine, use, first_node, weakest, given)
+        (trying_now or not (only_now or preempts))
+        and nodes >= need[LEAST]
+        and cpus >= need[CPUS]
+        and may_do(capacity, need, work)
+        and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
     ):
         return now
-    preempts = preemptable.any()
     if only_now and not preempts:
         return NEVER
-    use = copy_of(use)
-    count = running.total[0]
-    gone = np.zeros(count, np.int8)  # 1: before the groups, 2: in one of them
-    changed = not trying_now
-    for at in range(count):
-        job = running.order[at]
-        ended = not trying_now and (running.end[job] < start or (inclusive and running.end[job] == start))
-        if not preempts and not ended:
-            break
-        if (ended or preemptable[running.kind[job]]) and _touches(offered, running, job):
-            remove(job, offered, need, gres, machine, use, running, capacity)
-            gone[job] = 1
-            changed = True
-    if (
-        changed
-        and _enough(capacity, need)
-        and choose(capacity, need, gres, required, machine, use, first_node, weakest, given)
-    ):
-        return now
-    if only_now:
-        return NEVER
-    window, base, at, together = FIRST_WINDOW, -1, 0, 0
-    more = True
+    removed = work.removed  # what was taken away here: before the groups, and then in one of them
+    count, before_groups = 0, 0
+    total = running.total[0]
+    found = NEVER
+    if preempts:
+        for at in range(ended, total):
+            job = running.order[at]
+            if preemptable[running.kind[job]] and touches(offered, running, job):
+                more_nodes, more_cpus = _take_away(job, offered, need, gres, machine, use, running, work)
+                nodes, cpus = nodes + more_nodes, cpus + more_cpus
+                work.gone[job] = True
+                removed[count] = job
+                count += 1
+        before_groups = count
+        if (
+            (count > 0 or not trying_now)
+            and nodes >= need[LEAST]
+            and cpus >= need[CPUS]
+            and may_do(capacity, need, work)
+            and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
+        ):
+            found = now
+    window, base, at, together = FIRST_WINDOW, -1, ended, 0
+    more = found == NEVER and not only_now
     while more:
         last = -1
         following = -1  # the end of the next job
-        while at < count:
+        while at < total:
             job = running.order[at]
-            if future and later >= 0 and running.end[job] > later:
+            if rules.future and later >= 0 and running.end[job] > later:
                 more = False
                 break
             at += 1
-            if gone[job] > 0 or not _touches(offered, running, job):
+            if work.gone[job] or not touches(offered, running, job):
                 continue
             if base < 0:
                 base = running.end[job] + window - running.end[job] % window
             last = job
-            remove(job, offered, need, gres, machine, use, running, capacity)
-            gone[job] = 2
+            more_nodes, more_cpus = _take_away(job, offered, need, gres, machine, use, running, work)
+            nodes, cpus = nodes + more_nodes, cpus + more_cpus
+            work.gone[job] = True
+            removed[count] = job
+            count += 1
             following = -1
             ahead = at
-            while ahead < count and gone[running.order[ahead]] > 0:
+            while ahead < total and work.gone[running.order[ahead]]:
                 ahead += 1
-            if ahead < count:
+            if ahead < total:
                 following = running.end[running.order[ahead]]
             if following < 0 or following > base + window:
                 break
             together += 1
             if together > TOGETHER:
                 last, together = -1, 0
-        if at >= count:
+        if at >= total:
             more = False
         if last < 0:
-            return NEVER
-        if _enough(capacity, need) and choose(capacity, need, gres, required, machine, use, first_node, weakest, given):
-            end = running.end[last]
-            if relevant_end:
-                end = max(_last_on(given, running, gone), now)
-            if end <= now:  # it should have gone already
-                end = max(end + grace, now + 1)
-            return int(end)
+            break
+        if (
+            nodes >= need[LEAST]
+            and cpus >= need[CPUS]
+            and may_do(capacity, need, work)
+            and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
+        ):
+            found = running.end[last]
+            if rules.relevant_end:
+                found = max(_last_on(given, running, removed[before_groups:count]), now)
+            if found <= now:  # it should have gone already
+                found = max(found + grace, now + 1)
+            break
         if linear > 0:
             window += linear
         else:
@@ -233,15 +248,18 @@ def will_run(
                 window += linear
             else:
                 window *= 2
-    return NEVER
+    for one in range(count):
+        work.gone[removed[one]] = False
+        add(use, running, removed[one], 1)
+    return int(found)
 
 
-@kernel
-def _last_on(given: NDArray[np.int64], running: Running, gone: NDArray[np.int8]) -> int:
+@lean_kernel
+def _last_on(given: NDArray[np.int64], running: Running, removed: NDArray[np.int64]) -> int:
     """Return the last end of a job that was taken away from the nodes that are given (_get_last_relevant_job)."""
     end = 0
-    for job in range(running.total[0]):
-        if gone[job] == 2 and running.end[job] > end:
+    for job in removed:
+        if running.end[job] > end:
             for share in range(running.first[job], running.first[job] + running.shares[job]):
                 if given[running.node[share]] > 0:
                     end = running.end[job]

@@ -10,6 +10,7 @@ from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, listed, outlook, 
 
 from gas import compiled
 from gas.slurm.cluster import Gres, Licence, Partition, Reservation, Scheduling, Tasks
+from gas.slurm.held_back import limits_in
 from gas.slurm.outlook import Why, forecast
 
 
@@ -112,10 +113,32 @@ def test_behind_the_depth_there_is_no_plan_but_an_expectation(parameters, why):
 
 def test_the_depth_of_a_cycle_counts_tests():
     queue = [job(1), job(2)]
-    made = cluster(running(9, "n0", end=600), *queue, nodes=1, scheduling=Scheduling(depth=2))
+    made = cluster(running(9, "n0", end=600), *queue, nodes=1)
+    wide = {"bf_node_space_size": "50"}
+    made = replace(made, scheduling=Scheduling(depth=2, parameters=wide))
     found = outlook(made, job())
     assert (found.planned, found.why, found.expected) == (None, Why.DEPTH, NOW + 1800)
-    assert planned(replace(made, scheduling=Scheduling(depth=3)), job())[0] == 1800
+    assert planned(replace(made, scheduling=Scheduling(depth=3, parameters=wide)), job())[0] == 1800
+
+
+def test_plans_end_when_the_table_has_as_many_slots_as_jobs_are_tested():
+    """Seen on 22.05 and 24.11: with bf_max_job_test=6 the cycle ends for bf_node_space_size, its default."""
+    jobs = [job(at, 4, 10 * at) for at in range(1, 9)]
+    made = cluster(running(9, "n0", end=600), *jobs, nodes=1)
+    short = replace(made, scheduling=Scheduling(depth=6))
+    wide = replace(made, scheduling=Scheduling(depth=6, parameters={"bf_node_space_size": "50"}))
+    assert len(forecast(short, beyond=False).plans) < len(forecast(wide, beyond=False).plans) == 6
+    assert Why.TABLE_FULL in {why for _, why in forecast(short, beyond=False).unplanned}
+
+
+@pytest.mark.parametrize(("reason", "why"), [("QOSGrpCpuLimit", Why.PARTITION_DEPTH), ("QOSGrpJobsLimit", None)])
+def test_jobs_that_wait_for_a_limit_of_resources_count_for_the_depth(reason, why):
+    """Seen on 24.11 with bf_max_job_part."""
+    held = [job(at, 4, reason=reason) for at in (1, 2)]
+    parameters = Scheduling(parameters={"bf_max_job_part": "3"})
+    made = cluster(running(9, "n0", end=600), *held, job(3, 4), nodes=1, scheduling=parameters)
+    assert [one for one, _, _ in plans(made)] == [3]
+    assert outlook(made, job(cpus=4)).why == why
 
 
 def test_the_depth_of_one_user_is_not_that_of_another():
@@ -133,6 +156,16 @@ def test_licences_that_are_short_now_leave_no_plan():
     assert plans(made) == []
     assert outlook(made, job(licences={"l": 1})).why is Why.LICENCES
     assert planned(made, job(licences={}))[0] == 0
+
+
+def test_who_lacks_licences_is_expected_when_running_jobs_give_them_back():
+    """Of a job that Slurm has no plan for at first; where it is not shown who has them, nothing is said."""
+    made = cluster(running(9, "n0", end=3600, licences={"l": 2}), licences=(Licence("l", 2, used=2),))
+    found = outlook(made, job(licences={"l": 1}), limits=limits_in(made))
+    assert (found.planned, found.expected, found.why) == (None, NOW + 3600, Why.LICENCES)
+    hidden = cluster(licences=(Licence("l", 2, used=2),))
+    found = outlook(hidden, job(licences={"l": 1}), limits=limits_in(hidden))
+    assert (found.planned, found.expected, found.never) == (None, None, False)
 
 
 def test_with_bf_licenses_planned_jobs_take_licences_from_their_slots():
@@ -225,14 +258,14 @@ def wrong_with(found):
             for k, record in enumerate(state.records)
             if record.job is one.job and record.partition.name == one.partition
         )
-        nodes = one.nodes > 0
+        nodes = np.isin(np.arange(len(state.names)), one.places)
         if one.start < NOW:
             wrong.append(f"job {one.job.id} starts before now")
         if np.any(nodes & ~state.sets[rows.nodes[at]]) or np.any(state.sets[rows.required[at]] & ~nodes):
             wrong.append(f"job {one.job.id} is on nodes that it may not have, or not on those that it must have")
         if not rows.need[at][3] <= np.count_nonzero(nodes) <= rows.need[at][5]:
             wrong.append(f"job {one.job.id} has another number of nodes than it may")
-        if one.nodes.sum() < rows.need[at][0]:
+        if one.cpus.sum() < rows.need[at][0]:
             wrong.append(f"job {one.job.id} has too few CPUs")
         resolution = state.parameters.resolution
         end = one.start + one.limit
@@ -274,7 +307,7 @@ def test_machine_code_plans_the_same(as_machine_code, made, asked):
 
     plain = forecast(made, asked, pinned=False)
     patch = pytest.MonkeyPatch()
-    patch.setattr(module, "fastest", lambda kernel, steps: as_machine_code(kernel))
+    patch.setattr(module, "fastest", lambda kernel, steps, **_: as_machine_code(kernel))
     try:
         quick = forecast(made, asked, pinned=False)
     finally:

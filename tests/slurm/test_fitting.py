@@ -1,7 +1,9 @@
 """Whether a job fits on some nodes, and which of them it gets: one test for each rule."""
 
+from dataclasses import replace
+
 import pytest
-from made_clusters import MIDDLE, NEW, OLD, cluster, job, planned, running, with_nodes
+from made_clusters import MIDDLE, NEW, OLD, cluster, job, planned, plans, running, with_nodes
 
 from gas.slurm.cluster import Gres, Partition
 
@@ -171,3 +173,48 @@ def test_cores_are_given_as_wholes():
     made = with_nodes(cluster(running(1, "n0", end=600, cpus_on={"n0": 1}), nodes=1), threads=[2])
     assert planned(made, job(cpus=2)) == (0, [0])
     assert planned(made, job(cpus=3)) == (600, [0])
+
+
+def test_one_node_at_the_most_must_have_all_gpus_of_the_job():
+    """Seen on 26.05: ``-n 1 --gpus=8`` of nodes with four has no plan."""
+    made = with_nodes(cluster(nodes=3, version=NEW), gres=[(Gres("gpu", "", count),) for count in (2, 2, 4)])
+    assert places(made, cpus=1, most_nodes=1, gres_per_job=(Gres("gpu", "", 3),)) == [2]
+    assert places(made, cpus=1, most_nodes=1, gres_per_job=(Gres("gpu", "", 8),)) is None
+
+
+def test_gpus_in_all_without_a_number_of_tasks_may_be_on_several_nodes_on_all_releases():
+    """Seen on 22.05: ``--gpus=8`` is planned on two nodes of four; with ``-n 1`` it is refused."""
+    for version in (OLD, MIDDLE, NEW):
+        made = with_nodes(cluster(nodes=3, version=version), gres=[(Gres("gpu", "", 4),)] * 3)
+        assert places(made, cpus=1, tasks_asked=None, gres_per_job=(Gres("gpu", "", 8),)) == [0, 1]
+        queued = job(5, 1, tasks_asked=1, gres_per_job=(Gres("gpu", "", 8),))
+        assert planned(replace(made, jobs=(queued,)), job(cpus=4))[1] == [2]
+    old = with_nodes(cluster(nodes=3, version=OLD), gres=[(Gres("gpu", "", 4),)] * 3)
+    assert places(old, cpus=1, tasks_asked=1, gres_per_job=(Gres("gpu", "", 8),)) is None
+
+
+def test_memory_and_cpus_for_each_gpu_are_the_partitions_if_the_job_asks_for_none():
+    names = tuple(f"n{n}" for n in range(2))
+    partition = Partition("p", names, memory_per_gpu=600, selection="CR_CPU_MEMORY")
+    made = cluster(
+        running(1, "n0", end=9999, cpus_on={"n0": 1}, memory_on={"n0": 500}), nodes=2, partitions=(partition,)
+    )
+    made = with_nodes(made, gres=[(Gres("gpu", "", 2),)] * 2, memory=[1000] * 2)
+    two = {"cpus": 2, "tasks_asked": 2, "gres_per_task": (Gres("gpu", "", 1),)}
+    assert places(made, cpus=1, gres_per_task=(Gres("gpu", "", 1),), tasks_asked=1) == [1]
+    assert places(made, **two) is None  # each node has memory for one
+    # a default for each GPU does not count where memory was asked for
+    assert places(made, **two, memory_per_node=400, memory_per_gpu=600) in ([0], [1])
+    more = replace(made, partitions=(replace(partition, memory_per_gpu=None, cpus_per_gpu=2),))
+    assert places(more, cpus=1, gres_per_task=(Gres("gpu", "", 1),), tasks_asked=1, memory_per_node=100) == [0]
+    assert places(more, **two, memory_per_node=100) == [1]
+
+
+@pytest.mark.parametrize(("version", "nodes"), [(OLD, [2]), (MIDDLE, [0])])
+def test_before_23_11_weights_stay_as_a_job_with_gpus_left_them(version, nodes):
+    """Seen on 22.05: jobs without GPUs go to nodes with GPUs while such jobs wait, those before them too."""
+    waits = job(5, 4, tasks_asked=1, gres_per_node=(Gres("gpu", "", 1),))
+    made = with_nodes(cluster(waits, nodes=4, version=version), gres=[(), (), (Gres("gpu", "", 2),), ()])
+    before = job(4, 4, 60)
+    found = {one: nodes for one, _, nodes in plans(replace(made, jobs=(before, waits)))}
+    assert found[4] == nodes

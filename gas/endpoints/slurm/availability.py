@@ -13,9 +13,10 @@ from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible
 from gas.node_availability import NodeAvailability
 from gas.profile import NEVER
+from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Outlook, forecast
+from gas.slurm.outlook import Forecast, Outlook, Why
 from gas.slurm.priority import Priority, own_priority
 from gas.times import iso_time, relative_text
 
@@ -43,6 +44,7 @@ def _of_priority(own: Priority) -> str:
     return ""
 
 
+WAITING = (Why.LIMIT, Why.LICENCES)
 NOWHERE = Outlook(None, words="the options leave no such size", never=True)
 
 
@@ -64,6 +66,10 @@ class SlurmAvailability(NodeAvailability):
         Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
     limits
         What the limits of accounts and QOS say to jobs; None where nothing is known of them.
+    groups
+        Names of the groups of who submits, where they are known.
+    seen
+        The forecast of the queue without such jobs, if it has been made.
     """
 
     cluster: Cluster | None = None
@@ -72,6 +78,8 @@ class SlurmAvailability(NodeAvailability):
     user: str = ""
     unseen_until: int | None = None
     limits: Limits | None = None
+    groups: frozenset[str] | None = None
+    seen: Forecast | None = field(default=None, repr=False)
     _found: dict[tuple[int, int], Outlook] = field(default_factory=dict, repr=False)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
@@ -81,8 +89,9 @@ class SlurmAvailability(NodeAvailability):
         requests = list(zip(processors.tolist(), walltimes.tolist(), strict=True))
         found = self.outlooks(requests, first)
         self._found.update(zip(requests, found, strict=True))
-        starts = [one.expected for one in found]
-        return np.array([NEVER if start is None else start for start in starts], np.int64)
+        # who waits for a limit starts after it is released: of two that start at the same time the one without is taken
+        starts = [NEVER if one.expected is None else one.expected + (one.why in WAITING) for one in found]
+        return np.array(starts, np.int64)
 
     def outlooks(self, requests: list[tuple[int, int]], first: int = 0) -> list[Outlook]:
         """Return what becomes of jobs of so many units for so many seconds each, which do not start before an instant.
@@ -94,7 +103,12 @@ class SlurmAvailability(NodeAvailability):
             return [NOWHERE] * len(requests)
         jobs = [self._job(size, walltime, first) for size, walltime in requests]
         there = [job for job in jobs if job is not None]
-        found = iter(forecast(self.cluster, there, unseen_until=self.unseen_until, limits=self.limits).outlooks)
+        found = iter(
+            outlooks_at_start(
+                self.cluster, there, said=self.limits, groups=self.groups, unseen_until=self.unseen_until,
+                known=self.seen,
+            )
+        )  # fmt: skip
         return [NOWHERE if job is None else next(found) for job in jobs]
 
     def outlook(self, size: int, walltime: int, first: int = 0) -> Outlook:

@@ -16,7 +16,7 @@ from typing import Any
 
 from gas.endpoints.slurm.answer_records import Record, count, ended
 from gas.endpoints.slurm.notation import duration, node_names, tasks
-from gas.endpoints.slurm.resources import amounts, gres, licences, megabytes, memory_per_gpu
+from gas.endpoints.slurm.resources import amounts, gres, is_default_per_gpu, licences, megabytes, memory_per_gpu
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Cluster, Gres, Job
 from speedup_models.fields import quoted
@@ -248,7 +248,14 @@ def _request(record: Record, rest: str) -> dict[str, Any]:
 def _memory(record: Record) -> dict[str, int | None]:
     """Return the memory that a job asks for, in one of three ways."""
     values = record.values
-    if "MemPerTres" in values and (asked := record.read("MemPerTres", memory_per_gpu)) is not None:
+    asked = record.read("MemPerTres", memory_per_gpu) if "MemPerTres" in values else None
+    if asked is not None and not is_default_per_gpu(values["MemPerTres"]):
+        return {"memory_per_gpu": asked}
+    if asked is not None and "MinMemoryTRES" in values:  # from 23.02 on, in place of the other two
+        amount = record.read("ReqTRES", amounts) if "ReqTRES" in values else {}
+        node = int(amount.get("mem", 0)) // max(int(amount.get("node", 1)), 1)
+        return {"memory_per_gpu": asked, "memory_per_node": node or None}
+    if asked is not None and values.get("MinMemoryNode", "0") in ("0", "0M") and "MinMemoryCPU" not in values:
         return {"memory_per_gpu": asked}
     for attribute, key in (("memory_per_cpu", "MinMemoryCPU"), ("memory_per_node", "MinMemoryNode")):
         if key in values:

@@ -28,9 +28,8 @@ from gas.gaps import FOR_EVER
 from gas.node_availability import Spans
 from gas.slurm.cluster import Cluster, Partition, Reservation
 from gas.slurm.held_back import limits_in
-from gas.slurm.order import Record
+from gas.slurm.order import Record, end_of
 from gas.slurm.outlook import Forecast, Why, forecast, trust
-from gas.slurm.state import end_of
 from gas.slurm.table import span_of
 from speedup_models.fields import nearest, quoted
 
@@ -180,13 +179,13 @@ def interpret(
     resolution = state.parameters.resolution
     for one in seen.plans:
         begin, end = span_of(one.start, one.limit, state.parameters.begin, resolution, state.rules.ends_up)
-        places = np.flatnonzero(one.nodes).tolist()
+        places = one.places.tolist()
         rows += [(at[place], begin, end, int(capacity[at[place]])) for place in places if place in at]
     version = str(cluster.now if cluster.planned is None else cluster.planned)
     names = tuple(state.names[place] for place in at)
     availability = SlurmAvailability(
         cluster.name, "estimate", cluster.now, version, capacity, Spans.of(rows), names, cluster, options, open_ones,
-        user or "", unseen_until, limits,
+        user or "", unseen_until, limits, groups, seen,
     )  # fmt: skip
     age = None if cluster.planned is None else max(cluster.now - cluster.planned, 0)
     small = len(cluster.nodes) * len(state.records) <= WORTH_CHECKING

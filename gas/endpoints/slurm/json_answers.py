@@ -188,7 +188,10 @@ def read_cluster(
 
 
 def tests_of_last_cycle(answers: Mapping[str, str | bytes]) -> int | None:
-    """Return how many jobs the last cycle of backfill tested, if cycles end for their number, or that of their plans (23.11)."""
+    """Return how many jobs the last cycle of backfill tested, if cycles end for their number or that of their plans.
+
+    Published from 23.11 on.
+    """
     statistics = Entry(_document(answers, "diag").find("statistics"), "diag, statistics")
     why = ("bf_exit/bf_max_job_test", "bf_exit/bf_node_space_size")
     ended = any(statistics.number(one, default=None) for one in why)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gas.endpoints.slurm.json_entries import Entry
 from gas.endpoints.slurm.notation import tasks
-from gas.endpoints.slurm.resources import amounts, gres, licences, memory_per_gpu
+from gas.endpoints.slurm.resources import amounts, gres, is_default_per_gpu, licences, memory_per_gpu
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Gres, Job
 
@@ -29,9 +29,11 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
     pending = states[0] == "PENDING"
     alive = states[0] in ("PENDING", "RUNNING", *HOLDING)
     least = entry.number("node_count")
-    if pending and (asked := entry.understood(amounts, "tres_req_str").get("node")):
-        least = int(asked)  # node_count is what it may need at the least, or the most that it asks for
     most = entry.number("max_nodes", default=None)
+    if pending and (asked := entry.understood(amounts, "tres_req_str").get("node")):
+        # node_count is what it may need at the least, or the most that it asks for; see `details`, of NumNodes
+        most = None if most is None or (least or 0) < most else most
+        least = int(asked)
     exclusive, shared_with = _sharing(entry, pending)
     exit_status, signal = _ending(entry)
     stdout, stderr = _files(entry)
@@ -112,12 +114,15 @@ def _request(entry: Entry) -> dict[str, Any]:
         sum(one.count for one in entry.understood(gres, "cpus_per_tres") if one.name == "gpu") or None
     )
     for_each_gpu = entry.understood(memory_per_gpu, "memory_per_tres")
-    if for_each_gpu is not None:  # which stands as that of a node too
+    cpu, node = entry.number("memory_per_cpu", default=None), entry.number("memory_per_node", default=None)
+    of_gpus = for_each_gpu is not None  # which stands as that of a node too
+    if of_gpus and is_default_per_gpu(entry.text("memory_per_tres", default="")):
+        of_gpus = not cpu and not node
+    if of_gpus:
         found["memory_per_gpu"] = for_each_gpu
     else:
-        found["memory_per_cpu"] = entry.number("memory_per_cpu", default=None)
-        found["memory_per_node"] = entry.number("memory_per_node", default=None)
-        if "memory_per_node" in entry.value and found["memory_per_cpu"] is found["memory_per_node"] is None:
+        found["memory_per_cpu"], found["memory_per_node"] = cpu, node
+        if "memory_per_node" in entry.value and cpu is node is None:
             found["memory_per_node"] = 0  # which v0.0.38 publishes as null; Slurm has filled in what was not asked for
     try:
         found["licences"] = licences(entry.text("licenses", default=""))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gas.endpoints.slurm.json_entries import Entry
 from gas.endpoints.slurm.notation import LATEST, LONGEST, NOTHING, node_states
-from gas.endpoints.slurm.resources import amounts, gres, weights
+from gas.endpoints.slurm.resources import amounts, gres, per_gpu_defaults, weights
 from gas.slurm.cluster import Licence, Node, Partition, Reservation
 
 __all__ = ["licence", "node", "partition", "reservation"]
@@ -43,6 +43,7 @@ def partition(entry: Entry) -> Partition:
     flags = entry.texts("flags", default=None) if "flags" in entry.value else None
     exclusive = entry.text("partition/exclusive", default="").upper()  # from 26.05 on, where the shares are 0 of all
     shares = entry.number("maximums/oversubscribe/jobs", "maximums/shares", default=None)
+    memory_per_gpu, cpus_per_gpu = per_gpu_defaults(entry.text("defaults/job", default=""))
     return Partition(
         entry.text("name"),
         entry.names("nodes/configured", "nodes"),
@@ -76,6 +77,8 @@ def partition(entry: Entry) -> Partition:
         selection=",".join(one for one in entry.texts("select_type", default=()) if one not in NOTHING),
         overtime=_overtime(entry),
         shared_with=exclusive.lower() if exclusive in ("USER", "MCS", "TOPO") else "",
+        memory_per_gpu=memory_per_gpu,
+        cpus_per_gpu=cpus_per_gpu,
     )  # fmt: skip
 
 

@@ -15,7 +15,16 @@ from gas.errors import BadInput
 from gas.slurm.cluster import Gres
 from speedup_models.fields import quoted
 
-__all__ = ["amounts", "gres", "licences", "megabytes", "memory_per_gpu", "weights"]
+__all__ = [
+    "amounts",
+    "gres",
+    "is_default_per_gpu",
+    "licences",
+    "megabytes",
+    "memory_per_gpu",
+    "per_gpu_defaults",
+    "weights",
+]
 
 _AMOUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGTPE]?)(?:i?B)?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
@@ -140,6 +149,21 @@ def licences(text: str) -> dict[str, int]:
             raise BadInput(f"{quoted(part)} is no licence; Slurm writes name:count")
         found[name] = found.get(name, 0) + (int(count) if mark else 1)
     return found
+
+
+def per_gpu_defaults(text: str) -> tuple[int | None, int | None]:
+    """Return MB and CPUs for each GPU of ``DefCpuPerGPU=2,DefMemPerGPU=900`` (slurm.conf(5), JobDefaults)."""
+    given = dict(part.partition("=")[::2] for part in _parts(text))
+    memory, cpus = given.get("DefMemPerGPU", ""), given.get("DefCpuPerGPU", "")
+    return megabytes(memory) if memory else None, int(cpus) if cpus.isdecimal() else None
+
+
+def is_default_per_gpu(text: str) -> bool:
+    """Whether memory for each GPU is the partition's default, which has no ``gres`` before it (seen on all releases).
+
+    It stands there also if the job asks for memory in another way, which counts then.
+    """
+    return text.startswith("gpu:")
 
 
 def memory_per_gpu(text: str) -> int | None:

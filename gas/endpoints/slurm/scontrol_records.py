@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gas.endpoints.slurm.answer_records import Record, limit, whole
 from gas.endpoints.slurm.notation import LONGEST, NOTHING, duration, node_names, node_states, words
-from gas.endpoints.slurm.resources import amounts, gres, megabytes, weights
+from gas.endpoints.slurm.resources import amounts, gres, megabytes, per_gpu_defaults, weights
 from gas.errors import Unreachable
 from gas.slurm.cluster import Licence, Node, Partition, Reservation
 
@@ -43,6 +43,9 @@ def partition(record: Record, linear: bool) -> Partition:
     """Return a partition; `linear` says whether the cluster gives out whole nodes only."""
     exclusive = record.text("Exclusive", "") or ("USER" if record.text("ExclusiveUser", "") == "YES" else "")
     shared_with = exclusive.lower() if exclusive not in ("", "NO", "NODE") else ""
+    memory_per_gpu, cpus_per_gpu = record.read("JobDefaults", per_gpu_defaults) if "JobDefaults" in record.values else (
+        None, None,
+    )  # fmt: skip
     return Partition(
         record.text("PartitionName"),
         record.read("Nodes", node_names),
@@ -73,6 +76,8 @@ def partition(record: Record, linear: bool) -> Partition:
         selection=_unless_none(record.text("SelectTypeParameters", "")),
         overtime=_overtime(record.text("OverTimeLimit", "")),
         shared_with=shared_with,
+        memory_per_gpu=memory_per_gpu,
+        cpus_per_gpu=cpus_per_gpu,
     )
 
 

@@ -42,8 +42,9 @@ CHOICE = """
 ## What is taken, among all that there is
 
 At sites with several partitions, two accounts and QOS with limits, and with a queue: Gas plans an application, then
-every request (partition, account, QOS, size) that could finish first is submitted, one after the other. *First*: what
-Gas takes finishes first by Slurm's own plans, or at most {near:.0%} later.
+requests (partition, account, QOS, size) are submitted, one after the other: what Gas takes, those that it has finish
+next, and as many at random. *First*: what Gas takes finishes first of them by Slurm's own plans, or at most {near:.0%}
+later.
 """
 
 GPUS = """

@@ -2,7 +2,7 @@
 
 `python tests/endpoints/slurm/plans.py limits found.jsonl --situations 300` changes limits of accounts, QOS, partitions
 and licences, has Gas plan an application over partitions, accounts, QOS and sizes, and submits what it takes and one
-request more; `... choice found.jsonl --situations 60` submits every request, at sites with a queue. Both go on where
+request more; `... choice found.jsonl --situations 60` submits a dozen of them, at sites with a queue. Both go on where
 they stopped. `python tests/endpoints/slurm/queues.py page ... --plans found.jsonl` makes the page of what was measured.
 """
 
@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -54,7 +53,10 @@ HELD = re.compile(
 )
 """Reasons for which a job does not start although its nodes may be free."""
 
-PER_CLUSTER = {"limits": 25, "choice": 4}
+NEXT, AT_RANDOM = 6, 7
+"""How many requests are tried at a site with a queue: the first ones by Gas's plan, and others."""
+
+PER_CLUSTER = {"limits": 25, "choice": 5}
 """How many situations are made of one cluster."""
 
 
@@ -189,9 +191,10 @@ class Situation:
             return ""
         if self.taken is None:
             return f"nothing is taken, {self.first.missed}"
-        return (
-            self.taken.missed or self.first.missed or (f"held by {self.taken.held}" if self.taken.held else "unknown")
-        )
+        if self.taken.finish is None and not self.taken.missed:
+            why = self.taken.held.split(",")[0] or "no plan at first"
+            return f"what is taken waits, as was said ({why})"
+        return self.taken.missed or self.first.missed or "starts a little later than said"
 
     @property
     def held_for_ever(self) -> bool:
@@ -250,11 +253,10 @@ def made(asking: Asking, transport: Transport) -> Made:
     """Plan as `gas plan` does."""
     endpoints = asking.endpoints(transport)
     requests = asking.requests(endpoints)
-    with mock.patch("gas.endpoints.slurm.endpoint.own_groups", return_value=frozenset({transport.user})):
-        try:
-            planned = Agent(asking.application, endpoints).plan()
-        except GasError as error:
-            return Made(requests, None, f"{type(error).__name__}: {error}")
+    try:
+        planned = Agent(asking.application, endpoints).plan()
+    except GasError as error:
+        return Made(requests, None, f"{type(error).__name__}: {error}")
     answers, found = planned.answers, planned.plan
     there: dict[str, Any] = {one.name: one.availability for one in answers if one.availability is not None}
     errors = {one.name: str(one.error) for one in answers if one.error is not None}
@@ -322,7 +324,23 @@ def drawn_asking(chance: random.Random, *, groups_known: bool) -> Asking:
     application = application_of(sizes, chance.randint(1200, 12_000), chance)
     choices = [Choice(account, qos) for account in ("", "chem") for qos in ("", "high", "low")]
     names = ("main", "pq", "tight", "closed", *(["grp"] if groups_known else []))
-    return Asking(application, tuple(native), tuple(sorted(chance.sample(names, 3))), tuple(choices))
+    if chance.random() < 0.3:
+        return Asking(application, tuple(native), tuple(sorted(chance.sample(names, 3))), tuple(choices))
+    # the account and the QOS are fixed, so that one cannot get out of the way of a limit
+    account, qos = chance.choice(("lab", "lab", "chem")), chance.choice(("normal", "high", "low"))
+    native += [f"--account={account}", f"--qos={qos}"]
+    partitions = tuple(sorted({chance.choice(("main", "pq")), chance.choice(names)}))
+    return Asking(application, tuple(native), partitions, (Choice(),))
+
+
+def limits_on(asking: Asking) -> tuple[str, ...]:
+    """Return where limits hold jobs of an application: QOS, associations, accounts, partitions."""
+    fixed = dict(word[2:].split("=") for word in asking.native if word.startswith(("--account=", "--qos=")))
+    if not fixed:
+        return ()
+    chain = ("chem",) if fixed["account"] == "chem" else ("user", "user", "lab", "phys")
+    through = ("part", "pq") if "pq" in asking.partitions else ()
+    return (fixed["qos"], fixed["qos"], *chain, *through, *({"main"} & set(asking.partitions)))
 
 
 def application_of(sizes: Sequence[int], seconds: int, chance: random.Random) -> Application:
@@ -340,33 +358,35 @@ def at_limits(release: str, seed: str, situations: int) -> Iterator[Situation]:
             began = time.monotonic()
             ways = transports(slurm, ME)  # which have nothing kept of limits before
             chance = random.Random(f"limits {release} {seed} {number}")
-            undo, about = there.limit(chance)
             name = TRANSPORTS[number % 5 == 4]
+            asking = drawn_asking(chance, groups_known=name == "commands")
+            undo, about = there.limit(chance, limits_on(asking))
             try:
-                asking = drawn_asking(chance, groups_known=name == "commands")
                 found = made(asking, ways[name])
                 keys = [key for key in found.requests if key != found.best]
-                other = found.requests[chance.choice(keys)]
+                other = found.requests[chance.choice(keys)] if keys else None
                 now = int(time.time())
-                taken = None
+                taken, others = None, []
+                if other is not None:
+                    answer, id = answered(slurm, other, ME, now)
+                    others.append(answer)
+                    if id is not None:
+                        slurm.cancel(id)
                 if found.best is not None:
                     taken, id = answered(slurm, found.requests[found.best], ME, now)
                     if id is not None and taken.finish is None:
                         there.empty()
                         taken = replace(taken, lasting=not started(slurm, id))
+                    if id is not None:
                         slurm.cancel(id)
-                        there.fill()
-                    elif id is not None:
-                        slurm.cancel(id)
-                other, id = answered(slurm, other, ME, now)
-                if id is not None:
-                    slurm.cancel(id)
             finally:
                 for command in undo:
                     slurm.run(*command)
+            if not there.running:
+                there.fill()
             yield Situation(
                 "limits", release, slurm.version, seed, number, name, f"{about} | {' '.join(asking.native)}", taken,
-                (other,), len(found.requests), found.error, round(time.monotonic() - began, 1),
+                tuple(others), len(found.requests), found.error, round(time.monotonic() - began, 1),
             )  # fmt: skip
 
 
@@ -393,13 +413,13 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
     with site.slurm(release) as slurm:
         user = ASKER if os.getuid() == 0 else None
         fill(slurm, site, aspects, chance)
-        ways = transports(slurm, user)
         for number in range(situations):
             began = time.monotonic()
             if number:
                 changed(slurm, site, aspects, chance)
+            ways = transports(slurm, user)  # which have nothing kept of what was in use before
             name = TRANSPORTS[number % 4 == 3]
-            sizes = sorted(chance.sample(range(2, site.cpus // 2, 2), 3))
+            sizes = sorted(chance.sample(range(2, site.cpus // 2, 2), chance.choice((2, 2, 3))))
             application = application_of(sizes, round(math.exp(chance.uniform(9, 11.5))), chance)
             asking = Asking(application, (), own.partitions, own.choices)
             found = made(asking, ways[name])
@@ -407,8 +427,7 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
             taken = None
             tried: list[Tried] = []
             least = math.inf
-            order = sorted(found.requests, key=lambda key: (key != found.best, found.requests[key].execution))
-            for key in order:
+            for key in probed(found, chance):
                 one = found.requests[key]
                 if one.execution >= least:
                     continue
@@ -417,7 +436,7 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
                     behind = [job.id for job in overtaken(ways["commands"].cluster("private"), id) if job.pending]
                     slurm.cancel(id)
                     if behind:  # their plans have made room for it
-                        slurm.settle(behind[0])
+                        slurm.settle(behind[0], cycles=1)
                 least = least if one.finish is None else min(least, one.finish)
                 if key == found.best:
                     taken = one
@@ -427,6 +446,18 @@ def choosing(release: str, seed: str, situations: int) -> Iterator[Situation]:
                 "choice", release, slurm.version, seed, number, name, " ".join(type(one).__name__ for one in aspects),
                 taken, tuple(tried), len(found.requests), found.error, round(time.monotonic() - began, 1),
             )  # fmt: skip
+
+
+def probed(found: Made, chance: random.Random) -> list[tuple[str, int]]:
+    """Return which requests are tried: what is taken, those that Gas has finish next, and others at random."""
+    first = 1 << 60
+
+    def said(key: tuple[str, int]) -> tuple[bool, int]:
+        one = found.requests[key]
+        return key != found.best, first if one.said is None else one.said + one.execution
+
+    order = sorted(found.requests, key=said)
+    return order[:NEXT] + chance.sample(order[NEXT:], min(AT_RANDOM, len(order) - min(NEXT, len(order))))
 
 
 def changed(slurm: PrivateSlurm, site: Any, aspects: Any, chance: random.Random) -> None:

@@ -16,7 +16,8 @@ where Slurm started them, and the rest is judged by that run. So every job is ju
 agree; how many have the same nodes is counted beside it.
 
 Where the engine starts a job otherwise, it is run again with ends that are noticed sooner or later and with cycles that
-begin at other seconds: if the job agrees then, these seconds are the cause.
+begin at other seconds, then with what Slurm starts within the same cycle started as it was: if the job agrees then,
+these seconds, or the order within a cycle, are the cause.
 """
 
 from __future__ import annotations
@@ -64,10 +65,13 @@ from sites import (
     site_of,
 )
 
+from gas.compiled import compiled
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.notation import node_names
 from gas.slurm.cluster import Cluster, Job
+from gas.slurm.cycle import run_cycle
 from gas.slurm.forward import Known, Run, Start, run_forward
+from gas.slurm.main_pass import run_pass
 
 CYCLE = 8
 """Seconds from one cycle of the backfill scheduler to the next."""
@@ -213,6 +217,7 @@ def record(
         )
         found = Recorded(release, seed, tuple(type(one).__name__ for one in aspects), cluster, [])
         found.words = {id: " ".join(job.words) + f" sleep {seconds} {job.user}" for id, job, seconds, _ in submitted}
+        multifactor = cluster.settings is not None and cluster.settings.priority_type == "multifactor"
         renamed: dict[int, int] = {}
         for id, job, seconds, at in submitted:
             if not at:
@@ -228,8 +233,9 @@ def record(
                 begin = job.options.get("begin")
                 found.words[new] = found.words[id]
                 found.arrivals.append((now, replace(
-                    asked[id], id=new, array=None if asked[id].array is None else new, submitted=now, priority=0,
-                    priority_in={}, dependency=job.options.get("dependency") or "",
+                    asked[id], id=new, array=None if asked[id].array is None else new, submitted=now,
+                    **({} if multifactor else {"priority": 0, "priority_in": {}}),
+                    dependency=job.options.get("dependency") or "",
                     eligible=None if begin is None else now + int(begin.removeprefix("now+")),
                 )))  # fmt: skip
         _finish(slurm, found, opened)
@@ -259,7 +265,7 @@ class _Watch(threading.Thread):
         self.cpus: dict[Key, dict[str, int]] = {}
 
     def run(self) -> None:
-        while not self.ended.wait(1):
+        while not self.ended.wait(2):
             with contextlib.suppress(Exception):
                 self.cycles.add(self.slurm.last_cycle())
                 now = int(time.time())
@@ -390,17 +396,31 @@ def agree(found: Recorded, key: Key, own: Start | None) -> bool:
 
 def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
     """Return why a job starts otherwise, as far as other runs tell."""
-    for epilog in (0, 1, 2, 3):
-        for later in (0, 2, 4, 6):
-            run = engine(found, dict(known), epilog, later, found.starts.get(key, 1 << 40) + CYCLE)
-            if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
-                return "the second at which an end is noticed, or a cycle begins"
+    theirs = found.starts.get(key, 1 << 40)
+    until = theirs + CYCLE
+    own = next(
+        (one.start for one in engine(found, dict(known), until=until).starts if (one.job, one.task) == key), until
+    )
+    first = min(theirs, own)
+    beside = {
+        other: Known(start, found.nodes[other], found.partitions[other], found.cpus.get(other))
+        for other, start in found.starts.items()
+        if other != key and other not in known and first - CYCLE <= start <= first + CYCLE and start < theirs
+    }
+    for epilog, later in ((0, 0), (2, 0), (3, 0), (1, 2), (1, 4), (1, 6), (0, 4), (2, 4)):
+        run = engine(found, dict(known), epilog, later, until)
+        if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
+            return "the second at which an end is noticed, or a cycle begins"
+    for epilog in (1, 0, 2, 3):
+        run = engine(found, known | beside, epilog, until=until)
+        if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
+            return "the order of what happens within one cycle"
     if key not in found.starts:
         return "Slurm does not start it"
     return "not known"
 
 
-def judge(found: Recorded) -> list[Judged]:
+def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
     """Judge every job behind predecessors that agree."""
     judged: dict[Key, Judged] = {}
     base = found.cluster.now
@@ -423,7 +443,7 @@ def judge(found: Recorded) -> list[Judged]:
                 None if theirs is None else theirs - base, None if own is None else own.start - base,
                 found.by.get(key, "submission"), "" if own is None else own.by,
                 None if own is None or theirs is None else {*own.nodes} == {*found.nodes[key]}, agrees,
-                "" if agrees else cause_of(found, key, known), found.words.get(key[0], ""),
+                "" if agrees or not causes else cause_of(found, key, known), found.words.get(key[0], ""),
             )  # fmt: skip
             if not agrees or judged[key].same_nodes is False:
                 break
@@ -466,11 +486,14 @@ def record_all(asked: argparse.Namespace) -> None:
 def compare(asked: argparse.Namespace) -> None:
     """Judge all that is recorded."""
     found = []
+    for kernel in (run_cycle, run_pass):  # hundreds of runs
+        compiled(kernel)
+    paths = [path for folder in asked.folders for path in sorted(Path(folder).glob("*.pickle"))]
     with Path(asked.output).open("w") as lines:
-        for path in sorted(Path(asked.folder).glob("*.pickle")):
+        for path in paths:
             began = time.monotonic()
             kept = pickle.loads(path.read_bytes())
-            judged = judge(kept)
+            judged = judge(kept, causes=not asked.fast)
             found += judged
             lines.writelines(json.dumps(asdict(one)) + "\n" for one in judged)
             wrong = [one for one in judged if not one.agrees]
@@ -510,9 +533,10 @@ def main() -> None:
     one.add_argument("--at-once", type=int, default=3)
     one.set_defaults(run=record_all)
     two = commands.add_parser("compare", help="run the engine from their snapshots")
-    two.add_argument("folder")
+    two.add_argument("folders", nargs="+")
     two.add_argument("-o", "--output", required=True)
     two.add_argument("--show", action="store_true", help="name each job that starts otherwise")
+    two.add_argument("--fast", action="store_true", help="look for no causes")
     two.set_defaults(run=compare)
     asked = parser.parse_args()
     asked.run(asked)

@@ -38,7 +38,7 @@ class Asked:
 
     @property
     def size(self) -> int:
-        return int(self.options["ntasks"] or 1)
+        return int(self.options.get("ntasks") or 1)
 
 
 @dataclass
@@ -520,17 +520,20 @@ class Choices(Aspect):
         site.accounting = True
         site.enforced |= {"limits", "qos"}
         site.groups = [Nodes(4, chance.choice((4, 8))), Nodes(4, chance.choice((4, 8, 12))), Nodes(4, 8)]
-        names = chance.sample(sorted(self.PARTITIONS), chance.randint(1, 3))
+        names = chance.sample(sorted(self.PARTITIONS), chance.choice((1, 2, 2)))
         site.partitions |= {name: chance.choice(self.PARTITIONS[name]) for name in names}
-        site.qos |= {"high": f"Priority=100 {chance.choice(self.LIMITS)}", "low": chance.choice(self.LIMITS)}
-        site.own.append(f"add user {ASKER} account=dept fairshare=3 qos=normal,high,low defaultqos=normal")
+        site.qos["high"] = f"Priority=100 {chance.choice(self.LIMITS)}"
+        site.own.append(f"add user {ASKER} account=dept fairshare=3 qos=normal,high defaultqos=normal")
         site.own += [f"modify account dept set GrpTRES=cpu={chance.randint(16, 60)}"] if chance.random() < 0.4 else []
         own = [
             f"modify user {ASKER} set {limit}" for limit in ("MaxWall=150", "MaxTRES=cpu=24") if chance.random() < 0.3
         ]
         site.own += own
         self.partitions = ("main", *names)
-        self.choices = tuple(Choice(account, qos) for account in ("", "dept") for qos in ("", "high", "low"))
+        if "PriorityCalcPeriod" in site.lines:  # minutes: the order of the queue must last as long as it is probed
+            site.lines["PriorityCalcPeriod"] = "30"
+        others = [Choice("", name) for name in site.qos if name != "normal"]
+        self.choices = (Choice(), *others, Choice("dept"), Choice("dept", "high"))
 
     def job(self, job, chance, past):
         job.options["partition"] = chance.choice(self.partitions)
@@ -541,14 +544,14 @@ class Choices(Aspect):
             job.options["qos"] = "high"
         if len(past) in (1, 3):
             job.user = ASKER
-            job.options |= {"ntasks": str(chance.randint(2, 6)), "qos": chance.choice(("high", "low"))}
+            job.options |= {"ntasks": str(chance.randint(2, 6)), "qos": chance.choice(("high", "normal"))}
 
     def probe(self, job, chance):
         """Leave it to who asks for it."""
 
 
 CHOOSING: tuple[tuple[type[Aspect], ...], ...] = (
-    (Choices,), (Choices, Priorities), (Choices, Memory), (Choices,), (Choices, Reserved), (Choices, Priorities),
+    (Choices,), (Priorities, Choices), (Memory, Choices), (Choices,), (Reserved, Choices), (Priorities, Choices),
 )  # fmt: skip
 """What a site at which there is something to choose has besides."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -137,19 +138,21 @@ class Situations:
             for command in undo:
                 self.slurm.run(*command)
 
-    def limit(self, draw: Random) -> tuple[list[list[str]], str]:
-        """Set some limits; return the commands that undo them, and what they are."""
+    def limit(self, draw: Random, places: Sequence[str] = ()) -> tuple[list[list[str]], str]:
+        """Set some limits, in some places if any are named; return the commands that undo them, and what they are."""
         undo: list[list[str]] = []
         about: list[str] = []
         for _ in range(draw.choice([1, 1, 2, 2, 3])):
-            if draw.random() < 0.15:
+            where = draw.choice(
+                places or [*QOS_NAMES, "part", "part", "user", "user", "lab", "phys", "chem", "main", "pq"]
+            )
+            if where in ("main", "pq"):
                 key, least, most, usual = draw.choice(OF_PARTITIONS)
-                where, value = draw.choice(("main", "pq")), draw.randint(least, most)
+                value = draw.randint(least, most)
                 self.slurm.run("scontrol", "update", f"PartitionName={where}", f"{key}={value}")
                 undo.append(["scontrol", "update", f"PartitionName={where}", f"{key}={usual}"])
                 about.append(f"{where} {key}={value}")
                 continue
-            where = draw.choice([*QOS_NAMES, "part", "part", "user", "user", "lab", "phys", "chem"])
             of_qos = where in (*QOS_NAMES, "part")
             key, least, most = draw.choice(OF_QOS if of_qos else OF_ASSOCIATIONS)
             what = ["qos", where] if of_qos else ["account", "where", f"name={where}"]

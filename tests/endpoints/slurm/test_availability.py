@@ -9,7 +9,7 @@ from gas.endpoints.slurm.directives import from_words
 from gas.endpoints.slurm.interpretation import interpret
 from gas.endpoints.slurm.options import Options
 from gas.profile import NEVER
-from gas.slurm.cluster import Cluster, Job, Node, Partition, Scheduling
+from gas.slurm.cluster import Cluster, Job, Licence, Node, Partition, Scheduling
 
 NODES = tuple(Node(f"n{k}", 4, memory=1000, partitions=("main",)) for k in range(2))
 MAIN = Partition("main", ("n0", "n1"), longest=86400, default=True)
@@ -48,9 +48,8 @@ def test_what_slurm_will_not_plan_at_first_is_said_with_the_reason():
     jobs = [waiting(2 + k, 60, 8) for k in range(3)]
     found = availability(started(1, 30, 8), *jobs, depth=2)
     assert start(found, 4, 10) > NOW + 1800
-    assert "Slurm will not plan it at first: Slurm plans no more jobs in a cycle (bf_max_job_test)" in found.said(
-        4, 600
-    )
+    full = "Slurm's table of plans is full (bf_node_space_size)"  # which is by default as large as the depth
+    assert f"Slurm will not plan it at first: {full}" in found.said(4, 600)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +72,14 @@ def test_of_a_request_that_was_not_asked_for_nothing_is_said():
     found = availability()
     assert (found.said(3, 60), found.why_never(3, 60)) == ("", "")
     assert replace(found, scheduler="x").said(3, 60) == ""
+
+
+def test_who_waits_for_a_limit_starts_after_who_does_not():
+    """Of two accounts with which a job would start at the same time, that without the limit is taken."""
+    running = replace(started(1, 30, 8), licences={"l": 2})
+    found = availability(running, words="--licenses=l:1")
+    assert found.cluster is not None
+    cluster = replace(found.cluster, licences=(Licence("l", 2, used=2),))
+    limited = interpret(cluster, options=found.options, user="ada").availability
+    assert (limited.outlook(4, 600).planned, limited.outlook(4, 600).expected) == (None, NOW + 1800)
+    assert start(limited, 4, 10) == NOW + 1801

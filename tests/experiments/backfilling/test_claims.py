@@ -6,7 +6,7 @@ import pytest
 
 from experiments.backfilling.claims import alike, as_much_backfilled, claims, headline, percent
 from experiments.backfilling.models import CHANGES
-from experiments.backfilling.results import ChangeRun, LogRun, ModelRun, Options, Study, variants
+from experiments.backfilling.results import ChangeRun, LogRun, ModelRun, Options, Results, variants
 from experiments.framework.logs import SOURCES, Found
 from workloads import Header
 
@@ -28,7 +28,7 @@ def kth(**means):
         }
         for easy, conservative in (means["plain"], means.get("doubled", means["plain"]))
     ]
-    return claims(Study(Options(), [], runs, results, [], []))
+    return claims(Results(Options(), [], runs, results, [], []))
 
 
 def scheme(response, *, slowdown=1.0, backfilled=0.5, reason="batches", batches=100, together=None):
@@ -40,7 +40,7 @@ def models(model, *points):
     """The claims of a study of one model with these points: load, EASY, conservative."""
     runs = [ModelRun(model, load, 2100, 0) for load, _, _ in points]
     results = [{"easy": easy, "conservative": conservative} for _, easy, conservative in points]
-    return claims(Study(Options(), [], [], [], runs, results))
+    return claims(Results(Options(), [], [], [], runs, results))
 
 
 def the(found, words):
@@ -136,7 +136,7 @@ def test_changes_that_would_make_a_statement_hold_are_named():
     means = iter((100, 130, 105, 95, 105, 115))
     results = [{"easy": scheme(100), "conservative": scheme(next(means), backfilled=next(backfilled))} for _ in changes]
     run, point = ModelRun("F", 0.6, 2100, 0), {"easy": scheme(100), "conservative": scheme(120)}
-    study = Study(Options(), [], [], [], [run], [point], changes, results)
+    study = Results(Options(), [], [], [], [run], [point], changes, results)
     assert alike(study) == [CHANGES[1].name]
     assert as_much_backfilled(study) == [CHANGES[0].name, CHANGES[2].name]
     assert f"“{CHANGES[1].name}”" in the(claims(study), "practically").why

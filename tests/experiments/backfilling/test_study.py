@@ -17,6 +17,7 @@ from html.parser import HTMLParser
 from importlib.metadata import version
 
 import pytest
+from study_files import contents
 
 from experiments.backfilling.method import form
 from experiments.backfilling.models import CHANGES
@@ -32,10 +33,6 @@ REPORT = ("backfilling.html", "backfilling.md", "backfilling-models.svg", "backf
 def study(gas, logs, output, *options):
     arguments = ("--quick", "--jobs-per-point", 2100, "--workers", 1, *options)
     return gas("experiment", "backfilling", "--traces", logs, "--output", output, *arguments)
-
-
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def section(done, title):

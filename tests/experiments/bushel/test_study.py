@@ -11,7 +11,7 @@ import pytest
 from study_files import contents
 
 from experiments.bushel.claims import beyond, claims, likeness
-from experiments.bushel.results import DRAWN, DRAWN_PERCENTS, KINDS, OPPONENTS, PERCENTS, Bushels, Options, bushel_runs
+from experiments.bushel.results import DRAWN, DRAWN_PERCENTS, KINDS, OPPONENTS, PERCENTS, Options, Results, bushel_runs
 from experiments.framework.logs import find_logs
 from experiments.moldable.terms import TERMS
 from experiments.published import bushel, bushel_details, load_ratios
@@ -124,7 +124,7 @@ def figures(gas, static, percent):
 def made_study(made_logs, result_of):
     options = Options(seeds=1, others=False)
     runs = bushel_runs(options, find_logs(made_logs)[0])
-    return Bushels(options, runs, [result_of(run) for run in runs])
+    return Results(options, runs, [result_of(run) for run in runs])
 
 
 def test_claims_hold_where_they_do(made_logs):

@@ -20,7 +20,7 @@ from experiments.estimates.results import (
     USERS,
     LogRun,
     Options,
-    Study,
+    Results,
     Terms,
     over_weeks,
     study_runs,
@@ -79,7 +79,7 @@ def study(made):
     logs = find_logs(made)[0]
     runs = study_runs(options, logs)
     files = {log.sha256: str(log.path) for log in logs}
-    return Study(options, runs, [estimates_run(run.configuration, files=files) for run in runs])
+    return Results(options, runs, [estimates_run(run.configuration, files=files) for run in runs])
 
 
 def run_once(folder, logs, *options):
@@ -179,7 +179,7 @@ def test_changes_are_paired_seed_by_seed():
         DOUBLED: [result(5, 1)],
     }
 
-    class Pairs(Study):
+    class Pairs(Results):
         def simulations(self, log, terms):
             return known[terms]
 
@@ -248,7 +248,7 @@ def test_statements_have_verdicts_where_their_logs_are_at_hand(study):
     found = claims(study)
     assert all(claim.here for claim in found)
     assert sum("Table 4" in claim.text for claim in found) == 2
-    nothing = claims(Study(Options(), [], []))
+    nothing = claims(Results(Options(), [], []))
     assert all(claim.holds is None for claim in nothing)
 
 
@@ -328,7 +328,7 @@ def test_the_counts_of_kth_are_the_papers(traces):
     if log is None:
         pytest.skip("needs KTH-SP2-1996-2, as it was before the archive cleaned it")
     run = LogRun(log, "use")
-    study = Study(Options(), [run], [estimates_run(run.configuration, files={log.sha256: str(log.path)})])
+    study = Results(Options(), [run], [estimates_run(run.configuration, files={log.sha256: str(log.path)})])
     rows = {row.paper.parameter: row for row in counts(study) if row.ours is not None}
     assert len(rows) == 7
     for parameter, row in rows.items():

@@ -1,5 +1,6 @@
 """What studies cost: kept with each result, told beside the report, and how it grows."""
 
+import math
 from functools import partial
 
 import pytest
@@ -58,3 +59,9 @@ def test_the_report_names_time_memory_and_growth():
     assert "128 MiB" in text
     assert "| KTH | 4 |" in text
     assert "gas experiment power" in text
+
+
+def test_a_log_without_jobs_costs_something_too():
+    there = Entry("KTH", 0, 0, 0.01, 2**27), *entries(1, 0, [(100, 7), (300, 7), (900, 7)])
+    assert all(power is None or math.isfinite(power) for power in growth(there))
+    assert "4 computations" in markdown(cost_report("power", there))

@@ -1,8 +1,9 @@
 """Means over seeds, with their intervals."""
 
 import numpy as np
+import pytest
 
-from experiments.framework.intervals import interval
+from experiments.framework.intervals import Interval, better, by_months, interval, signed, sure, within
 
 
 def test_an_interval_over_seeds_is_students():
@@ -14,3 +15,27 @@ def test_an_interval_over_seeds_is_students():
 def test_it_is_written_with_as_many_digits_as_asked_for():
     assert str(interval([1000.0])) == "1,000"
     assert interval([1.0, 2.0, 3.0]).text(2) == "2.00 ± 1.69"
+
+
+def test_months_weigh_by_their_values_and_fewer_than_four_give_no_interval():
+    values, months = np.array([1.0, 1.0, 3.0, 5.0, 2.0]), ["a", "a", "b", "c", "d"]
+    found = by_months(values, months)
+    assert found.mean == values.mean()
+    residuals = np.array([2 - 2 * 2.4, 3 - 2.4, 5 - 2.4, 2 - 2.4])
+    assert found.half_width == pytest.approx(2.353363 * np.sqrt((residuals**2).sum() / 3) / (1.25 * 2), rel=1e-6)
+    assert by_months(values[:4], months[:4]) == Interval(2.5, None)
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "below_zero", "in_bounds"),
+    [(-3.0, 1.0, True, False), (-3.0, 4.0, None, None), (3.0, 0.5, False, False), (1.5, 9.0, False, True)],
+)
+def test_a_verdict_hangs_on_the_interval(mean, half_width, below_zero, in_bounds):
+    found = Interval(mean, half_width)
+    assert (better(found), within(found, 1, 2)) == (below_zero, in_bounds)
+    assert (better(Interval(mean, None)), within(Interval(mean, None), 1, 2)) == (None, None)
+    assert sure(found) is (abs(mean) > half_width)
+
+
+def test_a_difference_has_a_sign():
+    assert (signed(Interval(3.0, None)), signed(Interval(-3.0, 1.0), 1)) == ("+3", "-3.0 ± 1.0")

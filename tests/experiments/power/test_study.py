@@ -17,7 +17,7 @@ from study_files import contents
 from experiments.framework.intervals import interval
 from experiments.framework.logs import find_logs
 from experiments.framework.sites import SITES
-from experiments.moldable.months import Options, Study, month_runs
+from experiments.moldable.months import Options, Results, month_runs
 from experiments.moldable.outcomes import month_with_substitutes
 from experiments.moldable.terms import BASE, PERFECT, TERMS, chosen_terms, perfect
 from experiments.power.claims import claims
@@ -216,7 +216,7 @@ def test_a_claim_fails_where_static_is_better(made_logs):
     worse = [outcome(10 if name != "EP" else 2, 100 + i, 2, benchmark=name) for i, name in enumerate(groups)] * 2
     for rows, verdict in ((better, False), (worse, True)):
         results = [{"jobs": 9, "outcomes": rows} for _ in runs]
-        found = claims(Study(Options(seeds=1, runs=12, others=False), runs, results))
+        found = claims(Results(Options(seeds=1, runs=12, others=False), runs, results))
         assert found[0].holds is verdict
         assert found[2].holds is verdict
         assert found[3].holds is None

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_files import contents
 
-from experiments.framework.intervals import Interval, interval
+from experiments.framework.intervals import FEWEST, Interval, better, by_months, interval, within
 from experiments.framework.logs import find_logs, jobs_by_month
 from experiments.framework.origin import Origin
 from experiments.framework.report import markdown
@@ -21,9 +21,9 @@ from experiments.framework.sites import SITES
 from experiments.moldable.months import Options as PowerOptions
 from experiments.moldable.months import month_runs
 from experiments.moldable.terms import BASE
-from experiments.prediction.claims import better, claims, within
+from experiments.prediction.claims import claims
 from experiments.prediction.report import prediction_report
-from experiments.prediction.results import FEWEST, Choices, Options, Predictions, Study, by_months, study_runs
+from experiments.prediction.results import Choices, Options, Predictions, Results, study_runs
 from experiments.prediction.run import SHARES, TOLD
 
 SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6)
@@ -189,7 +189,7 @@ def made_study(made_logs):
         runs = [replace(run, month=name) for name in names for run in found]
         choices = [replace(choice, of=replace(choice.of, month=name)) for name in names for choice in chosen]
         calibrated = [{"jobs": 20, "waiting": len(starts), "outcomes": starts} for _ in runs]
-        return Study(SMALL, runs, calibrated, choices, [{"jobs": 20, "outcomes": outcomes} for _ in choices])
+        return Results(SMALL, runs, calibrated, choices, [{"jobs": 20, "outcomes": outcomes} for _ in choices])
 
     return study
 

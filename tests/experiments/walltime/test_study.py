@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from experiments.framework.command import computed
+from experiments.framework.execution import computed
+from experiments.framework.intervals import sure
 from experiments.framework.logs import SOURCES, find_logs, load_log, log_in
 from experiments.published import walltime_gains, walltime_spread, walltime_text
 from experiments.walltime.account import account_section, class_rows
@@ -30,11 +31,10 @@ from experiments.walltime.results import (
     TRACES,
     LogRun,
     Options,
-    Study,
+    Results,
     Terms,
     adjusted,
     study_runs,
-    sure,
 )
 from experiments.walltime.run import walltime_run
 from experiments.walltime.tables import accuracy_rows, gain_rows, month_rows, published_rows
@@ -109,7 +109,7 @@ def study(told, logs):
     runs = study_runs(Options(), logs)
     configurations = [run.configuration for run in runs]
     results = computed(walltime_run, configurations, logs, output=told[0], workers=1)
-    return Study(Options(), runs, results, ["no log ANL-Intrepid-2009-*.swf.gz"])
+    return Results(Options(), runs, results, ["no log ANL-Intrepid-2009-*.swf.gz"])
 
 
 def content(log):
@@ -211,7 +211,7 @@ def test_gains_are_against_the_same_month_and_advantages_paired():
         adjusted("wfp", "selective"): result(a=1, b=80, c=180, d=3),
     }
 
-    class Months(Study):
+    class Months(Results):
         def simulation(self, log, terms):
             return known.get(terms)
 
@@ -255,7 +255,7 @@ def test_statements_have_verdicts_and_those_of_nothing_have_none(study):
     found = claims(study)
     assert sum("selective adjustment is no worse than regular" in claim.text for claim in found) == len(QUEUES)
     assert all(claim.here and claim.holds is not None for claim in found)
-    assert all(claim.holds is None for claim in claims(Study(Options(), [], [])))
+    assert all(claim.holds is None for claim in claims(Results(Options(), [], [])))
     for log in study.logs:
         for queue in QUEUES:
             every = advantages(study, log, queue)
@@ -352,7 +352,7 @@ def test_a_quick_study_says_so_and_accounts_for_less(study):
     options = Options(quick=True)
     runs = study_runs(options, study.logs)
     whole = dict(zip(study.runs, study.results, strict=True))
-    quick = Study(options, runs, [whole[run] for run in runs])
+    quick = Results(options, runs, [whole[run] for run in runs])
     assert "Not the full study: two windows" in banner(quick)
     assert len(account_section(quick).blocks) < len(account_section(study).blocks)
     same = [claim for claim in claims(quick) if claim in claims(study)]
@@ -367,7 +367,7 @@ def test_intrepids_log_is_taken_when_it_is_named_or_at_hand(made, tmp_path):
     runs = study_runs(Options(quick=True), [named])
     few = [run for run in runs if run.kind == "use"]
     files = {named.sha256: str(named.path)}
-    study = Study(Options(quick=True), few, [walltime_run(run.configuration, files=files) for run in few])
+    study = Results(Options(quick=True), few, [walltime_run(run.configuration, files=files) for run in few])
     assert banner(study).startswith("Intrepid's log is here")
     assert study.use(named)["jobs"] == 320
 
@@ -388,7 +388,7 @@ def test_in_a_log_that_names_nobody_nothing_is_adjusted_and_no_statement_is_test
     (blank,) = find_logs(tmp_path, [logs[0].source])[0]
     files = {blank.sha256: str(blank.path)}
     runs = [run for run in study_runs(Options(quick=True), [blank]) if run.kind != "simulation"]
-    study = Study(Options(quick=True), runs, [walltime_run(run.configuration, files=files) for run in runs])
+    study = Results(Options(quick=True), runs, [walltime_run(run.configuration, files=files) for run in runs])
     for key in KEYS:
         found = study.replay(blank, key, 1)
         assert found["no_history"] == found["jobs"]

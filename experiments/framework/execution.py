@@ -1,0 +1,122 @@
+"""Computing the runs of a study: those that are not kept, by processes or Dask, all of them or a part."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+
+from experiments.framework.cluster import dask_executor
+from experiments.framework.compiling import compile_simulator
+from experiments.framework.console import told_often
+from experiments.framework.cost import Entry, cost_report
+from experiments.framework.dependencies import version_of
+from experiments.framework.ledger import Configuration, Ledger, Result
+from experiments.framework.logs import Found
+from experiments.framework.report import write
+from gas.cli.tables import note
+from gas.errors import BadInput
+
+__all__ = ["computed", "part_of", "write_cost"]
+
+
+def part_of(shard: str | None) -> tuple[int, int] | None:
+    """Return which part of how many is to be computed, None for all.
+
+    Raises
+    ------
+    BadInput
+        It is no such part.
+    """
+    if shard is None:
+        return None
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", shard)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise BadInput(f"--shard {shard}: must be I/N with I from 1 to N, say 3/16")
+    return int(match[1]), int(match[2])
+
+
+def computed(
+    of_configuration: Callable[..., Result],
+    configurations: Sequence[Configuration],
+    logs: Sequence[Found],
+    *,
+    output: Path,
+    workers: int | None,
+    part: tuple[int, int] | None = None,
+    dask: str | None = None,
+) -> list[Result] | None:
+    """Return the result of each configuration, computing what is not kept in the output folder yet.
+
+    None if only a part was to be computed.
+
+    Parameters
+    ----------
+    of_configuration
+        What computes a result from a configuration and the paths of the logs, `files`.
+    workers
+        Processes that compute; as many as there are processors if None.
+    dask
+        The address of a Dask scheduler whose workers compute instead.
+    """
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or error
+        raise BadInput(f"--output {output}: cannot be made a folder: {why}; name one that may be written") from None
+    ledger = Ledger(output / "runs", version_of(of_configuration))
+    run = partial(of_configuration, files={log.sha256: str(log.path) for log in logs})
+    wanted = configurations if part is None else configurations[part[0] - 1 :: part[1]]
+    if dask is None and any(ledger.find(run, one) is None for one in wanted):
+        compile_simulator()
+    try:
+        with told_often("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
+            results = ledger.run(
+                run,
+                wanted,
+                workers=workers or os.cpu_count() or 1,
+                executor=executor,
+                progress=lambda count, _: show(count / len(wanted)),
+            )
+    except KeyboardInterrupt:
+        note(f"gas: what was computed is kept in {ledger.folder}; the same command goes on from there")
+        raise
+    if part is None:
+        note("gas: making the report")
+        return results
+    kept = sum(ledger.find(run, one) is not None for one in configurations)
+    note(
+        f"gas: part {part[0]} of {part[1]} is done, {len(wanted)} computations; {kept} of all {len(configurations)} "
+        f"are in {ledger.folder}. The report is made by the same command without --shard."
+    )
+    return None
+
+
+def write_cost(
+    study: str,
+    of_configuration: Callable[..., Result],
+    done: Sequence[tuple[str, Configuration, Result]],
+    *,
+    output: Path,
+) -> list[Path]:
+    """Write what a study cost beside its report, and return the files.
+
+    Parameters
+    ----------
+    study
+        Its name on the command line.
+    done
+        What was computed: a log, a configuration and its result, which counts its "jobs", and the "moldable" ones or
+        their "outcomes".
+    """
+    ledger = Ledger(output / "runs", version_of(of_configuration))
+    entries = []
+    for log, configuration, result in done:
+        cost = ledger.cost(of_configuration, configuration)
+        if cost is not None:
+            moldable = result["moldable"] if "moldable" in result else len(result["outcomes"])
+            entries.append(Entry(log, result["jobs"], moldable, cost.seconds, cost.peak_bytes))
+    return write(cost_report(study, entries), output, f"{study}-cost")

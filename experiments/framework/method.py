@@ -1,0 +1,23 @@
+"""How a study was done: the text beside it, ``method.md``, as a section of its report."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+from experiments.framework.report import Bullets, Section
+
+__all__ = ["method_section"]
+
+
+def method_section(package: str, **values: object) -> Section:
+    """Return the section.
+
+    Parameters
+    ----------
+    package
+        Of the study. The text is a list, with names of values in braces.
+    """
+    text = files(package).joinpath("method.md").read_text(encoding="utf-8").format(**values)
+    items = re.split(r"^- ", text, flags=re.MULTILINE)[1:]
+    return Section("How it was done", (Bullets(tuple(" ".join(item.split()) for item in items)),))

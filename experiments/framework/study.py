@@ -1,0 +1,285 @@
+"""A study as a value: what is asked, of which logs, how that is computed, and what is written of it.
+
+`perform` does the rest, the same way for all of them: it finds the logs, computes what is not kept yet, writes the
+report, the tables and what they cost, and says which statements hold.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from experiments.framework.claims import Claim
+from experiments.framework.console import tell, tell_claims
+from experiments.framework.execution import computed, part_of, write_cost
+from experiments.framework.ledger import Configuration, Result
+from experiments.framework.logs import SOURCES, Found, Source, find_logs
+from experiments.framework.origin import Origin, origin_of
+from experiments.framework.records import table_files
+from experiments.framework.report import Report, write, write_files
+from gas.cli.logs import courtesy
+from gas.cli.tables import note
+from gas.errors import BadInput
+
+__all__ = ["AtHand", "Chosen", "Computed", "Study", "Where", "command_of", "logs_at_hand", "perform"]
+
+
+class HasConfiguration(Protocol):
+    """One of a study's runs."""
+
+    @property
+    def configuration(self) -> Configuration:
+        """What determines its result."""
+        ...
+
+
+class HasDone(Protocol):
+    """What came of a study."""
+
+    @property
+    def done(self) -> Sequence[tuple[str, Configuration, Result]]:
+        """What was computed: a log, a configuration and its result.
+
+        That counts its "jobs", and the "moldable" ones or their "outcomes".
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class AtHand:
+    """Logs that a study wants."""
+
+    logs: Sequence[Found]
+    missing: Sequence[Source] = ()
+    left_out: Sequence[str] = ()
+    """Files that look like one of them and are none, and why."""
+
+    @property
+    def absent(self) -> list[str]:
+        """Those that are missing, in words."""
+        return [f"no log {source.stem}-*.swf.gz" for source in self.missing]
+
+
+O = TypeVar("O")  # noqa: E741
+R = TypeVar("R", bound=HasConfiguration)
+S = TypeVar("S", bound=HasDone)
+
+
+@dataclass(frozen=True)
+class Computed(Generic[O, R]):
+    """All runs of a study and their results, in the same order."""
+
+    options: O
+    runs: Sequence[R]
+    results: Sequence[Result]
+    at_hand: AtHand
+    left_out: Sequence[str]
+    """Parts of logs that have no run, and why."""
+
+    @property
+    def pairs(self) -> list[tuple[R, Result]]:
+        """Runs with their results."""
+        return list(zip(self.runs, self.results, strict=True))
+
+
+@dataclass(frozen=True)
+class Study(Generic[O, R, S]):
+    """A study of the command line.
+
+    Attributes
+    ----------
+    name
+        Of the command; files are named after it.
+    options
+        Returns what a user chose. Its parameters are the study's own options of the command line, and its docstring is
+        the command's help.
+    traces
+        Logs that are wanted, as the papers call them.
+    runs
+        Returns all runs with some logs, and which parts of these have none and why.
+    run
+        Returns the result of a configuration, given the paths of the logs as `files`.
+    summarise
+        Returns what the report is made of.
+    tables
+        Rows by the names of their files.
+    claims
+        Statements, under titles where there are several lists of them.
+    headline
+        What is said at the end, after the statements; the report's lead if there are none.
+    quick
+        Values of options for a first look.
+    more_logs, named_logs
+        Logs that this study alone wants, and those whose files were named.
+    without_logs
+        Whether there is something to study without any log.
+    by_month
+        Whether its runs are of months, so that some of these can be chosen.
+    """
+
+    name: str
+    options: Callable[..., O]
+    traces: Collection[str]
+    runs: Callable[[O, Sequence[Found]], tuple[Sequence[R], Sequence[str]]]
+    run: Callable[..., Result]
+    summarise: Callable[[Computed[O, R]], S]
+    report: Callable[[S, Origin], Report]
+    tables: Mapping[str, Callable[[S], Sequence[Mapping[str, Any]]]]
+    claims: Callable[[S], Mapping[str, Sequence[Claim]]] = lambda _: {}
+    headline: Callable[[S], str] = lambda _: ""
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    more_logs: Sequence[Source] = ()
+    named_logs: Callable[[O], Sequence[Found]] = lambda _: ()
+    without_logs: bool = False
+    by_month: bool = False
+
+
+@dataclass(frozen=True)
+class Where:
+    """What of a command says where things are and who computes, and nothing of what comes out."""
+
+    traces: Path | None
+    output: Path
+    workers: int | None = None
+    shard: str | None = None
+    dask: str | None = None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What alone takes part; everything where nothing is named.
+
+    Attributes
+    ----------
+    logs
+        As the papers call them.
+    months
+        As ``1996-10``.
+    """
+
+    logs: Sequence[str] = ()
+    months: Sequence[str] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The options that choose it."""
+        return [*(f"--log {log}" for log in self.logs), *(f"--month {month}" for month in self.months)]
+
+
+EVERYTHING: Final = Chosen()
+
+
+def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where, chosen: Chosen = EVERYTHING) -> None:
+    """Compute a study and write its report; only a part of it if `where` says so.
+
+    Parameters
+    ----------
+    given
+        Values of the study's own options.
+    """
+    part = part_of(where.shard)
+    options = study.options(**given)
+    at_hand = logs_at_hand(study, where.traces, study.named_logs(options), chosen)
+    runs, left_out = study.runs(options, at_hand.logs)
+    results = computed(
+        study.run,
+        [run.configuration for run in runs],
+        at_hand.logs,
+        output=where.output,
+        workers=where.workers,
+        part=part,
+        dask=where.dask,
+    )
+    if results is not None:
+        found = study.summarise(Computed(options, runs, results, at_hand, left_out))
+        origin = origin_of(command_of(study, given, chosen), study.run)
+        report = study.report(found, origin)
+        if chosen.words:
+            report = replace(report, banner=f"{report.banner} Only what was chosen: {', '.join(chosen.words)}.".strip())
+        _write(study, found, report, where.output)
+
+
+def _write(study: Study[Any, Any, S], found: S, report: Report, output: Path) -> None:
+    written = write(report, output, study.name)
+    for name, rows in study.tables.items():
+        written += write_files(output, table_files(name, rows(found)))
+    written += write_cost(study.name, study.run, found.done, output=output)
+    if report.banner:
+        tell(report.banner)
+    claims = study.claims(found)
+    for title, of_title in claims.items():
+        if title:
+            tell(f"{title}:")
+        tell_claims(of_title)
+    if headline := study.headline(found) or ("" if claims else report.lead):
+        tell(headline)
+    for path in written:
+        note(f"gas: {path} written")
+
+
+def logs_at_hand(
+    study: Study[Any, Any, Any], traces: Path | None, named: Sequence[Found] = (), chosen: Chosen = EVERYTHING
+) -> AtHand:
+    """Return those of a study's logs that are in a folder; say which are not, and whom to thank.
+
+    Parameters
+    ----------
+    named
+        Logs whose files were named one by one.
+
+    Raises
+    ------
+    BadInput
+        There is none of them, or one cannot be read; or what was chosen is not to be had.
+    """
+    sources = [*study.more_logs, *(source for source in SOURCES if source.trace in study.traces)]
+    known = list(dict.fromkeys(source.trace for source in sources))
+    for trace in chosen.logs:
+        if trace not in known:
+            raise BadInput(f"--log {trace}: is not one of this study's; they are {', '.join(known)}")
+    for month in chosen.months:
+        if not study.by_month:
+            raise BadInput(f"--month {month}: this study simulates whole logs; choose one by --log")
+        if not re.fullmatch(r"[0-9]{4}-(0[1-9]|1[0-2])", month):
+            raise BadInput(f"--month {month}: is no month; name one as 1996-10")
+    given = [log.source for log in named]
+    wanted = [source for source in sources if source not in given and (not chosen.logs or source.trace in chosen.logs)]
+    logs, missing, left_out = find_logs(traces, wanted)
+    logs = [*named, *logs]
+    not_there = AtHand(logs, missing, left_out)
+    for words in left_out:
+        note(f"gas: left out: {words}")
+    for words in not_there.absent:
+        note(f"gas: {words} {f'in {traces}' if traces else 'at hand (name a folder with --traces or GAS_TRACES)'}")
+    for log in logs:
+        if thanks := courtesy(log.header.acknowledgements):
+            note(f"log: {log.name}, {thanks}")
+    if not logs and not study.without_logs:
+        stems = ", ".join(source.stem for source in sources)
+        raise BadInput(f"there is no log to study; name a folder with one of these by --traces: {stems}")
+    unwanted = [source for source in sources if source not in given and source not in wanted]
+    logs = [replace(log, months=tuple(chosen.months)) for log in logs]
+    return AtHand(logs, [*missing, *unwanted], left_out)
+
+
+def command_of(study: Study[Any, Any, Any], given: Mapping[str, Any], chosen: Chosen = EVERYTHING) -> str:
+    """Return the command that makes a study again, with TRACES for the folder of the logs.
+
+    Numbers are always named, other options where they are not what is usual.
+    """
+    words = [f"gas experiment {study.name} --traces TRACES", *chosen.words]
+    for parameter in inspect.signature(study.options, eval_str=True).parameters.values():
+        value, usual = given[parameter.name], parameter.default
+        option = parameter.annotation.__metadata__[0]
+        yes, _, no = str(option.default).partition("/")  # typer takes it as a name where it stands in an annotation
+        if isinstance(value, bool):
+            words += [] if value == usual else [yes if value else no]
+        elif isinstance(value, Path):
+            words.append(f"{yes} {option.metavar}")
+        elif value != usual or isinstance(value, int):
+            words.append(f"{yes} {value:g}" if isinstance(value, float) else f"{yes} {value}")
+    return " ".join(words)

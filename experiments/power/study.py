@@ -1,0 +1,77 @@
+"""The study of one moldable job at a time, as the command line finds it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from experiments.framework.options import FirstSeed, OtherTerms, Seeds, whole_number
+from experiments.framework.sites import SITES
+from experiments.framework.study import Study
+from experiments.moldable.months import Options, planned, summarised
+from experiments.moldable.terms import BASE, TERMS, chosen_terms, perfect
+from experiments.power.claims import claims
+from experiments.power.report import outcome_rows, power_report
+from experiments.power.run import power_run
+
+__all__ = ["STUDY"]
+
+
+def power_options(
+    seed: FirstSeed = 0,
+    seeds: Seeds = 5,
+    runs: Annotated[int, whole_number("--runs", 2, help="Jobs of a month that give way, one at a time.")] = 210,
+    others: OtherTerms = True,
+    mix: Annotated[
+        str,
+        typer.Option("--mix", metavar="MIX", help="The benchmarks: thirds, uniform, unrestricted or restricted."),
+    ] = "thirds",
+    opponent: Annotated[
+        str, typer.Option("--opponent", metavar="NAME", help="The static request: uniform, powers or own.")
+    ] = "uniform",
+    dataset: Annotated[
+        str, typer.Option("--dataset", metavar="NAME", help="Benchmark times: default, or a data set's name.")
+    ] = "default",
+    accuracy: Annotated[
+        float, typer.Option("--accuracy", metavar="X", help="Execution time of a benchmark over its walltime, up to 1.")
+    ] = 1.0,
+    policy: Annotated[str, typer.Option("--policy", metavar="NAME", help="One that plans ahead.")] = "s3",
+    filled: Annotated[
+        bool, typer.Option("--filled/--measured-sizes", help="All sizes between the measured ones, or these alone.")
+    ] = True,
+    era: Annotated[
+        bool, typer.Option("--era/--as-measured", help="Times slowed down to nodes of the paper's era, or as measured.")
+    ] = True,
+) -> Options:
+    """Compare Gas with static requests, one moldable job at a time.
+
+    Replaces jobs of real logs by NAS benchmarks, one in each run, and reproduces Tables 5.1 to 5.7 of Cirne and Berman
+    (1999), every figure beside the published one. Every size that the benchmark accepts is followed to its end, so that
+    the best choice in hindsight is known. May be interrupted: what was computed is kept, and the next call goes on.
+
+    With three logs and two processors the whole study takes 10 to 20 minutes, with --no-other-terms --seeds 1 two.
+
+    On terms of your own (--mix to --as-measured) no others are run beside them.
+    """
+    base = chosen_terms(
+        mix=mix, opponent=opponent, dataset=dataset, filled=filled, era=era, accuracy=accuracy, policy=policy
+    )
+    return Options(seed, seeds, runs, others and base == BASE, base)
+
+
+STUDY = Study(
+    "power",
+    power_options,
+    traces={site.trace for site in SITES},
+    runs=lambda options, logs: planned(
+        options, logs, TERMS if options.others else (options.terms, perfect(options.terms))
+    ),
+    run=power_run,
+    summarise=summarised,
+    report=power_report,
+    tables={"power-outcomes": outcome_rows},
+    claims=lambda study: {"": claims(study)},
+    quick={"seeds": 1, "runs": 30, "others": False},
+    by_month=True,
+)

@@ -1,0 +1,58 @@
+"""The study of predictions, as the command line finds it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from experiments.framework.options import FirstSeed, whole_number
+from experiments.framework.sites import SITES
+from experiments.framework.study import Study
+from experiments.prediction.claims import claims
+from experiments.prediction.report import choice_rows, prediction_report, prediction_rows
+from experiments.prediction.results import FULL, QUICK, Options, planned, summarised
+from experiments.prediction.run import prediction_run
+
+__all__ = ["STUDY"]
+
+
+def prediction_options(
+    seed: FirstSeed = 0,
+    seeds: Annotated[int | None, whole_number("--seeds", 1, 1000, help="Of the choice (default: 1).")] = None,
+    jobs: Annotated[
+        int | None, whole_number("--jobs", 1, help="Jobs of a month that are predicted (default: 60).")
+    ] = None,
+    samples: Annotated[int | None, whole_number("--samples", 1, help="Of each prediction (default: 300).")] = None,
+    runs: Annotated[int | None, whole_number("--runs", 2, help="Jobs of a month that give way (default: 210).")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few jobs of the last two months: a first look, labelled so.")
+    ] = False,
+) -> Options:
+    """Whether predictions are right, and whether it helps to choose by them.
+
+    Predicts starts of jobs in every month of the logs at hand and looks whether the truth lies in the intervals: the
+    constants of the prediction were chosen on the first half of each log, verdicts come from the second. Then the
+    months of `gas experiment power` again, one moldable job at a time, with a Gas that chooses by predictions beside
+    one that does not. May be interrupted: what was computed is kept, and the next call goes on.
+
+    With three logs and two processors it takes 10 to 20 minutes, with --quick half a minute.
+    """
+    given = {"seeds": seeds, "jobs": jobs, "samples": samples, "runs": runs}
+    changed = {name: value for name, value in given.items() if value is not None}
+    return replace(QUICK if quick else FULL, seed=seed, **changed)
+
+
+STUDY = Study(
+    "prediction",
+    prediction_options,
+    traces={site.trace for site in SITES},
+    runs=planned,
+    run=prediction_run,
+    summarise=summarised,
+    report=prediction_report,
+    tables={"prediction-starts": prediction_rows, "prediction-choices": choice_rows},
+    claims=lambda study: {"": claims(study)},
+    by_month=True,
+)

@@ -1,0 +1,51 @@
+"""The study of several supercomputers, as the command line finds it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from experiments.framework.options import FirstSeed, Seeds, whole_number
+from experiments.framework.sites import SITES
+from experiments.framework.study import Study
+from experiments.supercomputers.report import supercomputers_report
+from experiments.supercomputers.results import Options, run_rows, summarised, trial_runs
+from experiments.supercomputers.run import supercomputers_run
+
+__all__ = ["STUDY"]
+
+
+def supercomputers_options(
+    seed: FirstSeed = 0,
+    seeds: Seeds = 3,
+    percent: Annotated[int, whole_number("--percent", 1, 50, help="Jobs of each machine that are applications.")] = 10,
+    months: Annotated[int, whole_number("--months", 1, 11, help="Of each log.")] = 4,
+    others: Annotated[
+        bool, typer.Option("--other-settings/--no-other-settings", help="More applications, and other estimates, too.")
+    ] = True,
+) -> Options:
+    """Choose among several supercomputers, or submit to all of them.
+
+    Puts moldable applications in front of two or three machines, each with a month of its own log (Cirne and Berman
+    1999, section 6.2 ii): what Gas gains by choosing among them, what submitting everywhere and withdrawing the losers
+    gains its user and costs everybody, and the charge for submissions from which on it does not pay. May be
+    interrupted: what was computed is kept, and the next call goes on.
+
+    With three logs and two processors it takes five to ten minutes, with --no-other-settings --seeds 1 two.
+    """
+    return Options(seed, seeds, percent, months, others)
+
+
+STUDY = Study(
+    "supercomputers",
+    supercomputers_options,
+    traces={site.trace for site in SITES},
+    runs=trial_runs,
+    run=supercomputers_run,
+    summarise=summarised,
+    report=supercomputers_report,
+    tables={"supercomputers-runs": run_rows},
+    quick={"seeds": 1, "months": 1, "others": False},
+    by_month=True,
+)

@@ -1,0 +1,93 @@
+"""Slurm job scripts, and what else a job asks for beside a size and a walltime: schedulers plan with that too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from gas.agent.gathering import Scheduler
+from gas.endpoints import Endpoint
+from gas.errors import BadInput, GasError, Infeasible
+from speedup_models import FieldError
+
+__all__ = ["Asking", "command_script", "for_jobs"]
+
+MOST_BYTES = 4 * 2**20
+"""The largest script that Slurm takes by default (slurm.conf(5), max_script_size)."""
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """A scheduler whose jobs can ask for more than a size and a walltime, and that plans with it."""
+
+    name: str
+
+    def asking(self, **more: Any) -> Endpoint:
+        """Return it as one of jobs that ask for more."""
+
+
+def for_jobs(
+    schedulers: Sequence[Scheduler],
+    native: Sequence[str] = (),
+    command: Any = None,
+    script: Any = None,
+    unit: str | None = None,
+) -> list[Scheduler]:
+    """Return schedulers as those of such jobs; one that cannot be comes as its name and the error.
+
+    Partitions that a script leaves out are left out.
+
+    Parameters
+    ----------
+    native
+        Options in the words of the scheduler itself.
+    command
+        A Slurm job script that is run as a command.
+    script
+        A Slurm job script that is submitted as it is.
+    unit
+        What its sizes count; None for what it gives its own size in.
+    """
+    found = [one if isinstance(one, tuple) else _for_job(one, native, command, script, unit) for one in schedulers]
+    wrong = [one[1] for one in found if isinstance(one, tuple)]
+    if found and len(wrong) == len(found) and isinstance(wrong[0], GasError | FieldError):
+        raise wrong[0]
+    if script is None:
+        return found
+    targets: set[str] = set()  # two partitions of one Slurm that the script names are one
+    kept: list[Scheduler] = []
+    for one in found:
+        if isinstance(one, tuple):
+            kept += [] if isinstance(one[1], Infeasible) else [one]
+        elif (target := getattr(one, "target", one.address)) not in targets:
+            targets.add(target)
+            kept.append(one)
+    return kept
+
+
+def _for_job(endpoint: Endpoint, native: Sequence[str], command: Any, script: Any, unit: str | None) -> Scheduler:
+    if isinstance(endpoint, Asking):
+        try:
+            return endpoint.asking(native=native, command=command, script=script, unit=unit)
+        except (GasError, FieldError) as error:
+            return endpoint.name, error
+    if script is not None:
+        return endpoint.name, BadInput(f"{endpoint.name}: takes no Slurm job scripts ({script.path})")
+    return endpoint
+
+
+def command_script(command: Sequence[str], directory: str | None) -> Any:
+    """Return the Slurm job script that is run as a command; None if the command is none, or has no options in it."""
+    from gas.endpoints.slurm.directives import Script, is_script
+
+    path = Path(directory or ".") / command[0] if command else None
+    try:
+        if path is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return None
+        text = path.read_bytes().decode(errors="replace")
+    except OSError:
+        return None
+    if not is_script(text) or "\n#SBATCH" not in text:
+        return None
+    return Script.of(text, command[0])

@@ -1,0 +1,105 @@
+"""Limits looked at once more, with the nodes that a job would be given if it started now.
+
+What a job counts for is known when its nodes are: whole nodes of two sizes, how many nodes its tasks fill. Slurm tests
+limits on such amounts after it has chosen nodes (acct_policy.c, acct_policy_job_runnable_post_select), and so do we for
+jobs that would start now. What holds later does not matter yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.demand import allocated
+from gas.slurm.limits import limits
+from gas.slurm.order import Limits
+from gas.slurm.outlook import Forecast, Outlook, Why, forecast
+from gas.slurm.verdict import FREE, WAITS, Verdict
+
+__all__ = ["outlooks_at_start"]
+
+BY_NODES = re.compile(r"(QOS|Assoc)(Grp|Max)Node|MaxNodePer|.*PerNode")
+"""Reasons that depend on how many nodes there are, which is not known before they are chosen."""
+
+
+def outlooks_at_start(
+    cluster: Cluster,
+    jobs: Sequence[Job],
+    *,
+    said: Limits | None,
+    groups: frozenset[str] | None = None,
+    unseen_until: int | None = None,
+    known: Forecast | None = None,
+) -> list[Outlook]:
+    """Return what becomes of jobs that are not submitted yet, with limits as they hold for the nodes that they get.
+
+    Parameters
+    ----------
+    said
+        What limits say to a job before its nodes are known.
+    groups
+        Names of the groups of who asks.
+    unseen_until
+        Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
+    known
+        The forecast of the queue without such jobs, if it has been made.
+    """
+    made = forecast(cluster, jobs, unseen_until=unseen_until, limits=said, rest=False, known=known)
+    found = list(made.outlooks)
+    if said is None or cluster.accounting is None:
+        return found
+    partitions = {one.name: one for one in cluster.partitions}
+    free: list[int] = []
+    for number, (job, one) in enumerate(zip(jobs, found, strict=True)):
+        partition = partitions.get(one.partition)
+        if partition is not None and one.planned is not None and one.planned <= cluster.now:
+            found[number] = _held(one, _with_nodes(cluster, job, partition, one, groups))
+        elif one.why in (Why.LIMIT, Why.FORBIDDEN) and any(
+            _by_nodes(job, there, said(job, there)) for name in job.partitions if (there := partitions.get(name))
+        ):
+            free.append(number)
+    if free:
+
+        def of_others(job: Job, partition: Partition) -> Verdict | None:
+            return said(job, partition) if job.id else None
+
+        again = forecast(
+            cluster,
+            [jobs[number] for number in free],
+            unseen_until=unseen_until,
+            limits=of_others,
+            beyond=False,
+            rest=False,
+        ).outlooks
+        for number, one in zip(free, again, strict=True):
+            partition = partitions.get(one.partition)
+            if partition is None or one.planned is None or one.planned > cluster.now:
+                continue
+            if _with_nodes(cluster, jobs[number], partition, one, groups).outcome == FREE:
+                found[number] = one
+    return found
+
+
+def _with_nodes(
+    cluster: Cluster, job: Job, partition: Partition, one: Outlook, groups: frozenset[str] | None
+) -> Verdict:
+    given = allocated(cluster, job, partition, dict(zip(one.nodes, one.cpus, strict=True)))
+    verdict = limits(cluster, job, partition, groups=groups, given=given)
+    return replace(verdict, bindings=tuple(one for one in verdict.bindings if one.reason != "Licenses"))
+
+
+def _by_nodes(job: Job, partition: Partition, verdict: Verdict | None) -> bool:
+    """Return whether what holds a job depends on which nodes it gets."""
+    if verdict is None or not verdict.bindings:
+        return False
+    return all(job.exclusive or partition.whole_nodes or BY_NODES.match(one.reason) for one in verdict.bindings)
+
+
+def _held(one: Outlook, verdict: Verdict) -> Outlook:
+    deciding = verdict.deciding
+    if deciding is None or verdict.outcome == FREE:
+        return one
+    release = verdict.release if verdict.outcome == WAITS else None
+    return Outlook(release, None, one.nodes, one.partition, Why.LIMIT, deciding.words)

@@ -1,0 +1,154 @@
+"""What a job asks of a partition, as the arrays that are fitted on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gas.slurm import fitting
+from gas.slurm.cluster import Cluster, Gres, Job, Partition
+from gas.slurm.extent import extent_of
+from gas.slurm.fitting import BOUNDLESS
+from gas.slurm.settings import Settings
+from gas.slurm.versions import Rules
+
+__all__ = ["Needs", "Resources"]
+
+
+class Resources:
+    """Generic resources by column: of each name all, and each type of it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.columns: dict[tuple[str, str], int] = {}
+        for node in cluster.nodes:
+            for one in node.gres:
+                self.columns.setdefault((one.name, ""), len(self.columns))
+                if one.type:
+                    self.columns.setdefault((one.name, one.type), len(self.columns))
+
+    def __len__(self) -> int:
+        return max(len(self.columns), 1)
+
+    def put(self, row: NDArray[np.int64], found: Iterable[Gres]) -> bool:
+        """Add resources to a row; return whether all of them are known."""
+        clear = True
+        for one in found:
+            column = self.columns.get((one.name, ""))
+            if column is None:
+                clear = False
+                continue
+            row[column] += one.count
+            if one.type:
+                typed = self.columns.get((one.name, one.type))
+                if typed is None:
+                    clear = False
+                else:
+                    row[typed] += one.count
+        return clear
+
+
+class Needs:
+    """What jobs of one cluster ask for.
+
+    Parameters
+    ----------
+    with_memory
+        Whether memory is given out.
+    limited
+        Partitions whose jobs have only some CPUs of a node, by name, with their numbers.
+    """
+
+    def __init__(
+        self, cluster: Cluster, rules: Rules, resources: Resources, limited: Mapping[str, int], *, with_memory: bool
+    ) -> None:
+        self.cluster, self.rules, self.resources, self.limited = cluster, rules, resources, limited
+        self.settings = cluster.settings or Settings()
+        self.with_memory = with_memory
+
+    def write(self, job: Job, partition: Partition, row: NDArray[np.int64], gres: NDArray[np.int64]) -> None:
+        """Write what a job asks of a partition."""
+        per_task = max(job.cpus_per_task, 1)
+        per_node = job.tasks_per_node or 0
+        tasks = job.tasks_asked or 0
+        whole = job.exclusive or partition.whole_nodes
+        least, wanted, most = self.numbers_of_nodes(job, partition)
+        of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
+        if job.cpus_per_gpu is not None:
+            per_task = max(per_task, job.cpus_per_gpu * of_task, -(-job.cpus // max(tasks, 1)))
+        elif per_task == 1:
+            per_task = max((partition.cpus_per_gpu or self.settings.cpus_per_gpu or 0) * of_task, 1)
+        row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
+        row[fitting.TASK_CPUS] = per_task
+        row[fitting.PER_NODE] = per_node
+        row[fitting.LEAST], row[fitting.WANTED], row[fitting.MOST] = least, wanted, most
+        row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
+        row[fitting.LIMITED] = self.limited.get(partition.name, -1)
+        row[fitting.LIMITED_CPUS] = partition.most_cpus or 0
+        row[fitting.MULTIPLES] = self.rules.whole_tasks
+        row[fitting.HAS_REQUIRED] = bool(job.required_nodes)
+        clear = self.resources.put(gres[fitting.OF_NODE], (*job.gres_per_node, *job.gres_per_socket))
+        clear &= self.resources.put(gres[fitting.OF_TASK], job.gres_per_task)
+        clear &= self.resources.put(gres[fitting.OF_JOB], job.gres_per_job)
+        if not clear:  # there is none of it: more than any node has
+            gres[fitting.OF_NODE, 0] = BOUNDLESS
+        row[fitting.HAS_GRES] = bool(gres.any())
+        self._need_memory(job, partition, row, per_task)
+
+    def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:
+        """Return the least number of nodes that a job must have, the number that it wants, and the most.
+
+        Of ``-N 2-6`` all releases show ``NumNodes=6-6 NumTasks=2``, and of ``-n 3`` 26.05 shows ``NumNodes=1-3``.
+        """
+        least, tasks, per_node = job.least_nodes, job.tasks_asked or 0, job.tasks_per_node or 0
+        most = BOUNDLESS if job.most_nodes is None else job.most_nodes
+        if job.id and tasks and not per_node and job.cpus <= tasks < least:
+            least = tasks
+        if job.id and self.rules.first_node and least < most == tasks:
+            most = BOUNDLESS
+        wanted = 0 if most == BOUNDLESS else most
+        if per_node and tasks:
+            least = max(least, -(-tasks // per_node))
+        least = max(least, partition.least_nodes, 1)
+        if job.gres_per_job and tasks and (not self.rules.more_nodes or self.rules.few_nodes):
+            most = min(most, max(tasks, least)) if tasks > 1 or not job.id else most
+        if partition.most_nodes is not None:
+            most, wanted = min(most, partition.most_nodes), min(wanted, partition.most_nodes)
+        return least, max(least, wanted), most
+
+    def _is_default(self, job: Job, partition: Partition, node: int, gpu: int) -> bool:
+        """Return whether the memory of a job is the default for its GPUs: it counts as that, or as all of a node.
+
+        Seen: on 26.05 what is asked for counts as so much for each GPU, on 24.11 as all of the first node.
+        """
+        nodes = max(job.least_nodes, 1)
+        gpus = sum(one.count for one in job.gres_per_job if one.name == "gpu")
+        gpus = gpus or nodes * sum(one.count for one in job.gres_per_node if one.name == "gpu")
+        gpus = gpus or (job.tasks_asked or 1) * sum(one.count for one in job.gres_per_task if one.name == "gpu")
+        return node in (gpu * gpus // nodes, 0) or node == extent_of(self.cluster, partition).first_memory
+
+    def _need_memory(self, job: Job, partition: Partition, row: NDArray[np.int64], per_task: int) -> None:
+        node, cpu, gpu = job.memory_per_node, job.memory_per_cpu, job.memory_per_gpu
+        has_gpus = any(one.name == "gpu" for one in (*job.gres_per_node, *job.gres_per_task, *job.gres_per_job))
+        if gpu is not None and node is not None:
+            node, gpu = (None, gpu) if self._is_default(job, partition, node, gpu) else (node, None)
+        if node is None and cpu is None and gpu is None and self.with_memory:
+            gpu = (partition.memory_per_gpu or self.settings.memory_per_gpu) if has_gpus else None
+            if gpu is None:
+                node = partition.memory_per_node or self.settings.memory_per_node
+                cpu = None if node else partition.memory_per_cpu or self.settings.memory_per_cpu
+                if not node and not cpu:
+                    node = 0  # DefMemPerNode=UNLIMITED: all of it
+        if gpu is not None:
+            per_node = sum(one.count for one in job.gres_per_node if one.name == "gpu")
+            of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
+            of_job = sum(one.count for one in job.gres_per_job if one.name == "gpu")
+            if of_job and not per_node and not of_task:  # which task has how many is not known before
+                of_task = 1
+            row[fitting.MEMORY], row[fitting.TASK_MEMORY] = gpu * per_node, gpu * of_task
+        elif node is not None:
+            row[fitting.MEMORY] = node
+            row[fitting.ALL_MEMORY] = self.with_memory and node == 0
+        elif cpu is not None:
+            row[fitting.TASK_MEMORY] = cpu * per_task

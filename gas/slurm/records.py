@@ -1,0 +1,116 @@
+"""The queue as arrays: a row for each record, in the order in which they are considered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gas.slurm import fitting
+from gas.slurm.builder import Builder
+from gas.slurm.order import Blocked, Record, limit_of, running_tasks
+from gas.slurm.parameters import number_in
+from gas.slurm.reasons import with_nodes
+from gas.slurm.rows import Records
+
+__all__ = ["records_of"]
+
+
+def records_of(
+    build: Builder,
+    records: list[Record],
+    pinned: bool,
+    beyond: bool,
+    not_before: Sequence[int] | None,
+    reservations: Sequence[Any],
+) -> Records:
+    """Return the rows of a queue."""
+    cluster, count = build.cluster, len(records)
+    given = cluster.scheduling.parameters
+    least_priority, least_age = number_in(given, "bf_min_prio_reserve", 0), number_in(given, "bf_min_age_reserve", 0)
+    running = running_tasks(cluster)
+    named = {one.name: at for at, one in enumerate(cluster.licences or ())}
+    own = {one.name: at for at, one in enumerate(reservations)}
+    need = np.zeros((count, len(fitting.COLUMNS)), np.int64)
+    gres = np.zeros((count, 3, len(build.resources)), np.int64)
+    licences = np.zeros((count, len(named)), np.int64)
+    open_to = np.zeros((count, len(reservations)), np.bool_)
+    table = np.zeros((12, count), np.int64)
+    tasks, room, limit, since, nodes, first, options, required, plan, start, reserved, only = table
+    plan[:] = -1
+    room[:] = 1 << 40
+    base: dict[tuple[str, tuple[str, ...]], int] = {}
+    shown: set[int] = set()
+    for at, record in enumerate(records):
+        job, partition = record.job, record.partition
+        build.needs.write(job, partition, need[at], gres[at])
+        key = (partition.name, job.excluded_nodes)
+        if key not in base:
+            inside = build.of_names(partition.nodes) & build.usable & ~build.of_names(job.excluded_nodes)
+            base[key] = build.sets.add(inside)
+        # set 0 is empty: a node that it must have is not there
+        nodes[at] = base[key] if all(name in build.places for name in job.required_nodes) else 0
+        first[at], options[at] = build.features(job.features)
+        required[at] = build.sets.add(build.of_names(job.required_nodes)) if job.required_nodes else 0
+        limit[at] = limit_of(job, partition)
+        since[at] = cluster.now if not_before is None else not_before[at]
+        tasks[at] = 1
+        if job.tasks is not None and record.probe is None:
+            tasks[at] = len(job.tasks)
+            if job.tasks.at_once:
+                room[at] = max(job.tasks.at_once - running.get(job.array or 0, 0), 0)
+        reserved[at] = own.get(job.reservation, -1)
+        if least_priority and job.priority < least_priority:
+            only[at] = 1
+        if least_age and cluster.now - (job.eligible or job.submitted or cluster.now) < least_age:
+            only[at] = 1
+        for name, number in job.licences.items():
+            if name in named:
+                licences[at, named[name]] = number
+        for one, reservation in enumerate(reservations):
+            if "MAGNETIC" in reservation.flags and (
+                (job.user and job.user in reservation.users) or (job.account and job.account in reservation.accounts)
+            ):
+                open_to[at, one] = True
+        if pinned and record.probe is None and job.tasks is None and job.start is not None and job.id not in shown:
+            there = build.of_names(job.planned_nodes)
+            if there.any() and not np.any(there & ~build.of_names(partition.nodes)):
+                plan[at], start[at] = build.sets.add(there), job.start
+                shown.add(job.id)
+            elif not job.planned_nodes and len(job.partitions) == 1:
+                start[at] = job.start  # v0.0.38 says no nodes
+    tested = np.array([not beyond and _is_tested(record) for record in records], np.bool_)
+    considered = [record.blocked is None or (beyond and _comes(record)) for record in records]
+    of = build.numbers
+    arrays = of("array", (record.job.array for record in records))
+    leaders = of("leader", (record.job.leader for record in records))
+    in_partition = ((record.job.array, record.partition.name, record.job.reservation) for record in records)
+    of_account = ((record.job.user, record.job.account, record.partition.name) for record in records)
+    is_array = np.array([record.job.tasks is not None or record.job.array is not None for record in records], np.bool_)
+    is_part = np.array([record.job.leader is not None for record in records], np.bool_)
+    return Records(
+        np.array(considered, np.bool_) | tested, np.array([record.probe is not None for record in records], np.bool_),
+        only.astype(np.bool_) & (not beyond), tested,
+        of("job", ((record.probe, record.job.id) for record in records)),
+        of("user", (record.job.user for record in records)),
+        of("partition", (record.partition.name for record in records)),
+        of("both", ((record.job.user, record.partition.name) for record in records)),
+        of("account", of_account), np.where(is_array, arrays, -1), of("array partition", in_partition),
+        np.where(is_part, leaders, -1), tasks, room, limit, since, nodes, np.stack([first, options], axis=1), required,
+        plan, start, reserved, open_to, of("kind", ((record.partition.name, record.job.qos) for record in records)),
+        licences, need, gres,
+    )  # fmt: skip
+
+
+def _comes(record: Record) -> bool:
+    """Return whether it will start without anybody doing anything."""
+    return record.blocked in (Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION) or record.probe is not None
+
+
+def _is_tested(record: Record) -> bool:
+    """Return whether a record that a limit blocks counts for the depth: its nodes are looked for, and not held.
+
+    Seen on 24.11: jobs that wait for QOSGrpCpuLimit count for bf_max_job_part.
+    """
+    return record.blocked is Blocked.LIMIT and record.probe is None and with_nodes(record.why)

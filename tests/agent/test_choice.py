@@ -1,0 +1,67 @@
+"""Planning with answers: instants are fixed once, and what is only too early is an answer."""
+
+import pytest
+
+from gas import Application, AvailabilityList
+from gas.agent.choice import Task, why_nothing
+from gas.agent.options import Instant, PlanOptions
+from gas.endpoints import Answer, FileEndpoint
+from gas.errors import BadInput, Infeasible, Unreachable
+from gas.planner import Limits
+from speedup_models import Table
+
+
+def answer(name, now, free, speed=1.0):
+    one = AvailabilityList.of([now], [free], scheduler=name)
+    return Answer(FileEndpoint(name, f"{name}.json"), one, None, 0.0, Limits(speed=speed))
+
+
+BOTH = [answer("small", 100, 4), answer("large", 160, 8)]
+
+
+def planned(options=PlanOptions(), answers=BOTH):  # noqa: B008  # frozen
+    app = Application(Table.of({4: 100.0, 8: 60.0}), safety=1.0, name="app")
+    return Task.of(app, answers, options, None, pytest.fail, pytest.fail).plan(answers)
+
+
+def test_the_best_request_and_its_scheduler():
+    found = planned()
+    assert (found.best.scheduler, found.best.processors, found.best.start) == ("large", 8, 160)
+    assert found.endpoint.name == "large"
+    assert found.to_wire()["endpoints"] == [a.to_wire() for a in BOTH]
+
+
+def test_the_speed_of_each_scheduler_counts():
+    assert planned(answers=[answer("fast", 160, 4, speed=10), BOTH[1]]).best.scheduler == "fast"
+
+
+def test_what_is_relative_is_so_to_the_latest_of_the_lists():
+    assert planned(PlanOptions(not_before=Instant(30, from_now=True))).best.start == 190
+    assert planned(PlanOptions(not_before=200)).best.start == 200
+
+
+def test_a_deadline_that_no_start_precedes_is_a_slip():
+    with pytest.raises(BadInput, match=r"--deadline @160: is 1970-01-01T00:02:40Z.*\(now\); name a later deadline"):
+        planned(PlanOptions(deadline=160))
+    with pytest.raises(BadInput, match=r"\(--not-before @300\); name a later deadline or an earlier start"):
+        planned(PlanOptions(deadline=200, not_before=300))
+
+
+def test_unless_time_may_have_gone_by():
+    found = planned(PlanOptions(deadline=160, deadline_may_have_passed=True))
+    assert found.plan.best is None
+    for look in (lambda: found.best, lambda: found.endpoint):
+        with pytest.raises(Infeasible, match="app: no request is possible; 8 processors"):
+            look()
+
+
+def test_nobody_to_plan_with():
+    silent = Answer(FileEndpoint("x", "x"), None, Unreachable("x"), 0.0)
+    with pytest.raises(Unreachable, match="no scheduler answered"):
+        planned(answers=[silent])
+
+
+def test_why_nothing_names_the_nearest_of_each_kind():
+    found = planned(PlanOptions(deadline=170)).plan
+    assert why_nothing(found).startswith("app: no request is possible; 8 processors: ")
+    assert why_nothing(found).endswith("(--explain tells it of every size)")

@@ -1,0 +1,59 @@
+"""What is asked of an agent is typed, and out of range it is refused at once."""
+
+from datetime import timedelta
+
+import pytest
+
+from gas.agent.options import Forecasting, Instant, Run, checked_key, checked_samples
+from gas.endpoints import JobDescription
+from gas.errors import BadInput
+
+
+@pytest.mark.parametrize(
+    ("given", "at", "written"),
+    [
+        (1000, 1000, "@1000"),
+        (timedelta(hours=2), 7300, "+7200s"),
+        (Instant.parse("+2h", "--deadline"), 7300, "+2h"),
+        (Instant.parse("@1000", "--deadline"), 1000, "@1000"),
+        (Instant.parse("1970-01-01T00:20:00+00:00", "--deadline"), 1200, "1970-01-01T00:20:00+00:00"),
+    ],
+)
+def test_an_instant_is_of_the_clock_or_from_now(given, at, written):
+    found = Instant.of(given)
+    assert (found.at(100), str(found)) == (at, written)
+
+
+def test_what_is_no_instant_is_refused_by_its_name():
+    for text in ("tomorrow", "+", "@x"):
+        with pytest.raises(BadInput, match="--not-before"):
+            Instant.parse(text, "--not-before")
+
+
+@pytest.mark.parametrize("samples", [0, -1, 10_001])
+def test_samples_have_bounds(samples):
+    with pytest.raises(BadInput, match=f"samples {samples}: must be from 1 to 10,000"):
+        Forecasting(samples=samples)
+    with pytest.raises(BadInput, match=f"--samples {samples}"):
+        checked_samples(samples, "--samples")
+
+
+@pytest.mark.parametrize("risk", [0, 1, 90, float("nan")])
+def test_a_risk_is_a_share_of_the_samples(risk):
+    with pytest.raises(BadInput, match="risk"):
+        Forecasting(risk=risk)
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "a b", "ü"])
+def test_a_key_is_a_word(key):
+    with pytest.raises(BadInput, match="1 to 200 printable ASCII"):
+        checked_key(key)
+
+
+def test_a_command_is_a_job_of_the_applications_name():
+    job = JobDescription("ocean", ("./ocean", "{processors}"))
+    assert Run.of(["./ocean", "{processors}"], "ocean") == Run.of(job, "x") == Run(job)
+    run = Run(job, simulate=True)
+    assert Run.of(run, "x") is run
+    with pytest.raises(BadInput, match=r"write its words one by one, for example \['./ocean', '-v'\]"):
+        Run.of("./ocean -v", "ocean")

@@ -1,0 +1,72 @@
+"""Schedulers plan for jobs with what these ask for; one that cannot is its name and the error."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from gas.agent.scripts import MOST_BYTES, command_script, for_jobs
+from gas.endpoints import S3Endpoint
+from gas.endpoints.slurm.directives import Script
+from gas.errors import BadInput, Infeasible
+
+SCRIPT = Script.of("#!/bin/sh\n#SBATCH -n 4\nsrun ./ocean\n", "job.sh")
+S3 = S3Endpoint("s3", "http://127.0.0.1:9")
+
+
+@dataclass
+class Partition:
+    """Plans for what jobs ask for, or refuses them."""
+
+    name: str
+    target: str = ""
+    address: str = "slurm"
+    problem: Exception | None = None
+    asked: object = None
+
+    def asking(self, **more):
+        if self.problem is not None:
+            raise self.problem
+        return Partition(self.name, self.target, asked=more)
+
+
+def test_what_jobs_ask_for_reaches_those_that_plan_with_it():
+    slurm, s3 = for_jobs([Partition("main"), S3], ["--mem=4G"])
+    assert slurm.asked == {"native": ["--mem=4G"], "command": None, "script": None, "unit": None}
+    assert s3 is S3
+
+
+def test_one_that_cannot_is_left_out_with_the_error():
+    problem = BadInput("main: no")
+    assert for_jobs([Partition("main", problem=problem), S3])[0] == ("main", problem)
+    with pytest.raises(BadInput, match="main: no"):
+        for_jobs([Partition("main", problem=problem)])
+
+
+def test_who_takes_no_scripts_says_so():
+    other = Partition("main", "main")
+    _, (name, error) = for_jobs([other, S3], script=SCRIPT)
+    assert (name, str(error)) == ("s3", "s3: takes no Slurm job scripts (job.sh)")
+
+
+def test_partitions_that_the_script_leaves_out_are_left_out_and_one_target_is_one():
+    a, b, gone = Partition("a", "a,b"), Partition("b", "a,b"), Partition("c", problem=Infeasible("c: not named"))
+    assert [one.name for one in for_jobs([a, b, gone], script=SCRIPT, unit="nodes")] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("#!/bin/sh\n#SBATCH -n 4\n", True),
+        ("#!/bin/sh\necho\n", False),
+        ("no script\n#SBATCH -n 4\n", False),
+        ("#!/bin/sh\n#SBATCH -n 4\n" + "#" * MOST_BYTES, False),
+    ],
+)
+def test_a_command_is_a_script_if_it_has_options_in_it(tmp_path, text, is_one):
+    (tmp_path / "run.sh").write_text(text)
+    assert (command_script(["run.sh", "x"], str(tmp_path)) is not None) == is_one
+
+
+def test_no_command_is_no_script(tmp_path):
+    assert command_script([], None) is None
+    assert command_script(["away.sh"], str(tmp_path)) is None

@@ -1,0 +1,102 @@
+"""A watched job is looked at when its queue has changed, and what was done is told; gas watch prints the same."""
+
+import made_reshaping
+import pytest
+
+from gas import Application
+from gas.agent import reshaping, watching
+from gas.agent.options import ReshapeOptions
+from gas.agent.watching import Event, Watch
+from gas.errors import Forbidden, Infeasible, Unreachable
+from speedup_models import Table
+
+APP = Application(Table.of({2: 240.0, 4: 125.0, 8: 68.0, 16: 40.0}), name="lu")
+ALL_FREE = ((0, 0), (60, 16))
+
+
+@pytest.fixture
+def story(monkeypatch):
+    story = made_reshaping.STORIES["kth"] = made_reshaping.Story()
+    for module in (reshaping, watching):
+        monkeypatch.setattr(module, "time", story)
+    return story
+
+
+def watched(*, dry_run=False, until_end=False):
+    events, remarks = [], []
+    watch = Watch(APP, made_reshaping.Molding("kth"), 7, ReshapeOptions(least=5), 5, dry_run, events.append)
+    last = watch.run(remarks.append, until_end=until_end)
+    return last, events, remarks
+
+
+def starts(story, at):
+    story.at(at, lambda: story.becomes("running", start=at))
+
+
+def test_a_queue_that_does_not_change_is_told_of_once(story):
+    starts(story, 60)
+    last, events, remarks = watched()
+    assert [event.kind for event in events] == ["left", "started"]
+    assert (last["state"], remarks, story.asked) == ("running", [], [])
+
+
+def test_a_hole_is_taken_and_its_plan_compared_with_the_prediction(story):
+    story.at(20, lambda: story.change(*ALL_FREE))
+    starts(story, 62)
+    _, events, _ = watched()
+    assert [event.kind for event in events] == ["left", "changed", "planned", "left", "started"]
+    assert events[2].details["late"] == 0
+    assert [event.time - made_reshaping.NOW for event in events][1:3] == [20, 30]
+
+
+def test_a_dry_watch_changes_nothing(story):
+    story.at(20, lambda: story.change(*ALL_FREE))
+    starts(story, 62)
+    _, events, _ = watched(dry_run=True)
+    assert [event.kind for event in events] == ["left", "would change", "started"]
+    assert story.asked == []
+
+
+def test_a_shape_that_is_refused_is_left_out(story):
+    story.refusals[16] = Infeasible("too large for you")
+    story.at(20, lambda: story.change(*ALL_FREE))
+    starts(story, 90)
+    _, events, _ = watched()
+    assert str(events[1]) == "job 7 could not be given 16 processors: too large for you"
+    assert [size for _, size, _ in story.asked] == [16, 8]
+
+
+def test_who_may_not_change_it_is_an_error(story):
+    story.refusals[16] = Forbidden("not yours")
+    story.at(20, lambda: story.change(*ALL_FREE))
+    with pytest.raises(Forbidden, match="not yours"):
+        watched()
+
+
+def test_a_scheduler_that_is_away_for_a_while_is_asked_again_and_that_is_a_remark(story):
+    story.at(10, lambda: story.fails(Unreachable("kth: away")))
+    story.at(100, lambda: story.fails(None))
+    starts(story, 120)
+    _, _, remarks = watched()
+    assert remarks == ["kth: away; looking again"]
+    story.at(130, lambda: story.fails(Unreachable("kth: away")))
+    with pytest.raises(Unreachable):
+        watched(until_end=True)
+
+
+def test_it_goes_on_until_the_end_if_that_is_meant(story):
+    starts(story, 60)
+    story.at(100, lambda: story.becomes("completed", finished=100))
+    last, events, _ = watched(until_end=True)
+    assert [event.kind for event in events] == ["left", "started", "ended"]
+    assert last["state"] == "completed"
+
+
+def test_an_event_for_people_and_for_programs():
+    event = Event(7, 0, "left", "waits", {"gain": None})
+    assert str(event) == "job 7 waits"
+    assert str(Event(7, 0, "ended", "job 7 (lu): completed")) == "job 7 (lu): completed"
+    assert event.to_wire() == {
+        "schema": "gas.watch/1", "id": 7, "time": 0, "time_iso": "1970-01-01T00:00:00Z", "text": "waits",
+        "event": "left", "gain": None,
+    }  # fmt: skip

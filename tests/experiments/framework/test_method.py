@@ -1,0 +1,28 @@
+"""How a study was done: its text, with values in it."""
+
+from importlib import import_module
+
+import pytest
+
+from experiments.cli import names
+from experiments.framework import method
+from experiments.framework.method import method_section
+
+
+def test_items_are_a_line_each_with_values_in_them(tmp_path, monkeypatch):
+    (tmp_path / "method.md").write_text("- One\n  of {count:,} jobs - or more.\n- Two {{x}}.\n")
+    monkeypatch.setattr(method, "files", lambda package: tmp_path)
+    (bullets,) = method_section("x", count=1000).blocks
+    assert bullets.items == ("One of 1,000 jobs - or more.", "Two {x}.")
+
+
+def test_a_value_that_is_not_given_is_an_error(tmp_path, monkeypatch):
+    (tmp_path / "method.md").write_text("- {nothing}\n")
+    monkeypatch.setattr(method, "files", lambda package: tmp_path)
+    with pytest.raises(KeyError):
+        method_section("x")
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_study_can_be_imported_without_drawing(name):
+    assert import_module(f"experiments.{name}.study").STUDY.name == name

@@ -1,0 +1,194 @@
+"""A study as a value: what is asked of it, which logs take part, and how it is made again."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+
+from experiments.cli import command_for, names
+from experiments.framework.claims import Claim
+from experiments.framework.options import FirstSeed, Seeds
+from experiments.framework.report import Report
+from experiments.framework.study import Chosen, Study, Where, command_of, logs_at_hand, perform
+from gas.errors import BadInput
+
+COMMON = {"traces", "log", "month", "output", "workers", "shard", "dask"}
+
+
+@dataclass(frozen=True)
+class Run:
+    log: str
+    seed: int
+
+    @property
+    def configuration(self):
+        return {"log": self.log, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Found:
+    pairs: list
+    absent: list
+
+    @property
+    def done(self):
+        return [(run.log, run.configuration, result) for run, result in self.pairs]
+
+
+def options(
+    seed: FirstSeed = 0,
+    seeds: Seeds = 3,
+    fast: Annotated[bool, typer.Option("--fast/--slow", help="Which.")] = True,
+    factor: Annotated[float, typer.Option("--factor", metavar="X", help="Of it.")] = 1.0,
+):
+    """Count.
+
+    What it is for.
+    """
+    if seed == 13:
+        raise BadInput("--seed 13: is bad luck")
+    return {"seed": seed, "seeds": seeds, "fast": fast, "factor": factor}
+
+
+def run(configuration, *, files):
+    return {"jobs": 10 * configuration["seed"] + len(files), "moldable": 0}
+
+
+STUDY = Study(
+    "counting",
+    options,
+    traces={"KTH", "CTC"},
+    runs=lambda options, logs: (
+        [Run(log.name, options["seed"] + i) for log in logs for i in range(options["seeds"])],
+        ["nothing"],
+    ),
+    run=run,
+    summarise=lambda computed: Found(computed.pairs, computed.at_hand.absent),
+    report=lambda found, origin: Report("Counting", f"{len(found.pairs)} runs", (), "; ".join(found.absent)),
+    tables={"counting-runs": lambda found: [{"seed": run.seed, "jobs": result["jobs"]} for run, result in found.pairs]},
+    claims=lambda found: {"": [Claim("there are runs", bool(found.pairs), f"{len(found.pairs)}")]},
+    quick={"seeds": 1, "fast": False},
+)
+
+
+@pytest.fixture(autouse=True)
+def sources(monkeypatch):
+    """Sources of tests are not followed."""
+    for module in ("dependencies", "execution"):
+        monkeypatch.setattr(f"experiments.framework.{module}.version_of", lambda run: "1")
+
+
+BY_MONTH = replace(STUDY, by_month=True)
+
+
+def asked(*arguments):
+    """Return what the command of a study passes on, by its command line."""
+    return command_for(STUDY).main([str(one) for one in arguments], standalone_mode=False)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_study_has_the_same_options_beside_its_own(name):
+    from importlib import import_module
+
+    study = import_module(f"experiments.{name}.study").STUDY
+    command = command_for(study)
+    assert (study.name, command.name) == (name, name)
+    there = {parameter.name for parameter in command.params}
+    assert there >= COMMON
+    assert "quick" in there
+    assert all(value != usual(study)[option] for option, value in study.quick.items())
+
+
+def usual(study):
+    import inspect
+
+    return {name: one.default for name, one in inspect.signature(study.options).parameters.items()}
+
+
+def test_a_study_is_computed_and_written(made_logs, tmp_path, capsys):
+    asked("--traces", made_logs, "--output", tmp_path, "--workers", 1)
+    assert (tmp_path / "counting-runs.csv").read_text() == "seed,jobs\n0,2\n1,12\n2,22\n0,2\n1,12\n2,22\n"
+    assert {path.name for path in tmp_path.glob("counting*.md")} == {"counting.md", "counting-cost.md"}
+    assert len(list((tmp_path / "runs").iterdir())) == 6
+    assert "yes  there are runs: 6" in capsys.readouterr().out
+
+
+def test_a_log_can_be_chosen_and_the_report_says_that_others_are_missing(made_logs, tmp_path):
+    asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--log", "KTH", "--seeds", 1)
+    assert (tmp_path / "counting-runs.csv").read_text() == "seed,jobs\n0,1\n"
+    assert "no log CTC-SP2-1996" in (tmp_path / "counting.md").read_text()
+
+
+def test_a_log_that_is_not_of_the_study_is_refused(made_logs):
+    with pytest.raises(BadInput, match="--log CM5: is not one of this study's; they are CTC, KTH"):
+        logs_at_hand(STUDY, made_logs, chosen=Chosen(["CM5"]))
+
+
+@pytest.mark.parametrize(
+    ("study", "month", "words"),
+    [(STUDY, "1996-10", "this study simulates whole logs"), (BY_MONTH, "1996-13", "is no month; name one as 1996-10")],
+)
+def test_a_month_that_cannot_be_chosen_is_refused(made_logs, study, month, words):
+    with pytest.raises(BadInput, match=words):
+        logs_at_hand(study, made_logs, chosen=Chosen(months=[month]))
+
+
+def test_a_chosen_month_is_all_that_takes_part_and_the_report_says_so(made_logs, tmp_path, gas):
+    options = ("--runs", 3, "--traces", made_logs, "--log", "KTH", "--month", "1996-10", "--workers", 1)
+    found = gas("experiment", "walk", *options, "--output", tmp_path)
+    assert found.code == 0
+    assert {line.split(",")[1] for line in (tmp_path / "walk-outcomes.csv").read_text().splitlines()[1:]} == {"1996-10"}
+    text = (tmp_path / "walk.md").read_text()
+    assert "--traces TRACES --log KTH --month 1996-10 --seed 0 --runs 3" in text
+    assert "Only what was chosen: --log KTH, --month 1996-10." in found.out
+
+
+def test_quick_changes_what_was_not_chosen(made_logs, tmp_path):
+    asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--quick")
+    assert (tmp_path / "counting-runs.csv").read_text() == "seed,jobs\n0,2\n0,2\n"
+    asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--quick", "--seeds", 2)
+    assert (tmp_path / "counting-runs.csv").read_text().count("\n") == 5
+
+
+def test_a_part_makes_no_report_and_all_parts_are_the_whole(made_logs, tmp_path):
+    for part in ("1/2", "2/2"):
+        asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--shard", part)
+        assert not (tmp_path / "counting.md").exists()
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
+    asked("--traces", made_logs, "--output", tmp_path, "--workers", 1)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()} == kept
+    assert (tmp_path / "counting.md").exists()
+
+
+def test_options_are_refused_before_logs_are_read(tmp_path):
+    with pytest.raises(BadInput, match="bad luck"):
+        perform(STUDY, {**usual(STUDY), "seed": 13}, Where(tmp_path / "none", tmp_path))
+
+
+def test_without_logs_there_is_nothing_to_study(tmp_path):
+    with pytest.raises(BadInput, match="name a folder with one of these by --traces: CTC-SP2-1996, KTH-SP2-1996"):
+        perform(STUDY, usual(STUDY), Where(tmp_path, tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen", "words"),
+    [
+        ({}, [], "--seed 0 --seeds 3"),
+        ({"seeds": 1, "fast": False}, [], "--seed 0 --seeds 1 --slow"),
+        ({"factor": 0.5}, ["KTH"], "--log KTH --seed 0 --seeds 3 --factor 0.5"),
+    ],
+)
+def test_the_command_names_numbers_and_what_is_not_usual(given, chosen, words):
+    assert (
+        command_of(STUDY, {**usual(STUDY), **given}, Chosen(chosen))
+        == f"gas experiment counting --traces TRACES {words}"
+    )
+
+
+def test_kept_results_are_named_by_their_configurations(made_logs, tmp_path):
+    asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--seeds", 1)
+    kept = [json.loads(path.read_text()) for path in Path(tmp_path / "runs").iterdir()]
+    assert sorted(one["configuration"]["log"] for one in kept) == ["CTC-SP2-1996-3.1-cln", "KTH-SP2-1996-2.1-cln"]

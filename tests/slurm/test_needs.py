@@ -1,0 +1,108 @@
+"""What a job asks of a partition: nodes, CPUs, memory, GPUs, as Slurm reads what was asked."""
+
+import numpy as np
+import pytest
+from made_clusters import MIDDLE, NEW, OLD, cluster, job, with_nodes
+
+from gas.slurm import fitting
+from gas.slurm.builder import Builder
+from gas.slurm.cluster import Gres, Partition
+
+GPUS = [(Gres("gpu", "a100", 4),), (Gres("gpu", "", 2),)]
+
+
+def needs(asked, partition=None, version=MIDDLE, **given):
+    made = with_nodes(cluster(nodes=2, version=version), gres=GPUS, memory=[8000, 16000])
+    build = Builder(made, memory_counts=True)
+    row = np.zeros(len(fitting.COLUMNS), np.int64)
+    gres = np.zeros((3, len(build.resources)), np.int64)
+    build.needs.write(asked, partition or Partition("p", ("n0", "n1"), **given), row, gres)
+    return row, gres, build
+
+
+def test_cpus_are_those_of_all_tasks_and_one_of_each_node_at_least():
+    assert needs(job(cpus=3, tasks_asked=3, cpus_per_task=2))[0][fitting.CPUS] == 6
+    assert needs(job(cpus=1, tasks_asked=1, least_nodes=4))[0][fitting.CPUS] == 4
+
+
+@pytest.mark.parametrize(
+    ("fields", "numbers"),
+    [
+        ({"least_nodes": 2, "most_nodes": 6, "tasks_asked": 2}, (2, 6, 6)),
+        ({"tasks_asked": 5, "tasks_per_node": 2}, (3, 3, fitting.BOUNDLESS)),
+        ({"tasks_asked": 5, "tasks_per_node": 2, "least_nodes": 1, "most_nodes": 4}, (3, 4, 4)),
+        ({"tasks_asked": 12}, (1, 1, fitting.BOUNDLESS)),
+    ],
+)
+def test_a_range_of_nodes_is_wanted_as_large_as_it_may_be(fields, numbers):
+    _, _, build = needs(job())
+    assert build.needs.numbers_of_nodes(job(cpus=5, **fields), Partition("p", ("n0",))) == numbers
+
+
+def test_a_partition_bounds_the_number_of_nodes():
+    _, _, build = needs(job())
+    partition = Partition("p", ("n0",), least_nodes=2, most_nodes=3)
+    assert build.needs.numbers_of_nodes(job(cpus=1, tasks_asked=1, most_nodes=8), partition) == (2, 3, 3)
+
+
+@pytest.mark.parametrize(("version", "most"), [(OLD, 2), (MIDDLE, fitting.BOUNDLESS), (NEW, 2)])
+def test_on_22_05_and_26_05_gpus_in_all_are_on_no_more_nodes_than_there_are_tasks(version, most):
+    asked = job(cpus=2, tasks_asked=2, gres_per_job=(Gres("gpu", "", 4),))
+    assert needs(asked, version=version)[0][fitting.MOST] == most
+    assert needs(job(7, 1, tasks_asked=1, gres_per_job=(Gres("gpu", "", 8),)), version=version)[0][fitting.MOST] > 8
+
+
+def test_typed_gpus_count_among_all_and_what_there_is_not_is_more_than_any_node_has():
+    _, gres, build = needs(job(gres_per_node=(Gres("gpu", "a100", 2),)))
+    assert gres[fitting.OF_NODE].tolist() == [2, 2]
+    assert build.resources.columns == {("gpu", ""): 0, ("gpu", "a100"): 1}
+    assert needs(job(gres_per_node=(Gres("fpga", "", 1),)))[1][fitting.OF_NODE, 0] == fitting.BOUNDLESS
+
+
+TASKS = {"cpus": 2, "tasks_asked": 2, "gres_per_task": (Gres("gpu", "", 1),)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "given", "of_node", "of_task"),
+    [
+        ({"memory_per_node": 500}, {}, 500, 0),
+        ({"memory_per_cpu": 100, "cpus_per_task": 3}, {}, 0, 300),
+        ({}, {"memory_per_cpu": 50}, 0, 50),
+        ({}, {"memory_per_node": 700}, 700, 0),
+        (TASKS | {"memory_per_gpu": 900}, {}, 0, 900),
+        (TASKS, {"memory_per_gpu": 600, "memory_per_cpu": 50}, 0, 600),
+        (TASKS | {"memory_per_gpu": 900, "memory_per_node": 3000}, {}, 3000, 0),
+        (TASKS | {"memory_per_gpu": 900, "memory_per_node": 1800}, {}, 0, 900),
+        (TASKS | {"memory_per_gpu": 900, "memory_per_node": 8000}, {}, 0, 900),
+    ],
+)
+def test_memory_is_what_was_asked_for_else_the_default_for_gpus_else_that_of_the_partition(
+    fields, given, of_node, of_task
+):
+    row, _, _ = needs(job(**{"cpus": 1, "tasks_asked": 1} | fields), **given)
+    assert (row[fitting.MEMORY], row[fitting.TASK_MEMORY], row[fitting.ALL_MEMORY]) == (of_node, of_task, 0)
+
+
+def test_without_any_it_is_all_of_the_node():
+    assert needs(job())[0][fitting.ALL_MEMORY] == 1
+
+
+def test_cpus_for_each_gpu_are_the_partitions_unless_the_job_says():
+    row, _, _ = needs(job(**TASKS), cpus_per_gpu=3)
+    assert (row[fitting.TASK_CPUS], row[fitting.CPUS]) == (3, 6)
+    assert needs(job(**TASKS | {"cpus_per_gpu": 1}), cpus_per_gpu=3)[0][fitting.TASK_CPUS] == 1
+
+
+def test_cpus_for_each_gpu_that_a_job_asks_for_are_those_of_its_tasks():
+    """Seen on 26.05: ``-n 1 --ntasks-per-node=1 --gpus-per-node=1 --cpus-per-gpu=3`` has 3 CPUs for one task."""
+    gpu = (Gres("gpu", "", 1),)
+    row, _, _ = needs(job(9, 3, tasks_asked=1, tasks_per_node=1, cpus_per_gpu=3, gres_per_node=gpu))
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (3, 3)
+    row, _, _ = needs(job(9, 2, tasks_asked=2, cpus_per_gpu=3, gres_per_task=gpu))
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (6, 3)
+
+
+def test_of_gpus_in_all_memory_keeps_no_tasks_apart():
+    """Seen on 26.05: ``-n 4 --gpus=12 --mem-per-gpu=1500`` is planned on three nodes of 8000 MB."""
+    row, _, _ = needs(job(cpus=4, tasks_asked=4, gres_per_job=(Gres("gpu", "", 12),), memory_per_gpu=1500))
+    assert row[fitting.TASK_MEMORY] == 1500

@@ -1,0 +1,35 @@
+"""SchedulerParameters as the kernels have them, with the defaults of slurm.conf(5)."""
+
+from dataclasses import replace
+
+import pytest
+from made_clusters import NOW, cluster
+
+from gas.slurm.cluster import Scheduling
+from gas.slurm.parameters import number_in, parameters_of
+
+
+def parameters(depth=500, **given):
+    scheduling = Scheduling(depth=depth, parameters=given)
+    return parameters_of(replace(cluster(), scheduling=scheduling))
+
+
+def test_what_is_set_counts():
+    found = parameters(bf_max_job_user="7", bf_node_space_size="90", bf_one_resv_per_job="")
+    assert (found.max_job_user, found.node_space_size, found.one_resv_per_job) == (7, 90, True)
+    assert (found.now, found.begin % found.resolution, found.licenses) == (NOW, 0, False)
+
+
+@pytest.mark.parametrize(("depth", "size"), [(500, 500), (6, 6), (1, 2), (0, 0)])
+def test_the_table_has_as_many_slots_as_jobs_are_tested_but_two(depth, size):
+    assert parameters(depth).node_space_size == size
+
+
+def test_beyond_slurms_cycle_nothing_ends_the_search():
+    found = parameters_of(replace(cluster(), scheduling=Scheduling(depth=3)), beyond=True)
+    assert (found.max_job_test, found.max_job_user, found.node_space_size, found.beyond) == (0, 0, 0, True)
+
+
+@pytest.mark.parametrize("text", ["", "x", "-4", "12345678901", "1"])
+def test_an_invalid_value_is_the_default(text):
+    assert number_in({"bf_x": text}, "bf_x", 30, least=2) == 30

@@ -1,0 +1,115 @@
+"""The queue while time goes on: who may start, how far arrays are, whom limits hold back."""
+
+from dataclasses import replace
+
+import numpy as np
+from made_clusters import NOW, cluster, job, running
+from slurm_standing import a_cluster, an_accounting
+from slurm_standing import running as of_lab
+
+from gas.slurm.accounting import Bounds
+from gas.slurm.cluster import Partition, Reservation, Tasks
+from gas.slurm.waiting import Waiting
+
+
+def ids(queue, now=NOW, **options):
+    return [queue.records[at].job.id for at in queue.order(now, **options)]
+
+
+def test_jobs_come_in_the_order_of_priority_then_of_submission_then_of_numbers():
+    queue = Waiting(cluster(
+        job(3, priority=5, submitted=NOW), job(2, priority=5, submitted=NOW), job(4, priority=5, submitted=NOW - 9),
+        job(1, priority=4),
+    ), [])  # fmt: skip
+    assert ids(queue) == [4, 2, 3, 1]
+
+
+def test_a_higher_tier_comes_first():
+    both = (Partition("p", ("n0",)), Partition("q", ("n0",), tier=9))
+    assert ids(Waiting(cluster(job(1), job(2, partitions=("q",)), partitions=both), [])) == [2, 1]
+
+
+def test_who_is_held_or_has_not_come_or_may_not_begin_is_left_out():
+    queue = Waiting(cluster(job(1, priority=0), job(2, eligible=NOW + 5), job(3)), [(NOW + 9, job(4))])
+    assert ids(queue) == [3]
+    assert ids(queue, NOW + 5) == [2, 3]
+    assert queue.next_event(NOW) == NOW + 5
+    assert list(queue.arriving(NOW + 9)) == [3]
+    assert ids(queue, NOW + 9) == [2, 3, 4]
+
+
+def test_who_waits_for_others_may_start_when_they_have_started_or_ended():
+    queue = Waiting(cluster(job(1), job(2, dependency="after:1"), job(3, dependency="afterok:1")), [])
+    assert ids(queue) == [1]
+    queue.started(0, running(1, "n0", end=60), NOW + 1)
+    assert ids(queue, NOW + 1) == [2]
+    queue.ended((1, None), NOW + 7)
+    assert ids(queue, NOW + 7) == [2, 3]
+
+
+def test_a_singleton_waits_for_jobs_of_the_same_name():
+    queue = Waiting(cluster(job(1), job(2, dependency="singleton")), [])
+    assert ids(queue) == [1]
+    queue.started(0, running(1, "n0", end=60), NOW)
+    assert ids(queue) == []
+    queue.ended((1, None), NOW)
+    assert ids(queue) == [2]
+
+
+def test_tasks_of_an_array_start_one_after_the_other_within_their_limit():
+    queue = Waiting(cluster(job(5, array=5, tasks=Tasks((range(2, 5),), at_once=2))), [])
+    for task in (2, 3):
+        assert queue.next_task(0) == (5, task)
+        queue.started(0, running(5, "n0", end=60), NOW)
+    assert ids(queue) == []
+    queue.ended((5, 2), NOW + 1)
+    assert ids(queue) == [5]
+    assert queue.rooms(np.array([0])).tolist() == [1]
+    queue.started(0, running(5, "n0", end=60), NOW)
+    assert not queue.any()
+    assert queue.left() == []
+
+
+def test_who_has_started_in_one_partition_does_not_wait_in_the_others():
+    both = (Partition("p", ("n0",)), Partition("q", ("n0",)))
+    queue = Waiting(cluster(job(1, partitions=("p", "q")), partitions=both), [])
+    assert ids(queue) == [1, 1]
+    queue.started(1, running(1, "n0", end=60), NOW)
+    assert ids(queue) == []
+
+
+def test_a_job_of_a_reservation_waits_for_it():
+    kept = Reservation("kept", NOW + 60, NOW + 90, ("n0",))
+    queue = Waiting(cluster(job(1, reservation="kept"), reservations=(kept,)), [])
+    assert ids(queue) == []
+    assert ids(queue, NOW + 60) == [1]
+    assert ids(queue, NOW + 90) == []
+
+
+def test_limits_hold_back_whom_those_that_run_leave_no_room():
+    made = a_cluster(an_accounting(mine=Bounds(jobs=1)))
+    own = {"user": "me", "account": "lab", "qos": "normal", "partitions": ("main",), "submitted": made.now}
+    made = replace(made, jobs=(job(1, 1, **own), job(2, 1, **own | {"user": "other"})))
+    queue = Waiting(made, [])
+    everybody = queue.order(made.now)
+    assert queue.limited(everybody, made.now, {}).tolist() == [False, False]
+    queue.ended((8, None), made.now)
+    assert queue.limited(everybody, made.now, {(9, None): of_lab(9, 1, 60)}).tolist() == [True, False]
+
+
+def test_a_submitted_job_is_tried_at_once_if_it_comes_first():
+    nodes = np.ones((1, 2), np.bool_)
+    queue = Waiting(cluster(job(1, priority=5)), [(NOW, job(2, priority=5)), (NOW, job(3, priority=6))])
+    list(queue.arriving(NOW))
+    assert not queue.comes_first(1, NOW, nodes, {}, ranked=True)
+    assert queue.comes_first(2, NOW, nodes, {}, ranked=True)
+    queue = Waiting(cluster(job(1, priority=5)), [(NOW, job(2, priority=5))])
+    list(queue.arriving(NOW))
+    assert queue.comes_first(1, NOW, nodes, {}, ranked=False), "only a higher priority counts, before 24.11"
+
+
+def test_what_is_not_looked_at_is_said():
+    made = cluster(job(1, dependency="aftercorr:7"), job(2, leader=2))
+    assert Waiting(made, []).remarks == [
+        "job 1 waits for aftercorr: not understood", "heterogeneous jobs are planned, and never start",
+    ]  # fmt: skip
