@@ -27,7 +27,7 @@ def make_blocks_small(monkeypatch, width=4, fill=3, ring=16, few=0):
     for module in (in_blocks, changes, holes, placing):
         monkeypatch.setattr(module, "RING", ring, raising=module is not in_blocks)
     monkeypatch.setattr(holes, "_FEW", few)
-    monkeypatch.setattr(lengths, "STAIRS", 2)
+    monkeypatch.setattr(lengths, "MOST_STEPS", 2)
     monkeypatch.setattr(placing, "MANY", 3)
 
 

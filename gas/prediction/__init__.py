@@ -1,8 +1,8 @@
-"""Predictions: when jobs are likely to start and finish, told from how much of their walltimes jobs use.
+"""Predictions: when jobs are likely to start and finish, estimated from how much of their walltimes jobs use.
 
-The planner knows walltimes and promises; this knows habits. From a `Snapshot` of a machine and a `Past` that a log
-tells, `forecast` simulates the queue forward many times, each time with other run times drawn from what similar jobs
-used and other jobs arriving, and returns the distribution of each candidate's start.
+The planner knows walltimes and promises; predictions also know how long jobs really run. From a `Snapshot` of
+a machine and a `Past` of a log, `forecast` simulates the queue forward many times, each time with other run times drawn
+from what similar jobs used and other jobs arriving, and returns the distribution of each candidate's start.
 
     snapshot   who runs and who waits on a machine at an instant
     usage      what share of their walltimes jobs use; run times drawn from it
@@ -10,7 +10,7 @@ used and other jobs arriving, and returns the distribution of each candidate's s
     forward    the queue simulated forward with such run times, by the simulator's own engine
     together   the same for all candidates at once, where the queue is long and they are many
     shortfall  what counts leave out of plans by nodes
-    past       what a log tells up to an instant: habits, and who may arrive
+    past       the history of a log up to an instant: use of walltimes, and arrivals
     history    such a log, with the names of its users
     forecast   when candidates are likely to start and finish
     choice     which request of a plan is likely to finish first

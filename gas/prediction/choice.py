@@ -73,7 +73,7 @@ class PredictedPlan(Plan):
     risk
         Which share of the samples is to have finished first; None for the mean.
     details
-        What to tell programs of how the predictions were made; JSON.
+        How the predictions were made, for programs; JSON.
     """
 
     planned: Plan = field(kw_only=True)

@@ -1,4 +1,4 @@
-"""A snapshot put together from what a scheduler tells of its jobs one by one, whatever it plans by."""
+"""A snapshot built from a scheduler's records of single jobs, whatever its policy."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from gas.times import LONGEST
 __all__ = ["SAMPLES", "TAIL", "Forecast", "forecast"]
 
 SAMPLES = 500
-"""How many times the queue is simulated forward, unless told otherwise."""
+"""Default of how many times the queue is simulated forward."""
 
 TAIL = 0.025
 """Which share of the samples an interval takes at either end beyond those that its probability names, but never more
@@ -50,7 +50,7 @@ class Forecast:
     now
         The instant from which it looks ahead.
     latest
-        When each would start if everybody used up their walltimes. Under a scheduler that keeps promises, no later.
+        When each would start if all jobs used up their walltimes. Under a scheduler that keeps promises, no later.
     starts
         When it would start in each sample: shape ``(samples, candidates)``.
     execution_time
@@ -140,7 +140,7 @@ def forecast(
         There are no samples, or a candidate does not fit the machine.
     """
     if samples < 1:
-        raise BadInput(f"samples {samples}: at least 1 is needed, some hundreds are usual")
+        raise BadInput(f"samples {samples}: at least 1 is needed; several hundred are usual")
     if samples * len(snapshot) > _MOST:
         raise BadInput(f"samples {samples}: too many for {len(snapshot)} jobs; {int(_MOST / len(snapshot))} at most")
     if seed < 0:

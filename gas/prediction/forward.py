@@ -2,7 +2,7 @@
 
 The state is made of a snapshot: what runs holds its processors, what waits stands in the plan where it is planned, the
 candidate arrives now, and others may later. In each sample the jobs get the run times that were drawn for them. All
-the rest is the simulator's own engine, told to stop when the candidate starts.
+the rest is the simulator's own engine, which stops when the candidate starts.
 
 That takes a simulation for each sample and candidate. Where the queue is long and candidates are many,
 `gas.prediction.together` makes one a sample do.
@@ -213,7 +213,7 @@ def latest_starts(
     policy: Policy = "s3",
     machine_code: bool = True,
 ) -> NDArray[np.int64]:
-    """Return when each candidate would start if everybody used up their walltimes: what S³ would promise."""
+    """Return when each candidate would start if all jobs used up their walltimes: what S³ would promise."""
     machine = machine_of(machine_code)
     state = state_of(snapshot, policy, NOBODY_ELSE, machine)
     return first_fits(state, candidates, first_instant(snapshot, not_before), machine)

@@ -38,14 +38,14 @@ class History:
 
     @classmethod
     def of_log(cls, log: Log, users: Mapping[str, int] | None = None, *, name: str | None = None) -> History:
-        """Return the history that a log tells; in those of others, a user's name is their number."""
+        """Return the history of a log; in logs of other machines, users are named by number."""
         if users is None:
             users = {str(number): number for number in set(log.user.tolist()) if number >= 0}
         return cls(log.name if name is None else name, lambda unit: log, users)
 
     @classmethod
     def of_accounting(cls, found: Accounting) -> History:
-        """Return the history that sacct tells."""
+        """Return the history in the output of sacct."""
         return cls(found.name, found.log, found.users, found.remarks)
 
     def past(self, snapshot: Snapshot, unit: Unit = "cpus") -> Past:
@@ -66,20 +66,20 @@ class History:
             jobs = f"{len(log):,} job{'' if len(log) == 1 else 's'}"
             raise BadInput(
                 f"{self.name}: none of its {jobs} fits {snapshot.machine} processors and had ended by "
-                f"{iso_time(snapshot.now)}, so that nothing is known"
+                f"{iso_time(snapshot.now)}, so there is no history to learn from"
             )
         return past
 
     def _check(self, log: Log) -> None:
-        """Refuse a log that tells nothing of anybody, whichever the machine."""
+        """Refuse a log without usable jobs, whatever the machine."""
         if not len(log):
             raise BadInput(f"{self.name}: has no jobs")
         if not (log.wait >= 0).any():
             raise BadInput(
-                f"{self.name}: its wait times are unknown, and so is when jobs ended; "
+                f"{self.name}: its wait times are unknown, and so are the ends of jobs; "
                 f"gas simulate {self.name} --output hist.swf gives a log with them"
             )
         if not (log.run_time >= 0).any():
-            raise BadInput(f"{self.name}: its run times are unknown, so that nothing can be learnt from it")
+            raise BadInput(f"{self.name}: its run times are unknown, so nothing can be learned from it")
         if not (log.requested_time > 0).any():
             raise BadInput(f"{self.name}: does not say which walltimes were asked for, so that nothing can be learnt")

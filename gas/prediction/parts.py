@@ -46,4 +46,4 @@ def in_parts(
         try:
             return np.concatenate([one for each in parts for one in each.result()])
         finally:
-            stopped.set()  # nothing is left to do, or somebody has interrupted this
+            stopped.set()  # nothing is left to do, or this was interrupted

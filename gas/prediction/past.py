@@ -1,4 +1,4 @@
-"""What a log tells at an instant: how jobs have used their walltimes so far, and who may arrive next.
+"""The history of a log at an instant: how jobs have used their walltimes so far, and which may arrive next.
 
 Nothing that happened later is looked at: of a job that had not been submitted by then nothing, of one that had not
 ended no run time. So the same class serves a live machine, whose log is all past, and a simulation.
@@ -56,7 +56,7 @@ class Past:
 
     @classmethod
     def of_log(cls, log: Log, *, zero: int | None = None, processors: int | None = None) -> Past:
-        """Return the past that a log tells, in epoch seconds; jobs without a walltime are left out.
+        """Return the past of a log, in epoch seconds; jobs without a walltime are left out.
 
         Parameters
         ----------
@@ -65,7 +65,7 @@ class Past:
         processors
             Of its machine; by default what its header says.
         """
-        log = log.select(log.requested_time > 0)  # run times stand in for walltimes otherwise: nobody knew them
+        log = log.select(log.requested_time > 0)  # else run times would be used as walltimes, which were not known then
         jobs = rigid_jobs(log, processors)
         first = log.start_time if zero is None else zero
         end = ends(log)[jobs.row]

@@ -43,7 +43,7 @@ def by_nodes(
     starts
         Of the candidates by counts, at most `latest`: shape ``(samples, candidates)``.
     latest, planned
-        When each candidate would start if everybody used up their walltimes: by counts, and by the scheduler's plan.
+        When each candidate would start if all jobs used up their walltimes: by counts, and by the scheduler's plan.
     """
     found = starts.copy()
     early = _early_ends(snapshot, run_times)

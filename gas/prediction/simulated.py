@@ -23,7 +23,9 @@ def snapshot_of(simulation: Simulation) -> Snapshot:
     if simulation.policy not in PLANNING:
         raise BadInput(f'policy "{simulation.policy}" has no plan to predict by; those that do: {", ".join(PLANNING)}')
     if simulation.reservations:
-        raise BadInput(f"{len(simulation.reservations)} reservations: a simulation that has some cannot be predicted")
+        raise BadInput(
+            f"{len(simulation.reservations)} reservations: a simulation with reservations cannot be predicted"
+        )
     places, start, running = simulation.standing()
     jobs = simulation.jobs
     return Snapshot(

@@ -1,6 +1,6 @@
 """A machine at an instant: who runs, who waits and for when that is planned.
 
-Whoever predicts needs no more of a scheduler than this; a live endpoint and a simulation both can give it.
+Predictions need nothing else of a scheduler; live endpoints and simulations can both provide it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Snapshot:
         self._check("start", self.start, ~self.running & (self.start < self.now))
         used = int(self.processors[self.running].sum())
         if used > self.machine:
-            raise BadInput(f"the running jobs hold {used} processors, and the machine has {self.machine}")
+            raise BadInput(f"the running jobs hold {used} processors, but the machine has {self.machine}")
 
     def _check(self, name: str, column: NDArray[np.int64], wrong: NDArray[np.bool_]) -> None:
         if wrong.any():

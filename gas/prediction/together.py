@@ -30,7 +30,7 @@ from gas.prediction.forward import (
 )
 from gas.prediction.snapshot import Snapshot
 from gas.profile import NEVER
-from gas.s3.blocks import BEGIN, EACH, FREE, GIVEN_MOST, HEAD, LEAST, LENGTH, ORDER, START, USED, Blocks, frame_at
+from gas.s3.blocks import BEGIN, EACH, FREE, GIVEN_MOST, HEAD, LEAST_FREE, LENGTH, ORDER, START, USED, Blocks, frame_at
 from gas.s3.changes import give_back, take
 from gas.s3.holes import first_fit
 from gas.s3.placing import Q_EARLIEST, Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME
@@ -131,11 +131,11 @@ def follow_all(
             if why == FULL or not is_roomy(scratch):
                 return False
             if why == FINISHED:
-                for one in range(len(planned)):  # nobody is left who could be in the way
+                for one in range(len(planned)):  # no other job is left in the way
                     if found[sample, one] == NEVER:
                         found[sample, one] = min(planned[one], max(first, scratch.now[NOW]))
                 break
-            if scratch.plan.numbers[GIVEN_MOST] == 0:  # nobody can start sooner than planned
+            if scratch.plan.numbers[GIVEN_MOST] == 0:  # no job can start sooner than planned
                 continue
             since += 1
             if since >= every:
@@ -224,7 +224,7 @@ def _free_for(plan: Blocks, processors: int) -> int:
     at = ORDER + EACH * k
     j = frame_at(plan, k, numbers[BEGIN])
     while k < numbers[USED]:
-        if numbers[at + LEAST] < processors:
+        if numbers[at + LEAST_FREE] < processors:
             row = numbers[at]
             while j < numbers[at + LENGTH]:
                 if frames[row, FREE, j] < processors:

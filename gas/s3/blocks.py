@@ -51,8 +51,8 @@ ENDLESS = 2**62
 NEVER_LOOKED = -1
 """Older than any stamp."""
 
-STAIRS = 8
-"""The most steps of the stairs of a level (`gas.s3.lengths`)."""
+MOST_STEPS = 8
+"""The most steps of the staircase of a level (`gas.s3.lengths`)."""
 
 _FILL = 20  # the frames of a new block
 _DEAD = 8  # the past frames that the first block may have
@@ -61,14 +61,14 @@ _A_DAY = 86_400
 # Of a frame, in `Blocks.frames`:
 START, FREE, STAMPED = 0, 1, 2
 # Of a block, in `Blocks.numbers`, in words that stand side by side because walks along the blocks read them all:
-ROW, BEGINS, LENGTH, NEWEST, LEAST, MOST = range(6)
+ROW, BEGINS, LENGTH, NEWEST, LEAST_FREE, MOST_FREE = range(6)
 EACH = 8  # the words of a block, as many as a line of a processor's cache holds
 # Of the whole, in `Blocks.numbers`:
 HEAD, USED, ROWS, FRAMES, BEGIN, ENOUGH, LEVELS, SHIFT, STAMP, GIVEN_MOST, GIVEN_UNTIL = range(11)
 RING_AT = 16
 COVERED_AT = RING_AT + RING
-STAIRS_AT = COVERED_AT + 64
-LONGEST_AT = STAIRS_AT + 64 * (1 + 3 * STAIRS)
+STAIRCASE_AT = COVERED_AT + 64
+LONGEST_AT = STAIRCASE_AT + 64 * (1 + 3 * MOST_STEPS)
 ORDER = LONGEST_AT + 64
 
 
@@ -86,13 +86,12 @@ class Blocks(NamedTuple):
     numbers
         Of the whole: first and last block in order, rows given out, frames, the first instant, a length of holes that
         is seldom wanted, levels, seconds of a step of the ring (as a power of two), the last stamp, and what was given
-        back since somebody last took note: the most free processors that a frame got by it, and the last instant. From
+        back since this was last read: the most free processors that a frame got by it, and the last instant. From
         RING_AT on, stamps by time, modulo the ring: the newest give-back at or around an instant. From COVERED_AT
-        on, for each level the block up to which its stairs reach, and from STAIRS_AT on, the stairs: their number, then
-        length, beginning and block of each (`gas.s3.lengths`). From LONGEST_AT on, for each level the longest new hole.
-        From ORDER on, `EACH` words for
-        each block in order of time: its row, its first instant, how many frames it has, its newest stamp, and its least
-        and most free processors.
+        on, for each level the block up to which its staircase reaches; from STAIRCASE_AT on, the staircases: number of
+        steps, then length, beginning and block of each (`gas.s3.lengths`). From LONGEST_AT on, for each level the
+        longest new hole. From ORDER on, `EACH` words for each block in order of time: its row, its first instant, how
+        many frames it has, its newest stamp, and its least and most free processors.
     """
 
     frames: NDArray[np.int64]
@@ -158,7 +157,7 @@ def look_over(blocks: Blocks, k: int) -> None:
     for j in range(1, blocks.numbers[at + LENGTH]):
         least = min(least, free[row, FREE, j])
         most = max(most, free[row, FREE, j])
-    blocks.numbers[at + LEAST], blocks.numbers[at + MOST] = least, most
+    blocks.numbers[at + LEAST_FREE], blocks.numbers[at + MOST_FREE] = least, most
 
 
 @lean_kernel
@@ -246,7 +245,7 @@ def blocks_of(
     numbers = blocks.numbers
     numbers[[BEGIN, ENOUGH, LEVELS]] = starts[0], walltime, levels
     numbers[SHIFT] = max(0, int(walltime).bit_length() - 7)
-    numbers[[GIVEN_MOST, GIVEN_UNTIL]] = processors, ENDLESS  # nobody has taken note of anything yet
+    numbers[[GIVEN_MOST, GIVEN_UNTIL]] = processors, ENDLESS  # nothing has been read yet
     lined_up = np.zeros((3, rows * WIDTH), np.int64)
     lined_up[START, :count], lined_up[FREE, :count] = starts, free
     blocks.frames[rows:] = lined_up.reshape(3, rows, WIDTH).transpose(1, 0, 2)
@@ -300,6 +299,6 @@ def check(blocks: Blocks, processors: int) -> None:
     for heading in headings:
         _, free, stamps = blocks.frames[heading[ROW], :, : heading[LENGTH]]
         assert heading[BEGINS] == blocks.frames[heading[ROW], START, 0], "a block begins with its first frame"
-        assert (heading[LEAST], heading[MOST]) == (free.min(), free.max()), "least or most are others"
+        assert (heading[LEAST_FREE], heading[MOST_FREE]) == (free.min(), free.max()), "least or most are others"
         assert stamps.max() <= heading[NEWEST] <= numbers[STAMP], "a stamp is newer than its block knows"
     check_profile(profile_in(blocks), processors)

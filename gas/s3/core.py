@@ -1,6 +1,6 @@
 """S³, the space-shared scheduler: conservative backfilling with promotion until nothing moves (paper, section 4.3).
 
-The core is pure: no clock, no file, no process. Whoever drives it says what time it is and which jobs have ended:
+The core is pure: no clock, no file, no process. Its caller passes the time and the jobs that have ended:
 
     submit, reserve, cancel      what users do; `submit` answers with the promised start
     step(now, ended)             one instant: jobs that ended, promotion, jobs to start now
@@ -14,7 +14,7 @@ A *promise* is the planned start of a waiting job: it moves earlier or stays. On
 job that cannot be killed or a start that an outage missed, can break one; the schedule is then repaired, keeps every
 promise that can be kept and lists the others in `broken`.
 
-Between any two operations nobody who waits could start earlier where it stands. So after processors were given back,
+Between any two operations no waiting job could start earlier. So after processors were given back,
 only the holes that grew need to be looked at (`gas.s3.holes`). Where an operation has limited `patience`, this holds
 again when `go_on` has come to the end; a job submitted before that may take a hole that a waiting job would have been
 moved into, and every promise holds all the while.
@@ -145,7 +145,7 @@ class S3:
         try:
             return self.entries[id]
         except KeyError:
-            raise NotFound(f"there is no job {id} in the schedule (it never was, or it has ended)") from None
+            raise NotFound(f"there is no job {id} in the schedule (it never existed, or it has ended)") from None
 
     def next_start(self) -> int | None:
         """Return the next instant after now at which a start falls due; None if nothing waits for one."""
@@ -300,7 +300,7 @@ class S3:
             A machine of no processors.
         """
         if processors < 1:
-            raise BadInput(f"processors {processors}: a machine has at least 1; to empty it, let it drain")
+            raise BadInput(f"processors {processors}: a machine has at least 1; to empty it, drain it")
         if processors == self.processors:
             return Resized([], [])
         known, shrinks = len(self.broken), processors < self.processors
@@ -421,7 +421,7 @@ class S3:
         self.version += 1
 
     def _indexed(self, profile: Profile) -> Blocks:
-        """Return a profile that was made anew; nobody who waits is known to start as early as it can."""
+        """Return a rebuilt profile; no waiting job is known to start as early as it can."""
         self._waiting.look_again()
         count = int(profile.used[0])
         return blocks_of(profile.starts[:count], profile.free[:count], self.processors)
@@ -496,7 +496,7 @@ class S3:
 
 
 def warm_up() -> None:
-    """Have the compiled kernels ready, so that nobody's first request waits for the compiler."""
+    """Compile the kernels, so that no first request waits for the compiler."""
     schedule = S3(2, 0, machine_code=True)
     first = schedule.submit(2, 10)
     schedule.submit(2, 10, start_by=10)

@@ -37,7 +37,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A promise that could not be kept: told `promised`, now planned for `start`."""
+    """A broken promise: promised for `promised`, now planned for `start`."""
 
     id: int
     promised: int

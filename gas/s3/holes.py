@@ -25,10 +25,10 @@ from gas.s3.blocks import (
     EACH,
     FREE,
     HEAD,
-    LEAST,
+    LEAST_FREE,
     LENGTH,
     LEVELS,
-    MOST,
+    MOST_FREE,
     NEWEST,
     ORDER,
     RING,
@@ -75,7 +75,7 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
             passed_over = False
             while k < used:
                 at += EACH
-                if numbers[at + MOST] >= processors:
+                if numbers[at + MOST_FREE] >= processors:
                     if few or any_hole(blocks, k, level) >= walltime:
                         break
                     passed_over = True
@@ -96,7 +96,7 @@ def first_fit(blocks: Blocks, processors: int, walltime: int, not_before: int) -
             if j == numbers[at + LENGTH]:
                 k += 1
                 at += EACH
-                while k < used and numbers[at + LEAST] >= processors and numbers[at + BEGINS] < end:
+                while k < used and numbers[at + LEAST_FREE] >= processors and numbers[at + BEGINS] < end:
                     k += 1
                     at += EACH
                 if k == used:
@@ -115,14 +115,14 @@ def earlier_start(
 ) -> int:
     """Return the earliest start, from `first` on, of a job planned for `start`; `start` itself if none is earlier.
 
-    The job's own processors count as free for it: whoever comes up to `start` without a gap can go on there.
+    The job's own processors count as free for it: a span that reaches `start` without a gap continues there.
 
     Parameters
     ----------
     level
         That of the processors (`level_of`), and no more than the blocks know.
     since
-        The stamp at which the job was last found to start as early as it could; nobody who is asked for later was last
+        The stamp at which the job was last found to start as early as it could; no job that is asked for later was last
         looked at before that.
     until
         No processors were given back at or after this instant since then.
@@ -164,7 +164,7 @@ def _read_for_hole(blocks: Blocks, processors: int, walltime: int, first: int, s
             if j < length:
                 break
             at += EACH
-            while numbers[at + MOST] < processors:
+            while numbers[at + MOST_FREE] < processors:
                 at += EACH
             row, length, j = numbers[at], numbers[at + LENGTH], 0
         opened = frames[row, START, j]
@@ -198,7 +198,7 @@ def _ask_for_hole(
     numbers[COVERED_AT + level] = min(numbers[COVERED_AT + level], likely)  # what is found wanting is measured anew
     for k in range(max(likely, block_at(blocks, first)), block_at(blocks, until - 1) + 1):
         at = ORDER + EACH * k
-        if numbers[at + NEWEST] <= since or numbers[at + MOST] < processors:
+        if numbers[at + NEWEST] <= since or numbers[at + MOST_FREE] < processors:
             continue
         if new_hole(blocks, k, level, since) < walltime:
             continue

@@ -1,18 +1,18 @@
-"""How long the holes of the profile are, block by block, and the *stairs* that say where the first long one is.
+"""The lengths of holes of the profile by block, and the *staircases* that find the first long one.
 
 A *hole* of a level is a span in which 2**level processors stay free. The table of the blocks (`gas.s3.blocks`) has, for
 each block and level, a bound: no hole of the level that crosses the block is longer. There are two, one for all holes
-and one for *new* ones, that have a frame with a stamp after the last look of whoever asks. A block is measured when
-somebody asks, and again when processors were given back in it since then; of the new holes, only those through the
+and one for *new* ones, which have a frame with a stamp after the last look of the job that asks. A block is measured
+when a job asks, and again when processors were given back in it since then; of the new holes, only those through the
 frames that got some. What is taken only makes holes shorter, and leaves a bound that may be too high.
 
-The bound for new holes is measured for one job and used for others. So nobody who asks must have been looked at before
-somebody who asked earlier; `gas.s3.placing.promote` asks in submission order, in which that holds.
+The bound for new holes is measured for one job and used for others. So a job that asks must not have been looked at
+before one that asked earlier; `gas.s3.placing.promote` asks in submission order, in which that holds.
 
-The *stairs* of a level are the blocks, in order of time, that have a longer new hole than each one before: steps of
-growing lengths. A job asks them for the first block with a hole long enough, and is told that there is none before its
-own start after one or two steps instead of a walk along the blocks. They are built as far as somebody asked, and torn
-down from the block on in which something grew or blocks were split.
+The *staircase* of a level is the list of blocks, in order of time, that have a longer new hole than all before: steps
+of growing lengths. It answers in one or two steps, without a walk along the blocks, whether there is a hole long enough
+before a job's own start. It is built as far as jobs have asked, and cut back to the block in which something grew or
+blocks were split.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from gas.s3.blocks import (
     ENOUGH,
     FREE,
     HEAD,
-    LEAST,
+    LEAST_FREE,
     LENGTH,
     LEVELS,
     LONGEST_AT,
-    MOST,
+    MOST_FREE,
+    MOST_STEPS,
     NEVER_LOOKED,
     NEWEST,
     ORDER,
-    STAIRS,
-    STAIRS_AT,
+    STAIRCASE_AT,
     STAMP,
     STAMPED,
     START,
@@ -48,13 +48,13 @@ from gas.s3.blocks import (
 __all__ = [
     "NOWHERE",
     "any_hole",
+    "clear_staircases",
     "closes",
     "first_long_hole",
     "look_again",
     "new_hole",
     "note_longest",
     "opens",
-    "tear_down",
 ]
 
 NOWHERE = -1
@@ -69,16 +69,16 @@ def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until
     `gas.s3.holes.earlier_start`.
     """
     numbers = blocks.numbers
-    stairs = STAIRS_AT + level * (1 + 3 * STAIRS)
+    staircase = STAIRCASE_AT + level * (1 + 3 * MOST_STEPS)
     covered = numbers[COVERED_AT + level]
-    last = stairs + 1 + 3 * numbers[stairs]
-    step = stairs + 1
+    last = staircase + 1 + 3 * numbers[staircase]
+    step = staircase + 1
     while step < last and numbers[step + 2] < covered:
         if numbers[step] >= walltime:
             return numbers[step + 2] if numbers[step + 1] < until else NOWHERE
         step += 3
-    longest = numbers[step - 3] if step > stairs + 1 else 0
-    count = (step - stairs - 1) // 3
+    longest = numbers[step - 3] if step > staircase + 1 else 0
+    count = (step - staircase - 1) // 3
     k = max(covered, numbers[HEAD])
     found = NOWHERE
     while k < numbers[USED]:
@@ -86,11 +86,11 @@ def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until
         begin = numbers[at + BEGINS]
         if begin >= until:
             break
-        if numbers[at + NEWEST] > since and numbers[at + MOST] >> level > 0:
+        if numbers[at + NEWEST] > since and numbers[at + MOST_FREE] >> level > 0:
             length = new_hole(blocks, k, level, since)
             if length > longest:
                 longest = length
-                if count == STAIRS:  # the last step gets higher, so more is looked at than need be
+                if count == MOST_STEPS:  # the last step gets higher, so more is looked at than need be
                     numbers[step - 3] = longest
                 else:
                     numbers[step], numbers[step + 1], numbers[step + 2] = longest, begin, k
@@ -101,14 +101,14 @@ def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until
                     k += 1
                     break
         k += 1
-    numbers[stairs] = count
+    numbers[staircase] = count
     numbers[COVERED_AT + level] = k
     return found
 
 
 @lean_kernel
-def tear_down(blocks: Blocks) -> None:
-    """Forget all stairs, and with them the holes in blocks that are past."""
+def clear_staircases(blocks: Blocks) -> None:
+    """Clear all staircases, and with them the holes in blocks that are past."""
     for level in range(blocks.numbers[LEVELS]):
         blocks.numbers[COVERED_AT + level] = 0
 
@@ -126,7 +126,7 @@ def note_longest(blocks: Blocks, start: int, end: int, most: int, since: int) ->
         at = ORDER + EACH * k
         if numbers[at + NEWEST] > since:
             for level in range(highest + 1):
-                if numbers[at + MOST] >> level > 0:
+                if numbers[at + MOST_FREE] >> level > 0:
                     length = new_hole(blocks, k, level, since)
                     numbers[LONGEST_AT + level] = max(numbers[LONGEST_AT + level], length)
         k += 1
@@ -176,7 +176,7 @@ def longest_hole(blocks: Blocks, k: int, level: int, since: int) -> int:
     """
     frames, numbers, at = blocks.frames, blocks.numbers, ORDER + EACH * k
     processors, enough = 1 << level, numbers[ENOUGH]
-    if numbers[at + MOST] < processors:
+    if numbers[at + MOST_FREE] < processors:
         return 0
     row, looked = numbers[at], numbers[at + BEGINS]
     longest = 0
@@ -202,7 +202,7 @@ def opens(blocks: Blocks, processors: int, first: int, k: int, j: int) -> int:
             if at == head:
                 break
             at -= EACH
-            if numbers[at + LEAST] >= processors:
+            if numbers[at + LEAST_FREE] >= processors:
                 opened = numbers[at + BEGINS]
                 continue
             row, j = numbers[at], numbers[at + LENGTH]
@@ -222,7 +222,7 @@ def closes(blocks: Blocks, processors: int, until: int, k: int, j: int) -> int:
         j += 1
         if j == numbers[at + LENGTH]:
             at += EACH
-            while at < behind and numbers[at + LEAST] >= processors and numbers[at + BEGINS] < until:
+            while at < behind and numbers[at + LEAST_FREE] >= processors and numbers[at + BEGINS] < until:
                 at += EACH
             if at == behind:
                 return until

@@ -1,6 +1,6 @@
 """S³ on a machine where time moves on: starts fall due, simulated jobs end when their run time is over.
 
-Pure as the core: `advance` is told the time and which real jobs have ended, handles every instant up to then in
+Pure as the core: `advance` gets the time and the real jobs that have ended, handles every instant up to then in
 order, and returns what happened. The live service drives it by the clock, a replay of a log by its arrivals.
 """
 
@@ -35,7 +35,7 @@ class Machine:
         The `S3`. Call `advance` up to the present before changing anything.
     run_times
         Seconds that a simulated job lasts once started, by id; it is killed at its walltime at the latest. A job not
-        in here ends when `advance` is told so.
+        in here ends when `advance` gets its end.
     """
 
     def __init__(self, schedule: S3) -> None:

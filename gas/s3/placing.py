@@ -29,7 +29,7 @@ from gas.s3.blocks import (
 )
 from gas.s3.changes import give_back, take
 from gas.s3.holes import earlier_start, first_fit
-from gas.s3.lengths import note_longest, tear_down
+from gas.s3.lengths import clear_staircases, note_longest
 
 __all__ = [
     "AGAIN_FROM_THE_HEAD",
@@ -56,18 +56,18 @@ NOT_LOOKED_AT = -1
 """What `Queue.seen` says of a job that may start earlier for all that is known."""
 
 MANY = 1000
-"""A queue of more jobs than that is sifted in its second pass and later ones, where few move."""
+"""A queue of more jobs than that is filtered in its second pass and later ones, where few move."""
 
 NO_LIMIT = 2**62
 """A promotion that looks at as many jobs as there are to look at."""
 
 A_MOVE = 4
-"""How many looks a move counts as: it changes the profile, and whoever keeps the queue writes it down."""
+"""The number of looks that a move counts as: it changes the profile, and the caller stores it."""
 
 A_PASS = 64
 """Of how many jobs passed over in a pass one counts as a look."""
 
-COUNT, UNFINISHED, NEXT, PASS_MOST, PASS_UNTIL, SIFTED = range(6)
+COUNT, UNFINISHED, NEXT, PASS_MOST, PASS_UNTIL, FILTERED = range(6)
 """The words of `Queue.used`."""
 
 Q_PROCESSORS, Q_WALLTIME, Q_EARLIEST, Q_START, Q_SEEN, Q_LEVEL, Q_JOB = range(7)
@@ -121,7 +121,7 @@ class Queue(NamedTuple):
 
     @property
     def job(self) -> NDArray[np.int64]:
-        """What whoever keeps the queue calls it."""
+        """The caller's name for it."""
         return self._row(Q_JOB)
 
 
@@ -156,7 +156,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
     that it fits, so that no job gets later. What is known to stay where it is, is only not taken out: a job can move
     only into a hole in which processors were given back since it was last looked at, so it needs no more of them than
     some frame got then, and either a hole that opens before the last of those instants or a start that such a frame
-    leads up to. `gas.s3.holes` looks closer. A second pass over many jobs finds few of them, so they are sifted first.
+    leads up to. `gas.s3.holes` looks closer. A second pass over many jobs finds few of them, so these are filtered.
 
     Parameters
     ----------
@@ -170,16 +170,16 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
         the calls together do what one call without a limit does. Only with `UNTIL_NOTHING_MOVES`.
     """
     numbers, used = blocks.numbers, queue.used
-    # Holes are measured for whoever is asked about, and must do for those who were looked at before that one. Where the
+    # Holes are measured for the job at hand, and must hold for those that were looked at before it. Where the
     # walk begins again at the head, those behind may not have been looked at for long.
     oldest = numbers[STAMP]
     if walk == AGAIN_FROM_THE_HEAD:
         for i in range(queue.used[0]):
             if queue.jobs[Q_START, i] > now:
                 oldest = min(oldest, queue.jobs[Q_SEEN, i])
-    tear_down(blocks)
+    clear_staircases(blocks)
     moves, looks, passes = 0, 0, 0
-    sift = False
+    filtering = False
     again = True
     while again:
         if used[UNFINISHED]:
@@ -188,7 +188,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
             used[UNFINISHED] = 0
             i = used[NEXT] - 1
             most, until = max(used[PASS_MOST], numbers[GIVEN_MOST]), max(used[PASS_UNTIL], numbers[GIVEN_UNTIL])
-            sift = used[SIFTED] > 0
+            filtering = used[FILTERED] > 0
         else:
             # Every job is looked at after what was given back up to here, not after what is given back from now on.
             i = -1
@@ -198,14 +198,14 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 looks += used[COUNT] // A_PASS
         passes += 1
         oldest_look = NOT_LOOKED_AT
-        if sift:
+        if filtering:
             oldest_look = queue.jobs[Q_SEEN, min(i + 1, used[COUNT] - 1)]
             numbers[LONGEST_AT : LONGEST_AT + numbers[LEVELS]] = 0
             note_longest(blocks, numbers[BEGIN], until, most, oldest_look)
         again = False
         while True:
             i += 1
-            if sift:
+            if filtering:
                 i = next_candidate(blocks, queue, i, now)
             if i >= used[COUNT]:
                 break
@@ -216,7 +216,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 queue.jobs[Q_SEEN, i] = numbers[STAMP]  # also of those who are due: see `Queue`
                 continue
             if looks >= patience:
-                used[UNFINISHED], used[NEXT], used[SIFTED] = 1, i, int(sift)
+                used[UNFINISHED], used[NEXT], used[FILTERED] = 1, i, int(filtering)
                 used[PASS_MOST], used[PASS_UNTIL] = most, until
                 return moves
             looks += 1
@@ -233,7 +233,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
             queue.jobs[Q_START, i] = start
             queue.jobs[Q_SEEN, i] = numbers[STAMP]
             most, until = max(most, numbers[GIVEN_MOST]), max(until, numbers[GIVEN_UNTIL])
-            if sift:
+            if filtering:
                 note_longest(blocks, max(before, start + walltime), before + walltime, most, oldest_look)
             moves += 1
             looks += A_MOVE
@@ -241,7 +241,7 @@ def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = N
                 numbers[GIVEN_MOST], numbers[GIVEN_UNTIL] = most, until
                 break
         again = walk != ONCE and numbers[GIVEN_MOST] > 0
-        sift = walk == UNTIL_NOTHING_MOVES and used[COUNT] > MANY
+        filtering = walk == UNTIL_NOTHING_MOVES and used[COUNT] > MANY
     return moves
 
 

@@ -1,4 +1,4 @@
-"""Planning again around processors that are not free when they should be, or starts that nobody made.
+"""Planning again around processors that are not free when they should be, or starts that were missed.
 
 In normal life no promise ever moves later. A job that cannot be ended at its walltime, an outage of the service, or a
 machine made smaller can make promises impossible; this keeps every promise that can be kept.
@@ -41,16 +41,16 @@ def repair(
     missed = [e for e in waiting if missed_first and e.start < now]
     moved: list[Entry] = []
 
-    def find_slots(homeless: list[Entry]) -> None:
-        homeless.sort(key=lambda e: e.id)
+    def find_slots(displaced: list[Entry]) -> None:
+        displaced.sort(key=lambda e: e.id)
         # A hole before a reservation may be free, but that is not what was reserved.
-        first = [max(soonest, e.start if e.state == "reserved" else e.earliest) for e in homeless]
+        first = [max(soonest, e.start if e.state == "reserved" else e.earliest) for e in displaced]
         starts = np.array(first, np.int64)
-        place_each(profile, _column(e.processors for e in homeless), _column(e.walltime for e in homeless), starts)
-        for e, start in zip(homeless, starts.tolist(), strict=True):
+        place_each(profile, _column(e.processors for e in displaced), _column(e.walltime for e in displaced), starts)
+        for e, start in zip(displaced, starts.tolist(), strict=True):
             e.start, e.end = start, start + e.walltime
             e.promise = max(e.promise, start)
-        moved.extend(homeless)
+        moved.extend(displaced)
 
     find_slots(missed)
     gone = {e.id for e in missed}

@@ -13,7 +13,7 @@ from gas.s3.placing import NEXT, NOT_LOOKED_AT, UNFINISHED, Queue, empty_queue, 
 
 __all__ = ["Waiting"]
 
-_NOBODY = 2**62  # when the next start of nobody is due: later than any
+_NEVER = 2**62  # the next due start without waiting jobs: later than any
 
 
 class Waiting:
@@ -26,7 +26,7 @@ class Waiting:
     jobs
         The queue, in submission order.
     queue
-        The same jobs as arrays. Whoever changes their starts there says so by `read_starts`.
+        The same jobs as arrays. After changing starts there, call `read_starts`.
     reserved
         Reservations by id.
     """
@@ -36,8 +36,8 @@ class Waiting:
         self.queue: Queue = empty_queue()
         self.reserved: dict[int, Entry] = {}
         # The first planned starts of jobs and of reservations; None when they have to be looked up.
-        self._first_job: int | None = _NOBODY
-        self._first_reserved: int | None = _NOBODY
+        self._first_job: int | None = _NEVER
+        self._first_reserved: int | None = _NEVER
 
     @property
     def entries(self) -> list[Entry]:
@@ -57,11 +57,11 @@ class Waiting:
     # ------------------------------------------------------------------------------------------------- ask
 
     def first_start(self) -> int:
-        """Return the first planned start of all, one that cannot be if nobody waits."""
+        """Return the first planned start, or an impossible one if no job waits."""
         if self._first_job is None:
-            self._first_job = int(self.starts.min()) if self.jobs else _NOBODY
+            self._first_job = int(self.starts.min()) if self.jobs else _NEVER
         if self._first_reserved is None:
-            self._first_reserved = min((e.start for e in self.reserved.values()), default=_NOBODY)
+            self._first_reserved = min((e.start for e in self.reserved.values()), default=_NEVER)
         return min(self._first_job, self._first_reserved)
 
     def next_start(self, now: int) -> int | None:
@@ -71,10 +71,10 @@ class Waiting:
             queued = self.starts
             later = queued[queued > now]
             first = min(
-                int(later.min()) if later.size else _NOBODY,
-                min((e.start for e in self.reserved.values() if e.start > now), default=_NOBODY),
+                int(later.min()) if later.size else _NEVER,
+                min((e.start for e in self.reserved.values() if e.start > now), default=_NEVER),
             )
-        return first if first < _NOBODY else None
+        return first if first < _NEVER else None
 
     def due(self, now: int) -> list[Entry]:
         """Return who should start now, in submission order."""
@@ -170,6 +170,6 @@ class Waiting:
         in_turn = np.roll(self.queue.seen[: len(ids)], -next)
         assert (np.diff(in_turn) >= 0).all(), "a job was looked at before one that is looked at before it"
         for known, waiting in ((self._first_job, self.jobs), (self._first_reserved, self.reserved.values())):
-            assert known is None or known == min((e.start for e in waiting), default=_NOBODY), (
+            assert known is None or known == min((e.start for e in waiting), default=_NEVER), (
                 "the first start is another"
             )

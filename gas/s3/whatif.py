@@ -22,7 +22,7 @@ class Fate:
 def fate_of(machine: Machine, processors: int, walltime: int, run_time: int) -> Fate:
     """Submit a simulated job to a copy of the machine and let time go on until it has ended.
 
-    Jobs that end early make it start earlier than promised; nobody else is submitted after it.
+    Jobs that end early make it start earlier than promised; no other job is submitted after it.
     """
     other = machine.copy()
     other.schedule.patience = None

@@ -218,7 +218,7 @@ def copy_into(state: State, other: State, first: int, last: int) -> None:
 
 @kernel
 def _copy_plan(plan: Blocks, other: Blocks) -> None:
-    """Copy the blocks in order of time, those that are past left out; stairs that nobody has climbed yet are left."""
+    """Copy the blocks in order of time, without past ones; staircases that are not used yet are left out."""
     numbers, there = plan.numbers, other.numbers
     head, used = numbers[HEAD], numbers[USED]
     there[:COVERED_AT] = numbers[:COVERED_AT]

@@ -229,7 +229,7 @@ def test_a_best_candidate_chosen_by_tolerance_is_drawn_though_others_finish_soon
 
 @pytest.mark.parametrize("name", ["plan.jpg", "plan", "plan.png.gz"])
 def test_an_unknown_suffix_is_refused_with_those_that_work(tmp_path, name):
-    with pytest.raises(BadInput, match=r"ends with \.png, \.svg or \.pdf"):
+    with pytest.raises(BadInput, match=r"must end in \.png, \.svg or \.pdf"):
         draw_plan(EXAMPLE, [PAPER], tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

@@ -119,7 +119,7 @@ def test_the_curve_of_many_jobs_stays_small_in_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"path": "x.gif"}, r"ends with \.png, \.svg or \.pdf"),
+        ({"path": "x.gif"}, r"must end in \.png, \.svg or \.pdf"),
         ({"path": "nowhere/x.png"}, "nowhere/x.png: cannot be written: No such file"),
         ({"logs": []}, "no log"),
         ({"names": ["a", "b"]}, "2 names for 1 logs"),

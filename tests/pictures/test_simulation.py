@@ -304,7 +304,7 @@ def test_the_week_of_the_longest_queue_is_shown():
 
 @pytest.mark.parametrize("name", ["x.jpg", "x", "x.png.gz"])
 def test_an_unknown_suffix_is_refused_with_those_that_work(tmp_path, name):
-    with pytest.raises(BadInput, match=r"ends with \.png, \.svg or \.pdf"):
+    with pytest.raises(BadInput, match=r"must end in \.png, \.svg or \.pdf"):
         draw_simulation([passing()], tmp_path / name, log=LOG)
     assert list(tmp_path.iterdir()) == []
 

@@ -29,7 +29,7 @@ def test_it_tells_how_long_jobs_have_run_and_how_many_wait():
     [
         ({"processors": np.array([4, 4, 9])}, "waiting job in place 2: processors 9 cannot be"),
         ({"processors": np.array([0, 4, 8])}, "running job in place 0: processors 0"),
-        ({"processors": np.array([5, 4, 8])}, "the running jobs hold 9 processors, and the machine has 8"),
+        ({"processors": np.array([5, 4, 8])}, "the running jobs hold 9 processors, but the machine has 8"),
         ({"walltime": np.array([60, 0, 10])}, "running job in place 1: walltime 0"),
         ({"walltime": np.array([60, 50, 2**62])}, "waiting job in place 2: walltime 4611686018427387904"),
         ({"start": np.array([90, 100, 2**61])}, "waiting job in place 2: start 2305843009213693952"),

@@ -19,9 +19,9 @@ from gas.s3.blocks import (
     GIVEN_MOST,
     GIVEN_UNTIL,
     HEAD,
-    LEAST,
+    LEAST_FREE,
     LENGTH,
-    MOST,
+    MOST_FREE,
     NEWEST,
     ORDER,
     ROW,
@@ -343,8 +343,8 @@ DAMAGES = {
     "frames, counted as": lambda b, at: set_in(b.numbers, FRAMES, by=1),
     "starts do not ascend": lambda b, at: frames_of(b, at)[START].__setitem__(3, frames_of(b, at)[START, 2]),
     "a block begins with its first frame": lambda b, at: set_in(b.numbers, at + BEGINS, by=-1),
-    "least or most are others": lambda b, at: set_in(b.numbers, at + MOST, by=1),
-    "least or most are other": lambda b, at: set_in(b.numbers, at + LEAST, by=-1),
+    "least or most are others": lambda b, at: set_in(b.numbers, at + MOST_FREE, by=1),
+    "least or most are other": lambda b, at: set_in(b.numbers, at + LEAST_FREE, by=-1),
     "a stamp is newer than its block knows": lambda b, at: frames_of(b, at)[STAMPED].__setitem__(
         1, b.numbers[at + NEWEST] + 1
     ),
@@ -378,7 +378,7 @@ def test_check_finds_rows_out_of_order_and_frames_that_are_missing():
 def test_check_finds_what_is_no_profile_though_the_index_agrees(by, found):
     def damage(blocks, at):
         frames_of(blocks, at)[FREE, : blocks.numbers[at + LENGTH]] += by
-        blocks.numbers[[at + LEAST, at + MOST]] += by
+        blocks.numbers[[at + LEAST_FREE, at + MOST_FREE]] += by
 
     with pytest.raises(AssertionError, match=found):
         check(damaged(damage), MACHINE)
