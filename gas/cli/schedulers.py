@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
+from gas.agent.schedulers import chosen_endpoints
+from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import JobEndpoint, ask
 from gas.endpoints.configuration import tables_of
