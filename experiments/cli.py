@@ -45,23 +45,24 @@ def command_for(study: Study[Any, Any, Any]) -> Any:
     from experiments.framework.options import (
         DaskOption,
         LogsOption,
+        MonthsOption,
         OutputOption,
         QuickOption,
         ShardOption,
         TracesOption,
         WorkersOption,
     )
-    from experiments.framework.study import Where, perform
+    from experiments.framework.study import Chosen, Where, perform
 
     own = inspect.signature(study.options, eval_str=True).parameters
     usual = {name: parameter.default for name, parameter in own.items()}
 
     def command(**given: Any) -> None:
         where = Where(*(given.pop(name) for name in ("traces", "output", "workers", "shard", "dask")))
-        chosen = given.pop("log")
+        chosen = Chosen(given.pop("log"), given.pop("month"))
         if study.quick and given.pop("quick"):
             given |= {name: value for name, value in study.quick.items() if given[name] == usual[name]}
-        perform(study, given, where, chosen=chosen)
+        perform(study, given, where, chosen)
 
     def option(name: str, kind: Any, default: Any) -> inspect.Parameter:
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
@@ -69,6 +70,7 @@ def command_for(study: Study[Any, Any, Any]) -> Any:
     parameters = [
         option("traces", TracesOption, None),
         option("log", LogsOption, []),
+        option("month", MonthsOption, []),
         option("output", OutputOption, Path(study.name)),
         *(option(name, parameter.annotation, parameter.default) for name, parameter in own.items()),
         *([option("quick", QuickOption, False)] if study.quick else []),

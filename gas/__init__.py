@@ -8,11 +8,11 @@ The main path, from top to bottom::
     Agent(application, endpoints)    agent         asks schedulers, plans, submits once, reshapes and watches
 
 and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (what others
-wrote, fit for a terminal and within memory), `compiled` (kernels as machine code), `profile` (the step function
+wrote, safe for a terminal and within memory), `compiled` (kernels as machine code), `profile` (the step function
 "free processors over time" and its few operations), `node_availability` with its `gaps` (where a job cannot move
 between nodes, which nodes are free and not only how many), `s3` (the scheduler, pure), `slurm` (Slurm's
 schedulers, pure), `simulation` (any log through
-any policy), `prediction` (what is likely, by how jobs have used their walltimes), `endpoints` (schedulers that can be
+any policy), `prediction` (likely starts, from how jobs have used their walltimes), `endpoints` (schedulers that can be
 asked), `pictures`, `agent` (asks, chooses, submits, reshapes and watches for one application), `workflows`, `service`
 (S³ over HTTP), `cli`. Imports point down that list only.
 """
@@ -57,7 +57,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for when it is asked for: the command line begins in here, and must be there at once."""
+    """Import names on demand: the command line starts in this package, and must start fast."""
     from importlib import import_module
 
     for module, names in _HOMES.items():

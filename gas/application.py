@@ -171,7 +171,7 @@ def read_toml(path: str | Path) -> dict[str, object]:
     except OSError as error:
         raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
     except ValueError:  # a null character in it
-        raise BadInput(f"{str(path)!r}: cannot be read: no file has such a name") from None
+        raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
     return parse_toml(data, place)
 
 
@@ -184,4 +184,4 @@ def parse_toml(data: bytes, place: str) -> dict[str, object]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadInput(f"{place}: not TOML: {error}") from None
     except ValueError as error:  # an integer of thousands of digits
-        raise BadInput(f"{place}: not TOML that can be used: {str(error).split(';')[0]}") from None
+        raise BadInput(f"{place}: not usable TOML: {str(error).split(';')[0]}") from None

@@ -221,7 +221,7 @@ def parse_json(text: str | bytes, place: str) -> Any:
     except UnicodeDecodeError as error:
         raise BadInput(f"{place}: not JSON: not UTF-8 text at byte {error.start}") from None
     except ValueError as error:
-        raise BadInput(f"{place}: not JSON that can be used: {str(error).split(';')[0]}") from None
+        raise BadInput(f"{place}: not usable JSON: {str(error).split(';')[0]}") from None
 
 
 MOST_FILE_BYTES = 2**26
@@ -233,7 +233,7 @@ def _bytes_of(path: Path, place: str) -> bytes:
     with path.open("rb") as file:
         text = file.read(MOST_FILE_BYTES + 1)
     if len(text) > MOST_FILE_BYTES:
-        raise BadInput(f"{place}: has more than {MOST_FILE_BYTES >> 20} MiB, the most that is read of a list")
+        raise BadInput(f"{place}: has more than {MOST_FILE_BYTES >> 20} MiB, the limit for a list")
     return text
 
 
@@ -247,7 +247,7 @@ def read_availability(path: str | Path) -> AvailabilityList:
     except BadInput:
         raise
     except ValueError:  # a null character in it
-        raise BadInput(f"{str(path)!r}: cannot be read: no file has such a name") from None
+        raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
     if not text.strip():
         raise BadInput(f"{place}: is empty; an availability list is a JSON object with schema {SCHEMA}")
     return AvailabilityList.from_wire(parse_json(text, place), place)

@@ -11,7 +11,8 @@ Two traps are closed here:
   version of a callee from another file. The name of the cache directory therefore holds a hash of every source file
   (and every constant) that the kernel reaches.
 
-Machine code lets other threads run beside it: whoever calls a kernel sees to it that nobody else changes its arrays.
+Machine code lets other threads run beside it: the caller of a kernel must ensure that no other thread changes its
+arrays.
 
 Processes that need the same machine code at the same time (workers of a study, two services) take turns: the first
 compiles, the others load what it made.
@@ -34,6 +35,7 @@ from typing import Any, TypeVar, cast
 
 __all__ = [
     "WORTH_COMPILING",
+    "WORTH_WAITING",
     "available",
     "cache_directory",
     "compiled",
@@ -41,6 +43,7 @@ __all__ = [
     "inlined_kernel",
     "kernel",
     "lean_kernel",
+    "tell_of_compiling",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -87,7 +90,7 @@ def compiled(function: F) -> F:
     Raises
     ------
     ImportError
-        numba is not installed; `available` tells beforehand.
+        numba is not installed; check with `available` before.
     """
     plain = cast(types.FunctionType, function)
     if plain not in _compiled:
@@ -120,7 +123,7 @@ def _source(path: str) -> bytes:
 
 
 def is_ready(function: Callable[..., Any]) -> bool:
-    """Return whether machine code of this version of the kernel's sources has been kept, so that nobody has to wait."""
+    """Return whether machine code of this version of the kernel is in the cache, so that a call does not wait."""
     return function in _compiled or any(cache_directory(function).rglob(f"*.{function.__name__}-*.nbi"))
 
 
@@ -187,7 +190,7 @@ def _compile(function: types.FunctionType, directory: Path) -> Any:
     import numba
 
     namespace = dict(function.__globals__)
-    # Each in the directory of its own sources: what two kernels call is compiled once, whoever comes first.
+    # Each in the directory of its own sources: what two kernels call is compiled once, by the first.
     namespace.update({name: _compile(callee, cache_directory(callee)) for name, callee in _callees(function)})
     clone = types.FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
@@ -228,8 +231,8 @@ def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable
         if isinstance(signature, tuple):
             signature = tuple(general(one) for one in signature)
         with global_compiler_lock, contextlib.ExitStack() as held:
-            if directory not in _turn:  # a kernel waits for those that it calls, so nobody waits in a circle
-                with contextlib.suppress(OSError):  # a file system without locks: everybody compiles
+            if directory not in _turn:  # a kernel waits for those that it calls, so there is no deadlock
+                with contextlib.suppress(OSError):  # a file system without locks: every process compiles
                     lock = held.enter_context((directory / "lock").open("w"))
                     fcntl.flock(lock, fcntl.LOCK_EX)
                 _turn.append(directory)
@@ -243,8 +246,31 @@ WORTH_COMPILING = 400_000
 """Steps from which machine code pays for the import of numba: about half a second of plain Python."""
 
 
-def fastest(function: F, steps: int) -> F:
-    """Return the form of a kernel that answers soonest: compiled if it is at hand or the problem is large."""
-    if function in _compiled or (steps > WORTH_COMPILING and available()):
+WORTH_WAITING = 4_000_000
+"""Steps from which machine code of a large kernel pays if it has to be compiled first: some seconds of plain Python."""
+
+_telling: list[Callable[[str], None]] = []
+
+
+def tell_of_compiling(say: Callable[[str], None]) -> None:
+    """Have it said, once, before a large kernel is compiled for the first time."""
+    _telling[:] = [say]
+
+
+def fastest(function: F, steps: int, *, large: str = "") -> F:
+    """Return the form of a kernel that answers soonest: compiled if it is at hand or the problem is large.
+
+    A large kernel, which takes up to a minute to compile, is compiled only for `WORTH_WAITING`; what it does is said in
+    words before, once.
+    """
+    if function in _compiled:
         return compiled(function)
-    return function
+    if steps <= WORTH_COMPILING or not available():
+        return function
+    if large and not is_ready(function):
+        if steps <= WORTH_WAITING:
+            return function
+        for say in _telling:
+            say(f"compiling {large}, once; this takes up to a minute")
+        _telling.clear()
+    return compiled(function)

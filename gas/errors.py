@@ -1,23 +1,23 @@
-"""What can go wrong, and the one table that says how it leaves the program.
+"""The errors of Gas, and the one table of their exit codes and HTTP statuses.
 
     GasError
-    ├── BadInput          something a person or a client wrote cannot be used
-    │   └── Untrusted     a configuration that would run programs or send secrets, and that others may have written
-    ├── Infeasible        no request meets what was asked
+    ├── BadInput          unusable input of a user or client
+    │   └── Untrusted     a configuration that would run programs or send secrets, and is not trusted
+    ├── Infeasible        no request meets the limits
     ├── Unreachable       no scheduler answered
     ├── StalePlan         the schedule moved before the request arrived
     ├── NotFound          there is no such job
-    ├── Conflict          the job or the schedule is not in a state for this
-    │   ├── Draining      the scheduler accepts nothing new
-    │   └── StoreDamaged  what was stored is not as it was written
+    ├── Conflict          the state of the job or the schedule does not allow this
+    │   ├── Draining      the scheduler accepts no new jobs
+    │   └── StoreDamaged  the store is not as it was written
     ├── StoreFailed       a change could not be made durable, so it was not made
-    │   └── StoreInDoubt  it may have been made all the same; the same key finds out
-    ├── Unauthorized      who asks is not known: no token, or one that is not valid
-    ├── Forbidden         who asks is known and may not do this
-    ├── OverLimit         more than one user may have
-    ├── TooLarge          a request of more bytes than are taken
-    ├── TooMany           requests that come too fast
-    └── Missing           a part of Gas that is not installed here
+    │   └── StoreInDoubt  it may have been made; repeating the request with the same key settles it
+    ├── Unauthorized      no token, or an invalid one
+    ├── Forbidden         the user may not do this
+    ├── OverLimit         a limit per user is exceeded
+    ├── TooLarge          the request has too many bytes
+    ├── TooMany           too many requests
+    └── Missing           an optional part of Gas is not installed
 
 Deciding code raises these; the edges (command line, HTTP) translate them by `ERRORS`.
 """
@@ -57,7 +57,7 @@ __all__ = [
 
 
 class GasError(Exception):
-    """An error whose message is meant for a person: the value, the limit and the way out."""
+    """An error with a message for people: the value, the limit and the way out."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are copied, and come over from other processes, by calling their class with their message alone;
@@ -66,19 +66,19 @@ class GasError(Exception):
 
 
 class BadInput(GasError, ValueError):
-    """Something a person or a client wrote cannot be used."""
+    """Unusable input of a user or client."""
 
 
 class Untrusted(BadInput):
-    """A configuration would run programs or send secrets, and the user has not allowed it."""
+    """A configuration would run programs or send secrets, and the user has not trusted it."""
 
 
 class Infeasible(GasError):
-    """No request meets what was asked."""
+    """No request meets the limits."""
 
 
 class Unreachable(GasError):
-    """A scheduler did not answer, or not in a way that can be understood."""
+    """A scheduler did not answer, or not in its format."""
 
 
 class StalePlan(GasError):
@@ -90,11 +90,11 @@ class NotFound(GasError):
 
 
 class Conflict(GasError):
-    """The job or the schedule is not in a state in which this can be done."""
+    """The state of the job or the schedule does not allow this."""
 
 
 class Draining(Conflict):
-    """The scheduler finishes what it has and accepts nothing new."""
+    """The scheduler finishes its schedule and accepts no new jobs."""
 
 
 class StoreDamaged(Conflict):
@@ -102,28 +102,28 @@ class StoreDamaged(Conflict):
 
 
 class Unauthorized(GasError):
-    """Who asks is not known: there is no token, or it is not valid."""
+    """There is no token, or it is not valid."""
 
 
 class Forbidden(GasError):
-    """Who asks is known, and may not do this."""
+    """The user may not do this."""
 
 
 class OverLimit(GasError):
-    """One user would have more of the machine, or of its queue, than one user may have."""
+    """A user would exceed a limit on processors or on jobs in the queue."""
 
 
 class TooLarge(GasError):
-    """A request has more bytes than are taken."""
+    """A request has too many bytes."""
 
 
 class TooMany(GasError):
-    """Requests come faster than one user may send them.
+    """A user sends too many requests.
 
     Attributes
     ----------
     retry_after
-        Seconds after which the next one will be taken.
+        Seconds after which the next one is accepted.
     """
 
     def __init__(self, message: str, retry_after: float) -> None:
@@ -138,16 +138,16 @@ class StoreFailed(GasError):
 class StoreInDoubt(StoreFailed):
     """A change may or may not have been made durable: the disk failed while it was written.
 
-    The same request with the same key finds out, or makes it. Until a write succeeds, a crash may bring either.
+    Repeating the request with the same key settles it. Until a write succeeds, a crash may lead to either.
     """
 
 
 class Missing(GasError):
-    """An optional part of Gas is not installed; the message says which extra brings it."""
+    """An optional part of Gas is not installed; the message names the extra to install."""
 
 
 class Outcome(NamedTuple):
-    """How an error leaves the program."""
+    """The HTTP status and exit code of an error."""
 
     http_status: int
     exit_code: int
@@ -182,7 +182,7 @@ ERRORS: dict[type[Exception], Outcome] = {
 
 
 def outcome_of(error: Exception) -> Outcome | None:
-    """Return how this error leaves the program, None for one that nobody foresaw."""
+    """Return the HTTP status and exit code of an error, None for an unexpected one."""
     for kind in type(error).__mro__:
         if kind in ERRORS:
             return ERRORS[kind]

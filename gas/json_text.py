@@ -43,7 +43,7 @@ def parsed(document: str | bytes, *, strict: bool = True, finite: bool = False) 
             return json.loads(text, strict=strict, parse_float=_finite, parse_constant=_finite)
         return json.loads(text, strict=strict)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("nested too deeply") from None
 
 
 def _finite(text: str) -> float:
@@ -156,7 +156,7 @@ class _Reader:
                     self._skip()
                     return value
             except RecursionError:
-                raise ValueError("it is nested too deeply") from None
+                raise ValueError("nested too deeply") from None
             except json.JSONDecodeError as error:
                 if whole:
                     raise self._problem(f"{error.msg} {error.pos:,} characters behind") from None

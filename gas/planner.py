@@ -350,19 +350,19 @@ def _affordable(
     """Part the candidates by what the user wants to wait and to spend; those that miss by least come first."""
     kept: list[Candidate] = []
     late: list[Candidate] = []
-    dear: list[Candidate] = []
+    expensive: list[Candidate] = []
     for c in candidates:
         if deadline is not None and c.finish > deadline:
             late.append(c)
         elif max_processor_hours is not None and c.processor_seconds > round(max_processor_hours * 3600, 6):
-            dear.append(c)
+            expensive.append(c)
         else:
             kept.append(c)
     refused = []
     for c in sorted(late, key=lambda c: c.finish):
         by = duration_text(c.finish - (deadline or 0))
         refused.append(Rejected(c.scheduler, c.processors, f"would finish {by} after the deadline", "deadline"))
-    for c in sorted(dear, key=lambda c: c.processor_seconds):
+    for c in sorted(expensive, key=lambda c: c.processor_seconds):
         used = f"{c.processor_seconds / 3600:.4g} processor-hours, above the {max_processor_hours:g} allowed"
         refused.append(Rejected(c.scheduler, c.processors, f"would use {used}", "cost"))
     return kept, refused

@@ -170,7 +170,7 @@ def reshaping(
     time = 0 if refusal else int(application.execution_times(np.array([processors], np.int64), limits.speed)[0])
     if time <= 0:
         raise BadInput(
-            f"the job asks for {processors} processors, which {application.name} does not run on "
+            f"the job asks for {processors} processors, which {application.name} does not allow "
             f"({refusal or 'its model has no time for it'}); name the application file of this job"
         )
     asked, first = min(walltime or LONGEST, LONGEST), max(now, not_before or now)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from gas.slurm.cluster import Cluster, Job, Node, Partition
 from gas.slurm.outlook import Forecast, forecast
 
@@ -42,7 +40,7 @@ def plans(made, **options):
 
 
 def listed(found: Forecast):
-    return [(one.job.id, one.start - NOW, np.flatnonzero(one.nodes).tolist()) for one in found.plans]
+    return [(one.job.id, one.start - NOW, one.places.tolist()) for one in found.plans]
 
 
 def planned(made, probe, **options):

@@ -213,7 +213,7 @@ REFUSED = {
         AMDAHL + '"a\\nb" = 1\n',
         "lu.toml [speedup]: has no key ",
     ),
-    "thousands of digits": (AMDAHL.replace("100", "9" * 5000), "lu.toml: not TOML that can be used: Exceeds the limit"),
+    "thousands of digits": (AMDAHL.replace("100", "9" * 5000), "lu.toml: not usable TOML: Exceeds the limit"),
     "thousands of hexadecimal digits": (
         AMDAHL.replace("100", "0x" + "f" * 5000),
         "lu.toml [speedup] sequential_time: a number of thousands of digits is too large a number",

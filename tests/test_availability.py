@@ -212,7 +212,7 @@ UNREADABLE = {
     "not UTF-8": (b'{"scheduler": "\xe9t\xe9"}', "not JSON: not UTF-8 text at byte 15"),
     "deep": ("[" * 100_000, "nested too deeply"),
     "deep and complete": ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
-    "thousands of digits": (f'{{"now": {"9" * 5000}}}', "not JSON that can be used: Exceeds the limit"),
+    "thousands of digits": (f'{{"now": {"9" * 5000}}}', "not usable JSON: Exceeds the limit"),
 }
 
 
@@ -231,7 +231,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
         read_availability(tmp_path / "no.json")
     with pytest.raises(BadInput, match="cannot be read: Is a directory"):
         read_availability(tmp_path)
-    with pytest.raises(BadInput, match="no file has such a name"):
+    with pytest.raises(BadInput, match="not a valid file name"):
         read_availability("a\0b")
 
 

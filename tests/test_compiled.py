@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 from gas import compiled as module
-from gas.compiled import WORTH_COMPILING, available, cache_directory, compiled, fastest, kernel
+from gas.compiled import (
+    WORTH_COMPILING,
+    WORTH_WAITING,
+    available,
+    cache_directory,
+    compiled,
+    fastest,
+    kernel,
+    tell_of_compiling,
+)
 from gas.profile import earliest_fit, empty_profile
 from gas.s3.blocks import empty_blocks
 from gas.s3.placing import place
@@ -174,6 +183,16 @@ def test_kernels_that_a_kernel_calls_are_compiled_along():
     assert compiled(place) is machine_code
 
 
+@kernel
+def times(number, factor):
+    return number * factor
+
+
+@kernel
+def passes_constants(number):
+    return times(number, 3) + times(number, 4)
+
+
 @pytest.fixture
 def nothing_compiled(monkeypatch):
     monkeypatch.setattr(module, "_compiled", {})
@@ -187,6 +206,32 @@ def test_large_ones_by_machine_code_and_so_is_everything_once_it_is_at_hand(noth
     machine_code = fastest(earliest_fit, WORTH_COMPILING + 1)
     assert machine_code is not earliest_fit
     assert fastest(earliest_fit, 1) is machine_code
+
+
+def test_a_large_kernel_is_compiled_only_where_that_pays_and_what_takes_so_long_is_said_once(
+    nothing_compiled, monkeypatch
+):
+    said = []
+    tell_of_compiling(said.append)
+    monkeypatch.setattr(module, "is_ready", lambda kernel: False)
+    assert fastest(earliest_fit, WORTH_WAITING, large="what fits") is earliest_fit
+    assert said == []
+    machine_code = fastest(earliest_fit, WORTH_WAITING + 1, large="what fits")
+    assert machine_code is not earliest_fit
+    assert fastest(place, WORTH_WAITING + 1, large="what fits") is not place
+    assert said == ["compiling what fits, once; this takes up to a minute"]
+
+
+def test_a_large_kernel_that_is_kept_is_taken_as_any_other(nothing_compiled, monkeypatch):
+    monkeypatch.setattr(module, "is_ready", lambda kernel: True)
+    assert fastest(earliest_fit, WORTH_COMPILING + 1, large="what fits") is not earliest_fit
+
+
+def test_a_constant_that_is_passed_on_is_compiled_as_any_other_number(monkeypatch, tmp_path):
+    monkeypatch.setenv("GAS_CACHE", str(tmp_path))
+    machine_code = compiled(passes_constants)
+    assert machine_code(3) == 3 * 3 + 4 * 3
+    assert len(module._compiled[times].signatures) == 1
 
 
 def test_without_numba_large_problems_are_answered_too(nothing_compiled, monkeypatch):

@@ -132,7 +132,7 @@ def bushel_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
     for site in SITES:
         for log in (log for log in logs if log.source.trace == site.trace):
             there = jobs_by_month(log)
-            months = tuple(month for month in site.months if month in there)
+            months = tuple(month for month in site.months if month in there and log.takes(month))
             if months:
                 found += [
                     Run(log, site, months, kind, percent, seed)

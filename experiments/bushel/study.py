@@ -40,4 +40,5 @@ STUDY = Study(
         "beyond the paper": beyond(study),
     },
     quick={"seeds": 1, "others": False},
+    by_month=True,
 )

@@ -9,6 +9,7 @@ compiling     the simulator is compiled once, before worker processes start
 intervals     means over seeds, and how sure they are
 claims        statements and whether they hold
 report        the same report as self-contained HTML and as Markdown
+columns       tables by their columns: the title of each, and what it shows of a row
 method        how a study was done, from the text beside it
 origin        what made a report, so that it can be made again
 charts        pictures as SVG

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.framework.report import Column, Report, Section, Table, Text
+from experiments.framework.columns import Shown, table_of
+from experiments.framework.report import Report, Section, Table, Text
 
 __all__ = ["Entry", "cost_report", "growth"]
 
@@ -75,34 +76,38 @@ def cost_report(study: str, entries: Sequence[Entry]) -> Report:
 
 
 def _by_log(entries: Sequence[Entry]) -> Table:
-    rows = []
-    for log in dict.fromkeys(one.log for one in entries):
-        of_log = [one for one in entries if one.log == log]
-        powers = ["" if power is None else f"{power:.2f}" for power in growth(of_log)]
-        seconds = [one.seconds for one in of_log]
-        rows.append(
-            (
-                log,
-                f"{len(of_log):,}",
-                f"{sum(seconds):,.1f}",
-                f"{np.median(seconds):,.2f}",
-                f"{max(seconds):,.2f}",
-                f"{max(one.peak_bytes for one in of_log) / 2**20:,.0f}",
-                *powers,
-            )
-        )
-    columns = (
-        Column("log", left=True),
-        Column("computations"),
-        Column("all", "seconds"),
-        Column("median", "seconds"),
-        Column("most", "seconds"),
-        Column("peak (MiB)"),
-        Column("jobs", "time grows with this power of the number of"),
-        Column("moldable jobs", "time grows with this power of the number of"),
+    groups: dict[str, list[Entry]] = {}
+    for one in entries:
+        groups.setdefault(one.log, []).append(one)
+    return table_of(
+        groups.values(),
+        (
+            Shown("log", lambda alike: alike[0].log, left=True),
+            Shown("computations", lambda alike: f"{len(alike):,}"),
+            Shown("all", lambda alike: f"{sum(_seconds(alike)):,.1f}", "seconds"),
+            Shown("median", lambda alike: f"{np.median(_seconds(alike)):,.2f}", "seconds"),
+            Shown("most", lambda alike: f"{max(_seconds(alike)):,.2f}", "seconds"),
+            Shown("peak (MiB)", _peak),
+            Shown("jobs", lambda alike: _power(growth(alike)[0]), _POWER),
+            Shown("moldable jobs", lambda alike: _power(growth(alike)[1]), _POWER),
+        ),
+        "Powers are those of a least squares fit to logarithms; none where that explains less than half of them.",
     )
-    caption = "Powers are those of a least squares fit to logarithms; none where that explains less than half of them."
-    return Table(columns, tuple(rows), caption)
+
+
+_POWER = "time grows with this power of the number of"
+
+
+def _power(power: float | None) -> str:
+    return "" if power is None else f"{power:.2f}"
+
+
+def _seconds(entries: Sequence[Entry]) -> list[float]:
+    return [one.seconds for one in entries]
+
+
+def _peak(entries: Sequence[Entry]) -> str:
+    return f"{max(one.peak_bytes for one in entries) / 2**20:,.0f}"
 
 
 def _by_size(entries: Sequence[Entry]) -> Table:
@@ -110,25 +115,17 @@ def _by_size(entries: Sequence[Entry]) -> Table:
     groups: dict[tuple[str, int, int], list[Entry]] = {}
     for one in entries:
         groups.setdefault((one.log, one.jobs, one.moldable), []).append(one)
-    rows = tuple(
+    return table_of(
+        (groups[size] for size in sorted(groups)),
         (
-            log,
-            f"{jobs:,}",
-            f"{moldable:,}",
-            f"{len(alike):,}",
-            f"{np.median([one.seconds for one in alike]):,.3f}",
-            f"{1e6 * np.median([one.seconds for one in alike]) / max(jobs, 1):,.1f}",
-            f"{max(one.peak_bytes for one in alike) / 2**20:,.0f}",
-        )
-        for (log, jobs, moldable), alike in sorted(groups.items())
+            Shown("log", lambda alike: alike[0].log, left=True),
+            Shown("jobs", lambda alike: f"{alike[0].jobs:,}"),
+            Shown("moldable", lambda alike: f"{alike[0].moldable:,}"),
+            Shown("computations", lambda alike: f"{len(alike):,}"),
+            Shown("median seconds", lambda alike: f"{np.median(_seconds(alike)):,.3f}"),
+            Shown(
+                "microseconds a job", lambda alike: f"{1e6 * np.median(_seconds(alike)) / max(alike[0].jobs, 1):,.1f}"
+            ),
+            Shown("peak (MiB)", _peak),
+        ),
     )
-    columns = (
-        Column("log", left=True),
-        Column("jobs"),
-        Column("moldable"),
-        Column("computations"),
-        Column("median seconds"),
-        Column("microseconds a job"),
-        Column("peak (MiB)"),
-    )
-    return Table(columns, rows)

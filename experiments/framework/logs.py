@@ -103,11 +103,17 @@ class Found:
     header: Header
     others: tuple[str, ...] = ()
     """Other versions of it that were found and are not used."""
+    months: tuple[str, ...] = ()
+    """The only months of it that take part; all if empty."""
 
     @property
     def cleaned(self) -> bool:
         """Whether the archive has taken jobs out of it."""
         return self.name.endswith("-cln")
+
+    def takes(self, month: str) -> bool:
+        """Return whether a month takes part."""
+        return not self.months or month in self.months
 
 
 def find_logs(folder: Path | None, sources: Sequence[Source] = SOURCES) -> tuple[list[Found], list[Source], list[str]]:

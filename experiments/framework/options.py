@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-__all__ = ["DaskOption", "FirstSeed", "LogsOption", "OtherTerms", "OutputOption", "QuickOption", "Seeds"]
-__all__ += ["ShardOption", "TracesOption", "WorkersOption", "whole_number", "whole_seed"]
+__all__ = ["DaskOption", "FirstSeed", "LogsOption", "MonthsOption", "OtherTerms", "OutputOption"]
+__all__ += ["QuickOption", "Seeds", "ShardOption", "TracesOption", "WorkersOption", "whole_number", "whole_seed"]
 
 _SEEDS: Final = 2**62
 """The largest seed; a study counts on from it."""
@@ -65,6 +65,10 @@ DaskOption: TypeAlias = Annotated[
 
 LogsOption: TypeAlias = Annotated[
     list[str], typer.Option("--log", metavar="LOG", help="Only this log, as KTH; may be repeated (default: all).")
+]
+
+MonthsOption: TypeAlias = Annotated[
+    list[str], typer.Option("--month", metavar="MONTH", help="Only this month, as 1996-10; may be repeated.")
 ]
 
 QuickOption: TypeAlias = Annotated[

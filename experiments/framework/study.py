@@ -7,10 +7,11 @@ report, the tables and what they cost, and says which statements hold.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from experiments.framework.claims import Claim
 from experiments.framework.console import tell, tell_claims
@@ -24,7 +25,7 @@ from gas.cli.logs import courtesy
 from gas.cli.tables import note
 from gas.errors import BadInput
 
-__all__ = ["AtHand", "Computed", "Study", "Where", "command_of", "logs_at_hand", "perform"]
+__all__ = ["AtHand", "Chosen", "Computed", "Study", "Where", "command_of", "logs_at_hand", "perform"]
 
 
 class HasConfiguration(Protocol):
@@ -116,6 +117,8 @@ class Study(Generic[O, R, S]):
         Logs that this study alone wants, and those whose files were named.
     without_logs
         Whether there is something to study without any log.
+    by_month
+        Whether its runs are of months, so that some of these can be chosen.
     """
 
     name: str
@@ -132,6 +135,7 @@ class Study(Generic[O, R, S]):
     more_logs: Sequence[Source] = ()
     named_logs: Callable[[O], Sequence[Found]] = lambda _: ()
     without_logs: bool = False
+    by_month: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,15 +149,37 @@ class Where:
     dask: str | None = None
 
 
-def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where, *, chosen: Sequence[str] = ()) -> None:
+@dataclass(frozen=True)
+class Chosen:
+    """What alone takes part; everything where nothing is named.
+
+    Attributes
+    ----------
+    logs
+        As the papers call them.
+    months
+        As ``1996-10``.
+    """
+
+    logs: Sequence[str] = ()
+    months: Sequence[str] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The options that choose it."""
+        return [*(f"--log {log}" for log in self.logs), *(f"--month {month}" for month in self.months)]
+
+
+EVERYTHING: Final = Chosen()
+
+
+def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where, chosen: Chosen = EVERYTHING) -> None:
     """Compute a study and write its report; only a part of it if `where` says so.
 
     Parameters
     ----------
     given
         Values of the study's own options.
-    chosen
-        The only logs that take part, as the papers call them; all if empty.
     """
     part = part_of(where.shard)
     options = study.options(**given)
@@ -170,11 +196,14 @@ def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where,
     )
     if results is not None:
         found = study.summarise(Computed(options, runs, results, at_hand, left_out))
-        _write(study, found, origin_of(command_of(study, given, chosen), study.run), where.output)
+        origin = origin_of(command_of(study, given, chosen), study.run)
+        report = study.report(found, origin)
+        if chosen.words:
+            report = replace(report, banner=f"{report.banner} Only what was chosen: {', '.join(chosen.words)}.".strip())
+        _write(study, found, report, where.output)
 
 
-def _write(study: Study[Any, Any, S], found: S, origin: Origin, output: Path) -> None:
-    report = study.report(found, origin)
+def _write(study: Study[Any, Any, S], found: S, report: Report, output: Path) -> None:
     written = write(report, output, study.name)
     for name, rows in study.tables.items():
         written += write_files(output, table_files(name, rows(found)))
@@ -193,7 +222,7 @@ def _write(study: Study[Any, Any, S], found: S, origin: Origin, output: Path) ->
 
 
 def logs_at_hand(
-    study: Study[Any, Any, Any], traces: Path | None, named: Sequence[Found] = (), chosen: Sequence[str] = ()
+    study: Study[Any, Any, Any], traces: Path | None, named: Sequence[Found] = (), chosen: Chosen = EVERYTHING
 ) -> AtHand:
     """Return those of a study's logs that are in a folder; say which are not, and whom to thank.
 
@@ -201,21 +230,24 @@ def logs_at_hand(
     ----------
     named
         Logs whose files were named one by one.
-    chosen
-        The only logs that take part, as the papers call them; all if empty.
 
     Raises
     ------
     BadInput
-        There is none of them, or one cannot be read.
+        There is none of them, or one cannot be read; or what was chosen is not to be had.
     """
     sources = [*study.more_logs, *(source for source in SOURCES if source.trace in study.traces)]
     known = list(dict.fromkeys(source.trace for source in sources))
-    for trace in chosen:
+    for trace in chosen.logs:
         if trace not in known:
             raise BadInput(f"--log {trace}: is not one of this study's; they are {', '.join(known)}")
+    for month in chosen.months:
+        if not study.by_month:
+            raise BadInput(f"--month {month}: this study simulates whole logs; choose one by --log")
+        if not re.fullmatch(r"[0-9]{4}-(0[1-9]|1[0-2])", month):
+            raise BadInput(f"--month {month}: is no month; name one as 1996-10")
     given = [log.source for log in named]
-    wanted = [source for source in sources if source not in given and (not chosen or source.trace in chosen)]
+    wanted = [source for source in sources if source not in given and (not chosen.logs or source.trace in chosen.logs)]
     logs, missing, left_out = find_logs(traces, wanted)
     logs = [*named, *logs]
     not_there = AtHand(logs, missing, left_out)
@@ -230,15 +262,16 @@ def logs_at_hand(
         stems = ", ".join(source.stem for source in sources)
         raise BadInput(f"there is no log to study; name a folder with one of these by --traces: {stems}")
     unwanted = [source for source in sources if source not in given and source not in wanted]
+    logs = [replace(log, months=tuple(chosen.months)) for log in logs]
     return AtHand(logs, [*missing, *unwanted], left_out)
 
 
-def command_of(study: Study[Any, Any, Any], given: Mapping[str, Any], chosen: Sequence[str] = ()) -> str:
+def command_of(study: Study[Any, Any, Any], given: Mapping[str, Any], chosen: Chosen = EVERYTHING) -> str:
     """Return the command that makes a study again, with TRACES for the folder of the logs.
 
     Numbers are always named, other options where they are not what is usual.
     """
-    words = [f"gas experiment {study.name} --traces TRACES", *(f"--log {trace}" for trace in chosen)]
+    words = [f"gas experiment {study.name} --traces TRACES", *chosen.words]
     for parameter in inspect.signature(study.options, eval_str=True).parameters.values():
         value, usual = given[parameter.name], parameter.default
         option = parameter.annotation.__metadata__[0]

@@ -83,7 +83,7 @@ def month_runs(
     for site in SITES:
         for log in (log for log in logs if log.source.trace == site.trace):
             jobs = jobs_by_month(log)
-            for month in site.months:
+            for month in filter(log.takes, site.months):
                 # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
                 if jobs.get(month, 0) < 1.5 * options.runs:
                     left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
@@ -206,7 +206,7 @@ def planned(
     """
     of_months, left_out = month_runs(options, logs, all_terms)
     if not of_months:
-        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs")
+        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs, or other months")
     return [*of_months, *cost_runs(of_months)], left_out
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from experiments.framework.claims import summary_section, verdict
+from experiments.framework.columns import Shown, table_of
 from experiments.framework.intervals import interval, sureness
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
@@ -291,67 +292,52 @@ def _users(study: Results) -> Section:
 
 
 def _other_terms(study: Results) -> Section:
-    rows: list[tuple[Cell | str, ...]] = []
-    for terms, found in [(study.options.terms, claims(study)[:3]), *survivors(study)]:
-        every = study.outcomes(terms, seed=study.seeds[0])
-        if len(every):
-            rows.append(
-                (
-                    terms.name,
-                    f"{every.gas.mean():,.0f}",
-                    f"{every.static.mean():,.0f}",
-                    f"{gain(every):.1f}",
-                    f"{np.median(every.factor):.2f}",
-                    f"{100 * every.loses.mean():.1f}%",
-                    f"{every.regret.mean():,.0f}",
-                    *(verdict(claim) for claim in found),
-                )
-            )
-    columns = (
-        Column("terms", left=True),
-        Column("Gas", "mean (s)"),
-        Column("static", "mean (s)"),
-        Column("of the means", "improvement"),
-        Column("median of the runs", "improvement"),
-        Column("Gas loses"),
-        Column("mean regret (s)"),
-        Column("means", "does it hold that Gas has lower"),
-        Column("deviations", "does it hold that Gas has lower"),
-        Column("unrestricted gains more"),
+    rows = [
+        (terms.name, every, found)
+        for terms, found in [(study.options.terms, claims(study)[:3]), *survivors(study)]
+        if len(every := study.outcomes(terms, seed=study.seeds[0]))
+    ]
+    table = table_of(
+        rows,
+        (
+            Shown("terms", lambda row: row[0], left=True),
+            Shown("Gas", lambda row: f"{row[1].gas.mean():,.0f}", "mean (s)"),
+            Shown("static", lambda row: f"{row[1].static.mean():,.0f}", "mean (s)"),
+            Shown("of the means", lambda row: f"{gain(row[1]):.1f}", "improvement"),
+            Shown("median of the runs", lambda row: f"{np.median(row[1].factor):.2f}", "improvement"),
+            Shown("Gas loses", lambda row: f"{100 * row[1].loses.mean():.1f}%"),
+            Shown("mean regret (s)", lambda row: f"{row[1].regret.mean():,.0f}"),
+            Shown("means", lambda row: verdict(row[2][0]), "does it hold that Gas has lower"),
+            Shown("deviations", lambda row: verdict(row[2][1]), "does it hold that Gas has lower"),
+            Shown("unrestricted gains more", lambda row: verdict(row[2][2])),
+        ),
     )
     text = (
         "One change at a time, one seed each. A data set without times of some benchmarks leaves their constraints out."
     )
-    return Section("On other terms", (Text(text), Table(columns, tuple(rows))))
+    return Section("On other terms", (Text(text), table))
 
 
 def _months(study: Results) -> Section:
-    rows = []
-    for site, _ in study.logs:
-        for month in site.months:
-            found = study.outcomes(trace=site.trace, month=month)
-            if len(found):
-                rows.append(
-                    (
-                        site.trace,
-                        month,
-                        f"{len(found):,}",
-                        f"{found.gas.mean():,.0f}",
-                        f"{found.static.mean():,.0f}",
-                        f"{gain(found):.1f}",
-                        f"{100 * found.loses.mean():.1f}%",
-                    )
-                )
-    columns = (
-        Column("log", left=True),
-        Column("month", left=True),
-        Column("runs"),
-        Column("Gas", "mean (s)"),
-        Column("static", "mean (s)"),
-        Column("improvement"),
-        Column("Gas loses"),
+    rows = [
+        (site.trace, month, found)
+        for site, _ in study.logs
+        for month in site.months
+        if len(found := study.outcomes(trace=site.trace, month=month))
+    ]
+    table = table_of(
+        rows,
+        (
+            Shown("log", lambda row: row[0], left=True),
+            Shown("month", lambda row: row[1], left=True),
+            Shown("runs", lambda row: f"{len(row[2]):,}"),
+            Shown("Gas", lambda row: f"{row[2].gas.mean():,.0f}", "mean (s)"),
+            Shown("static", lambda row: f"{row[2].static.mean():,.0f}", "mean (s)"),
+            Shown("improvement", lambda row: f"{gain(row[2]):.1f}"),
+            Shown("Gas loses", lambda row: f"{100 * row[2].loses.mean():.1f}%"),
+        ),
     )
-    return Section("Months", (Table(columns, tuple(rows)),))
+    return Section("Months", (table,))
 
 
 def outcome_rows(study: Results) -> list[dict[str, object]]:

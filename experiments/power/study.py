@@ -73,4 +73,5 @@ STUDY = Study(
     tables={"power-outcomes": outcome_rows},
     claims=lambda study: {"": claims(study)},
     quick={"seeds": 1, "runs": 30, "others": False},
+    by_month=True,
 )

@@ -128,7 +128,7 @@ def study_runs(options: Options, logs: Sequence[Found]) -> tuple[list[Calibratio
             months = sorted(jobs_by_month(log))
             half = -(-len(months) // 2)  # a month in the middle was looked at when the constants were chosen
             held_out = dict.fromkeys(months[:half], False) | dict.fromkeys(months[half:], True)
-            for month in months if options.months is None else months[-options.months :]:
+            for month in filter(log.takes, months if options.months is None else months[-options.months :]):
                 told = tuple(TOLD) if held_out[month] else ("nothing",)
                 calibrations += [Calibration(log, site, month, held_out[month], one, options) for one in told]
     of_power = power_study.Options(options.seed, options.seeds, options.runs, others=False)
@@ -334,7 +334,7 @@ def planned(options: Options, logs: Sequence[Found]) -> tuple[list[Calibration |
     """
     calibrations, choices, left_out = study_runs(options, logs)
     if not choices:
-        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs")
+        raise BadInput(f"no month has enough jobs for {options.runs} runs; give fewer by --runs, or other months")
     return [*calibrations, *choices], left_out
 
 

@@ -54,4 +54,5 @@ STUDY = Study(
     report=prediction_report,
     tables={"prediction-starts": prediction_rows, "prediction-choices": choice_rows},
     claims=lambda study: {"": claims(study)},
+    by_month=True,
 )

@@ -159,7 +159,7 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
     for site in SITES:
         for log in (log for log in logs if log.source.trace == site.trace):
             jobs = jobs_by_month(log)
-            for month in site.months[: options.months]:
+            for month in list(filter(log.takes, site.months))[: options.months]:
                 if jobs.get(month, 0) * options.percent < 100 * _FEWEST:
                     left_out.append(
                         f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {_FEWEST} applications"

@@ -47,4 +47,5 @@ STUDY = Study(
     report=supercomputers_report,
     tables={"supercomputers-runs": run_rows},
     quick={"seeds": 1, "months": 1, "others": False},
+    by_month=True,
 )

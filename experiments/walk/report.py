@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from experiments.framework.columns import Shown, table_of
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Column, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Report, Section, Table, Text, not_the_full
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import FULL_RUNS, Results
 from experiments.moldable.simulated import simulated_section
@@ -60,43 +62,49 @@ def _promised_later(row: Mapping[str, Any]) -> bool:
     return row["walk_promised"] is None or row["walk_promised"] > row["exact_promised"]
 
 
+class _Moments:
+    """Seconds of both at some moments, promised or real, where the walk found anything."""
+
+    def __init__(self, name: str, found: Sequence[Mapping[str, Any]], suffix: str) -> None:
+        both = [(row[f"exact{suffix}"], row[f"walk{suffix}"]) for row in found if row["walk"] is not None]
+        self.name, self.count, self.nothing = name, len(found), len(found) - len(both)
+        self.other = sum(row["walk_size"] != row["exact_size"] for row in found)
+        self.exact, self.walked = np.array(both, np.int64).reshape(-1, 2).T
+        self.later = (self.walked - self.exact)[self.walked > self.exact]
+        self.sooner = int((self.walked < self.exact).sum())
+
+    def share(self, part: int) -> str:
+        return f"{100 * part / self.count:.1f}%"
+
+    def later_by(self, share: float) -> str:
+        return f"{np.quantile(self.later, share):,.0f}" if len(self.later) else ""
+
+
+def _mean(times: NDArray[np.int64]) -> str:
+    return f"{times.mean():,.0f}" if len(times) else ""
+
+
+_COLUMNS: Sequence[Shown[_Moments]] = (
+    Shown("", lambda row: row.name, left=True),
+    Shown("moments", lambda row: f"{row.count:,}"),
+    Shown("found nothing", lambda row: f"{row.nothing:,}", "the walk"),
+    Shown("chose another size", lambda row: row.share(row.other), "the walk"),
+    Shown("is later", lambda row: row.share(len(row.later)), "the walk"),
+    Shown("is sooner", lambda row: row.share(row.sooner), "the walk"),
+    Shown("median (s)", lambda row: row.later_by(0.5), "where it is later, by"),
+    Shown("90% (s)", lambda row: row.later_by(0.9), "where it is later, by"),
+    Shown("most (s)", lambda row: row.later_by(1), "where it is later, by"),
+    Shown("exact", lambda row: _mean(row.exact), "mean (s)"),
+    Shown("walk", lambda row: _mean(row.walked), "mean (s)"),
+)
+
+
 def _table(study: Results, what: str) -> Table:
     parts = {"all": study.rows()}
     parts |= {site.trace: study.rows(trace=site.trace) for site, _ in study.logs}
     parts |= {group: study.rows(group=group) for group in GROUPS}
     suffix = "_promised" if what == "promised" else ""
-    rows = [(name, *_line(found, suffix)) for name, found in parts.items() if found]
-    columns = (
-        Column("", left=True),
-        Column("moments"),
-        Column("found nothing", "the walk"),
-        Column("chose another size", "the walk"),
-        Column("is later", "the walk"),
-        Column("is sooner", "the walk"),
-        Column("median (s)", "where it is later, by"),
-        Column("90% (s)", "where it is later, by"),
-        Column("most (s)", "where it is later, by"),
-        Column("exact", "mean (s)"),
-        Column("walk", "mean (s)"),
-    )
-    return Table(columns, tuple(rows))
-
-
-def _line(found: Sequence[Mapping[str, Any]], suffix: str) -> list[str]:
-    both = [(row[f"exact{suffix}"], row[f"walk{suffix}"]) for row in found if row["walk"] is not None]
-    exact, walked = np.array(both, np.int64).reshape(-1, 2).T
-    later = (walked - exact)[walked > exact]
-    quantiles = [f"{np.quantile(later, q):,.0f}" for q in (0.5, 0.9, 1)] if len(later) else ["", "", ""]
-    return [
-        f"{len(found):,}",
-        f"{len(found) - len(both):,}",
-        f"{100 * sum(row['walk_size'] != row['exact_size'] for row in found) / len(found):.1f}%",
-        f"{100 * len(later) / len(found):.1f}%",
-        f"{100 * int((walked < exact).sum()) / len(found):.1f}%",
-        *quantiles,
-        f"{exact.mean():,.0f}" if len(both) else "",
-        f"{walked.mean():,.0f}" if len(both) else "",
-    ]
+    return table_of((_Moments(name, found, suffix) for name, found in parts.items() if found), _COLUMNS)
 
 
 def outcome_rows(study: Results) -> list[dict[str, Any]]:

@@ -38,4 +38,5 @@ STUDY = Study(
     report=walk_report,
     tables={"walk-outcomes": outcome_rows},
     quick={"runs": 30},
+    by_month=True,
 )

@@ -64,7 +64,7 @@ def restore_command(
     say(f"{many(restored.jobs, 'job')} restored")
     for job in restored.lost:
         fate = "has a directory: gas serve will find it" if job.id in restored.found else "is lost"
-        say(f"job {job.id} of {job.wish.user} ({job.wish.name}, {job.state}): {fate}")
+        say(f"job {job.id} of {job.request.user} ({job.request.name}, {job.state}): {fate}")
     if restored.ended:
         numbers = ", ".join(str(job.id) for job in restored.ended[:20])
         say(f"{many(len(restored.ended), 'job')} ended after the backup, and kept so: {numbers}")

@@ -117,7 +117,7 @@ class Access:
         if token is not None and parts.scheme == "http" and not is_loopback(parts) and not insecure:
             way_out = "GAS_INSECURE=1" if source == "GAS_TOKEN" else "insecure = true in its table"
             raise BadInput(
-                f"{address}: the token would travel in the clear; use https://, or say {way_out} if that is meant"
+                f"{address}: the token would be sent unencrypted; use https://, or set {way_out} to allow it"
             )
         return cls(token, source, _certificates(ca_file, fields, environment), withheld)
 
@@ -184,7 +184,7 @@ def split_address(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port  # raises for one that is none
         if "@" in parts.netloc:
-            raise BadInput("the address of a service holds no user and no password; give a token (GAS_TOKEN)")
+            raise BadInput("the address of a service cannot contain a user or password; use a token (GAS_TOKEN)")
         if parts.scheme in ("http", "https") and parts.hostname and port != 0:
             parts.hostname.encode("idna")  # raises for one that no resolver takes: a part of more than 63 characters
             return parts
@@ -192,7 +192,7 @@ def split_address(url: str) -> SplitResult:
         raise
     except ValueError:
         pass
-    raise BadInput(f"{url[:80]!r}: is not the address of a service; write it like http://127.0.0.1:8642")
+    raise BadInput(f"{url[:80]!r}: is not the address of a service; write, for example, http://127.0.0.1:8642")
 
 
 def is_loopback(parts: SplitResult) -> bool:
@@ -213,12 +213,12 @@ def _read_private(path: Path) -> str:
             found = os.fstat(file.fileno())
             mode = stat.S_IMODE(found.st_mode)
             if not stat.S_ISREG(found.st_mode):
-                raise BadInput("is not a file with a token in it")
+                raise BadInput("does not contain a token")
             if mode & 0o077:
                 raise BadInput(f"can be read by others (mode {mode:04o}); run: chmod 600 {path}")
             return file.read(MOST_TOKEN_BYTES + 2).decode("latin-1")
     except IsADirectoryError:
-        raise BadInput("is not a file with a token in it") from None
+        raise BadInput("does not contain a token") from None
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}") from None
 

@@ -157,7 +157,7 @@ class _Question(threading.Thread):
             raise self._unforeseen
         if self._answer is not None:
             return self._answer
-        problem = Unreachable(f"{self.endpoint.name}: has not answered within {self._patience:.3g} s; given up")
+        problem = Unreachable(f"{self.endpoint.name}: has not answered within {self._patience:.3g} s; gave up")
         return Answer(self.endpoint, None, problem, time.monotonic() - self._began)
 
 

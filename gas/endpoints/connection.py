@@ -189,7 +189,7 @@ class Connection:
             if not 200 <= answer.status_code < 300:
                 raise self._refusal(answer)
             if pieces is None:
-                raise Unreachable(f"{self.called} answered no stream of events; is it an S³ service?")
+                raise Unreachable(f"{self.called} did not answer with an event stream; is it an S³ service?")
             yield pieces
 
     def _refusal(self, answer: Answer) -> Exception:

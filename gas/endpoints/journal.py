@@ -26,7 +26,7 @@ def state_directory() -> Path:
     try:
         home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     except RuntimeError:
-        raise BadInput("you have no home directory here; name a place for Gas's notes in XDG_STATE_HOME") from None
+        raise BadInput("there is no home directory; set XDG_STATE_HOME to a folder for Gas's state") from None
     return home / "gas"
 
 

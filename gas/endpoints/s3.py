@@ -276,7 +276,7 @@ class S3Endpoint:
         except NoAnswer as problem:
             if not problem.sent:
                 raise
-            raise Unreachable(f"{problem}; the machine may have been changed: gas machine shows it") from None
+            raise Unreachable(f"{problem}; the machine may have been changed: check with gas machine") from None
         return self._machine_of(answer)
 
     def events(self) -> Iterator[ServiceEvent]:

@@ -84,7 +84,7 @@ def history_of(name: str, jobs: Sequence[Mapping[str, Any]]) -> History:
         user = users.setdefault(str(job.get("user")), len(users))
         rows.append((submitted, wait, run_time, _integer(name, job, "processors"), walltime, user))
     if all(wait < 0 for _, wait, *_ in rows):
-        raise BadInput(f"{name}: no job has ended there yet, so that nothing can be learnt from its past")
+        raise BadInput(f"{name}: no job has ended there yet, so there is no history to learn from")
     rows.sort(key=lambda row: row[0])
     first = rows[0][0]
     submit, *known = zip(*rows, strict=True)

@@ -105,9 +105,9 @@ def read_document(path: Path) -> Document:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError:  # a null character in it
-        raise BadInput(f"{str(path)!r}: cannot be read: no file has such a name") from None
+        raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
     if len(data) > MOST_BYTES:
-        raise BadInput(f"{path}: has more than {MOST_BYTES:,} bytes, and is no configuration")
+        raise BadInput(f"{path}: has more than {MOST_BYTES:,} bytes, too many for a configuration")
     return Document(path, location, data, flaw, None if location is None else _exposed(path, location))
 
 
@@ -120,7 +120,7 @@ def allow(document: Document) -> None:
         Somebody else can write it, or this cannot be noted.
     """
     if document.location is None:
-        raise BadInput(f"{document.path}: is not a file, so it cannot be allowed for later")
+        raise BadInput(f"{document.path}: is not a file, so it cannot be trusted")
     if document.flaw is not None:
         raise BadInput(f"{document.path}: {document.flaw}")
     _entry(document).write(document.location)
@@ -140,7 +140,7 @@ def withdraw(path: Path) -> int:
             entry.unlink()
             found += 1
     if not found:
-        raise NotFound(f"{path}: was not allowed, so there is nothing to withdraw")
+        raise NotFound(f"{path}: was not trusted")
     return found
 
 
@@ -180,9 +180,7 @@ class _Entry:
                 f"{directory}: cannot be written ({error.strerror}); name another place in XDG_STATE_HOME"
             ) from None
         if not self.is_allowed():
-            raise BadInput(
-                f"{directory}: can be written by others, so nothing is kept there; run: chmod 700 {directory}"
-            )
+            raise BadInput(f"{directory}: can be written by others, so it is not used; run: chmod 700 {directory}")
 
 
 def _directory() -> Path:

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from gas.errors import BadInput
 from speedup_models.fields import Fields, quoted
 
-__all__ = ["TOLD", "checked_name", "long_options", "name_without_tag", "option_list", "shell_word", "tag_of"]
+__all__ = ["SIZE_VARIABLES", "checked_name", "long_options", "name_without_tag", "option_list", "shell_word", "tag_of"]
 
-TOLD = frozenset({"GAS_PROCESSORS", "GAS_WALLTIME"})
-"""Variables by which a command is told its size."""
+SIZE_VARIABLES = frozenset({"GAS_PROCESSORS", "GAS_WALLTIME"})
+"""Environment variables that pass its size to a command."""
 
 _MARKS = {"{processors}": '"$GAS_PROCESSORS"', "{walltime}": '"$GAS_WALLTIME"'}
 _TAG = re.compile(r"\.(gas-[0-9a-f]{16})$")

@@ -111,7 +111,7 @@ def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
-        raise BadInput(f"{path}: a picture's name ends with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+        raise BadInput(f"{path}: the name of a picture must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
     try:
         import matplotlib.style
     except ImportError:

@@ -44,7 +44,7 @@ def draw_fit(report: FitReport, path: str | Path) -> None:
         from matplotlib.figure import Figure
         from matplotlib.style import context
     except ImportError:
-        raise Missing("pictures need matplotlib; install it with: pip install 'apples-gas[plot]'") from None
+        raise Missing('pictures need matplotlib; pip install "apples-gas[plot]"') from None
     # Matplotlib's own style, not the user's: sizes below are meant for it, and pictures are the same everywhere.
     with context(["default", {"svg.hashsalt": "gas fit", "font.size": 10}]):
         figure = Figure(figsize=(7.2, 4.8), dpi=160, layout="constrained")

@@ -131,7 +131,7 @@ def draw_plan(
     given = list(availabilities)
     lists = [one.counts for one in given]
     if not lists:
-        raise BadInput("no availability list to draw the plan into; give those that it was made of")
+        raise BadInput("no availability list to draw the plan into; give the lists that it was made from")
     names = {one.scheduler for one in lists}
     for candidate in plan.candidates:
         if candidate.scheduler not in names:
@@ -195,7 +195,7 @@ def _draw(panels: Sequence[_Panel], now: int, span: int, title: str, path: str |
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
-        raise BadInput(f"{path}: a picture's name ends with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+        raise BadInput(f"{path}: the name of a picture must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
     try:
         import matplotlib.style
     except ImportError:

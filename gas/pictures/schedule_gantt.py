@@ -105,7 +105,7 @@ def check_window(window: tuple[int, int]) -> tuple[int, int]:
         It does not end after it begins.
     """
     if window[1] <= window[0]:
-        raise BadInput(f"window {window[0]} to {window[1]}: must end after it begins, in seconds of the log")
+        raise BadInput(f"window {window[0]} to {window[1]}: must end after it begins (seconds of the log)")
     return window
 
 

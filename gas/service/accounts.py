@@ -26,7 +26,7 @@ LOWEST = 1000
 FILE = "accounts.json"
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
-_OVERFLOW = (65534, 2**32 - 1)  # nobody, and what setresuid takes for "leave it"
+_OVERFLOW = (65534, 2**32 - 1)  # uid of the user "nobody", and the value by which setresuid changes nothing
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Accounts:
     Parameters
     ----------
     service
-        The account of the service itself, as which no job runs: it could read every other job.
+        The account of the service itself; no job runs as this account, since it could read all other jobs.
     lowest
         The first uid of an ordinary user.
     """
@@ -73,27 +73,27 @@ class Accounts:
         Raises
         ------
         BadInput
-            There is none, or no job may run as this one.
+            There is none, or jobs may not run as this account.
         """
         try:
             found = self._lookup(user)
         except (KeyError, ValueError, UnicodeError):
             raise BadInput(
-                f"user {user}: is no Unix user of this machine, and this service runs each job as the user that its "
-                "token names; make that account, or a token for a user that exists"
+                f"user {user}: is not a Unix user of this machine, and this service runs each job as the user named "
+                "by its token; create that account, or a token for an existing user"
             ) from None
         uid, way_out = found.pw_uid, "use a token of an ordinary user"
         if uid == 0 or user == "root":
-            raise BadInput(f"user {user}: has uid {uid}, and no job runs as root; {way_out}")
+            raise BadInput(f"user {user}: has uid {uid}; jobs never run as root; {way_out}")
         if user == self.service or uid == self._uid_of_service():
-            raise BadInput(f"user {user}: is the account of this service, which reads the jobs of all; {way_out}")
+            raise BadInput(f"user {user}: is the account of this service, which can read all jobs; {way_out}")
         if uid < self.lowest or uid in _OVERFLOW:
             raise BadInput(
-                f"user {user}: has uid {uid}, that of a system user (ordinary ones begin at {self.lowest}, UID_MIN of "
-                f"/etc/login.defs); {way_out}"
+                f"user {user}: has uid {uid}, which is a system user (ordinary users begin at {self.lowest}, UID_MIN "
+                f"of /etc/login.defs); {way_out}"
             )
         if found.pw_gid == 0:
-            raise BadInput(f"user {user}: has the group of root as its own, and no job runs in that; {way_out}")
+            raise BadInput(f"user {user}: has root's group as its primary group, which jobs may not use; {way_out}")
         groups = tuple(sorted({*os.getgrouplist(found.pw_name, found.pw_gid)} - {0}))
         return Account(found.pw_name, uid, found.pw_gid, groups, found.pw_dir or "/", found.pw_shell)
 

@@ -69,7 +69,7 @@ class _Lanes:
     """Where requests wait for each other, and where not: see `gas.service.lanes`."""
 
     def __init__(self) -> None:
-        self.changes = Lane(8, each=2)  # one is made ready while the other is written
+        self.changes = Lane(8, each=2)  # one is prepared while the other is written
         self.reads = Lane(8)
         self.lists = Lane(2)  # long ones keep a processor busy
         self.output = Lane(4)  # files may be long, and on a disk that hangs
@@ -88,21 +88,21 @@ def create_app(
     Parameters
     ----------
     planners
-        Who plans for clients; whoever made them stops them.
+        The processes that plan for clients; the caller stops them.
     tokens
-        Who may use it; None lets everybody in as the user who runs the service.
+        The tokens of users; with None every client is the user who runs the service.
     limits
-        What one user may send.
+        Limits per user.
     own_names_only
         Whether requests must be addressed to this machine by a loopback name.
     """
     errors = {
-        401: "There is no token, or it is not valid",
-        403: "Not yours, not for you, or more than one user may have; the message says which",
+        401: "Missing or invalid token",
+        403: "Not permitted, or above a limit per user; the message says which",
         408: "The body did not arrive in time",
-        413: "The request has too many bytes",
-        422: "The request cannot be used; the message names the place",
-        429: "Requests come too fast; Retry-After says when to go on",
+        413: "The request is too large",
+        422: "The request is invalid; the message names the field",
+        429: "Too many requests; see Retry-After",
         503: "The store cannot be written; nothing was changed",
     }
     app = FastAPI(
@@ -133,7 +133,7 @@ def create_app(
 
 
 def _seen_by(principal: Principal, job: Job) -> dict[str, Any]:
-    owner = job.wish.user
+    owner = job.request.user
     return job.to_wire(mine=owner == principal.user, hidden=hidden_keys(principal, owner))
 
 
@@ -155,7 +155,7 @@ def _add_schedule(app: FastAPI, scheduler: LiveScheduler, planners: Planners, la
     @app.get(
         "/v1/availability",
         response_model=AvailabilityAnswer,
-        responses={304: {"description": "The schedule is still of this version"}},
+        responses={304: {"description": "The schedule has not changed"}},
     )
     @lanes.reads.by_caller
     def availability(caller: Caller, if_none_match: Annotated[str | None, Header()] = None) -> Any:
@@ -168,31 +168,34 @@ def _add_schedule(app: FastAPI, scheduler: LiveScheduler, planners: Planners, la
 
     @app.post("/v1/plan", response_model=PlanAnswer)
     async def plan(body: PlanBody, caller: Caller) -> Any:
-        """Return what would finish first, as `gas plan --json` does; nothing is queued."""
+        """Return the plan of an application, as `gas plan --json` does; nothing is queued."""
         return Response(await planners.plan(caller.user, body), media_type="application/json")
 
 
 def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
     refused: dict[int | str, dict[str, Any]] = {
-        200: {"model": JobAnswer, "description": "The key was used before; this is what it made"},
-        409: {"model": ErrorAnswer, "description": "The key was used for a different request; or nothing is accepted"},
+        200: {"model": JobAnswer, "description": "The key was used before; this is the job that it created"},
+        409: {
+            "model": ErrorAnswer,
+            "description": "The key was used for a different request, or no new jobs are accepted",
+        },
         412: {"model": ErrorAnswer, "description": "Later than `start_by`; nothing was queued"},
     }
 
     def accept(body: SubmitBody | ReserveBody, caller: Principal) -> Any:
-        job, new = scheduler.submit(body.wish(caller.user))
+        job, new = scheduler.submit(body.request(caller.user))
         return JSONResponse(_seen_by(caller, job.snapshot()), 201 if new else 200, {"Location": f"/v1/jobs/{job.id}"})
 
     @app.post("/v1/jobs", status_code=201, response_model=JobAnswer, responses=refused)
     @lanes.changes.by_caller
     def submit(body: SubmitBody, caller: Caller) -> Any:
-        """Submit a job; the answer carries its promised start."""
+        """Submit a job; the answer contains its promised start."""
         return accept(body, caller)
 
     @app.post("/v1/reservations", status_code=201, response_model=JobAnswer, responses=refused)
     @lanes.changes.by_caller
     def reserve(body: ReserveBody, caller: Caller) -> Any:
-        """Reserve processors for a span; nothing moves a reservation. Cancel it as a job."""
+        """Reserve processors for a fixed span. Cancel a reservation like a job."""
         return accept(body, caller)
 
     @app.get("/v1/jobs", response_model=JobsAnswer)
@@ -200,14 +203,14 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
     def jobs(
         caller: Caller,
         after: Annotated[int, Query(ge=0, le=2**63 - 1, description="Only jobs with higher numbers")] = 0,
-        limit: Annotated[int, Query(ge=1, le=MOST_A_PAGE, description="The most jobs of a page")] = MOST_A_PAGE,
+        limit: Annotated[int, Query(ge=1, le=MOST_A_PAGE, description="Jobs per page")] = MOST_A_PAGE,
         state: Annotated[list[JobState] | None, Query(description="Only jobs in this state; may be repeated")] = None,
         user: Annotated[str | None, Query(max_length=1000, description="Only the jobs of this user")] = None,
         fields: Annotated[
             str | None, Query(max_length=1000, description="Only these fields of each job: id,state,promise")
         ] = None,
-        ended: Annotated[int, Query(ge=0, le=10_000, description="How many ended jobs to add, the latest")] = 0,
-        key: Annotated[Key | None, Query(description="Only the caller's job that was made with this key")] = None,
+        ended: Annotated[int, Query(ge=0, le=10_000, description="Add this many of the latest ended jobs")] = 0,
+        key: Annotated[Key | None, Query(description="Only the caller's job that was created with this key")] = None,
     ) -> Any:
         """Return a page of the jobs in the schedule and the latest that have ended, in submission order.
 
@@ -226,16 +229,16 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
 
     @app.get("/v1/jobs/{id}", response_model=OneJobAnswer, responses=_GONE)
     async def job(id: JobId, caller: Caller) -> Any:
-        """Return one job: its state, promise, predicted start and, at the end, exit status."""
+        """Return one job: state, promise, predicted start and, once it has ended, exit status."""
         look = partial(scheduler.job, id)
         found, predicted = await lanes.reads.run(caller.user, look), None
         if found.state == "queued":
             # Waited for here and not in the lane: others need the place.
             predicted = (await asyncio.shield(asyncio.wrap_future(scheduler.predictions(id)))).get(id)
             found = await lanes.reads.run(caller.user, look)
-        told = found.predicted_to_wire(predicted, scheduler.clock.now())
+        predictions = found.predicted_to_wire(predicted, scheduler.clock.now())
         # Not in the event loop: a command may be long.
-        return await lanes.reads.run(caller.user, lambda: JSONResponse({**_seen_by(caller, found), **told}))
+        return await lanes.reads.run(caller.user, lambda: JSONResponse({**_seen_by(caller, found), **predictions}))
 
     @app.get(
         "/v1/jobs/{id}/output",
@@ -253,26 +256,26 @@ def _add_jobs(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes) -> None:
         stream: Literal["stdout", "stderr"] = "stdout",
         limit: Annotated[int, Query(ge=1, le=2**24, description="Bytes, from the end")] = 2**20,
     ) -> Any:
-        """Return the end of what a process has written."""
-        require(Action.OUTPUT, caller, scheduler.job(id).wish.user, f"job {id}")
+        """Return the last bytes of the output of a job."""
+        require(Action.OUTPUT, caller, scheduler.job(id).request.user, f"job {id}")
         return Response(scheduler.output(id, stream, limit), media_type="application/octet-stream")
 
     @app.delete("/v1/jobs/{id}", response_model=JobAnswer, responses=_GONE)
     @lanes.changes.by_caller
     def cancel(id: JobId, caller: Caller) -> Any:
-        """Cancel a job or a reservation; one that runs is ended, one that has ended stays as it is."""
-        require(Action.CANCEL, caller, scheduler.job(id).wish.user, f"job {id}")
+        """Cancel a job or a reservation; a running job is terminated, an ended one stays as it is."""
+        require(Action.CANCEL, caller, scheduler.job(id).request.user, f"job {id}")
         return JSONResponse(_seen_by(caller, scheduler.cancel(id, caller.user).snapshot()))
 
 
 MachineFor = Callable[[dict[str, Any], Principal], dict[str, Any]]
-"""Completes what the scheduler says of its machine by what is the caller's."""
+"""Adds the caller's user, role and limits to the state of the machine."""
 
 
 def _add_operation(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes, machine_for: MachineFor) -> None:
     @app.get("/", response_class=HTMLResponse)
     async def root() -> Any:
-        """Return the page that shows the schedule; it holds no data and fetches them with its user's token."""
+        """Return the page that shows the schedule; it contains no data and reads them with the user's token."""
         document = page()
         return HTMLResponse(document.html, headers=document.headers)
 
@@ -282,7 +285,7 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes, machin
         responses={503: {"model": HealthAnswer, "description": "The store cannot be written"}},
     )
     async def health() -> Any:
-        """Return that the service lives, how busy it is, and whether what it answers is durable."""
+        """Return the health of the service: its status, its load, and whether changes can be made durable."""
         answer = scheduler.health()
         return JSONResponse(answer, 200 if answer["durable"] else 503)
 
@@ -292,13 +295,13 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes, machin
         responses={200: {"content": {"text/plain; version=0.0.4; charset=utf-8": {}}}},
     )
     async def metrics() -> Any:
-        """Return counters and distributions in the format of Prometheus."""
+        """Return counters and histograms in the format of Prometheus."""
         return Response(scheduler.metrics_text(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     @app.get("/v1/machine", response_model=MachineAnswer)
     @lanes.reads.by_caller
     def machine(caller: Caller) -> Any:
-        """Return how the machine stands, and as whom the caller is known."""
+        """Return the state of the machine, and the user and role of the caller."""
         return JSONResponse(machine_for(scheduler.machine(), caller))
 
     @app.put(
@@ -308,15 +311,17 @@ def _add_operation(app: FastAPI, scheduler: LiveScheduler, lanes: _Lanes, machin
     )
     @lanes.changes.by_caller
     def change_machine(body: MachineBody, caller: Caller) -> Any:
-        """Change the size of the machine, or whether it accepts jobs; promises that this breaks are in the answer."""
+        """Change the size of the machine, or whether it accepts jobs; the answer lists broken promises."""
         require(Action.MACHINE, caller)
         broken = []
         if body.processors is not None:
             broken = scheduler.resize(body.processors, cancel_larger=body.cancel_larger, by=caller.user)
         if body.accepting is not None:
             scheduler.accept(body.accepting, caller.user)
-        told = [{"id": b.job.id, "user": b.job.wish.user, "promised": b.promised, "start": b.start} for b in broken]
-        return JSONResponse({**machine_for(scheduler.machine(), caller), "broken": told})
+        listed = [
+            {"id": b.job.id, "user": b.job.request.user, "promised": b.promised, "start": b.start} for b in broken
+        ]
+        return JSONResponse({**machine_for(scheduler.machine(), caller), "broken": listed})
 
 
 def _add_events(
@@ -330,7 +335,7 @@ def _add_events(
     async def follow(
         request: Request, caller: Caller, last_event_id: Annotated[str | None, Header()] = None
     ) -> AsyncIterator[ServerSentEvent]:
-        """Follow the schedule: every job that changes, and the machine; what was missed while away is made up for."""
+        """Follow the schedule: an event for each change of a job or the machine; missed events are sent again."""
         authorization = request.headers.get("authorization")
 
         def still_welcome() -> bool:  # a token may be revoked while the stream is open
@@ -366,7 +371,7 @@ def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
     @app.exception_handler(HTTPException)
     def on_http_error(request: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:  # a body that the JSON reader gives up on in some other way
-            return refuse(422, "BadInput", "body: not JSON that can be used (its text, its depth or its numbers)")
+            return refuse(422, "BadInput", "body: not usable JSON (invalid text, too deep, or numbers out of range)")
         message = f"{request.method} {request.url.path}: {error.detail}"
         if error.status_code == 404:
             message += "; the routes are in /openapi.json"
@@ -380,11 +385,11 @@ def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
     @app.exception_handler(Exception)
     def on_surprise(request: Request, error: Exception) -> JSONResponse:
         log.exception("unforeseen error", exc_info=error)
-        return refuse(500, "Internal", "an error in the service that nobody foresaw; it is in its log")
+        return refuse(500, "Internal", "internal error of the service; see its log")
 
 
 def _describe_access(app: FastAPI) -> None:
-    """Say in the OpenAPI document which routes need a token."""
+    """Mark in the OpenAPI document which routes need a token."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -392,7 +397,7 @@ def _describe_access(app: FastAPI) -> None:
             schema.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             for path, operations in schema["paths"].items():
                 for method, operation in operations.items():
-                    if RIGHTS[route_action(method.upper(), path)].nobody != "yes":
+                    if RIGHTS[route_action(method.upper(), path)].no_token != "yes":
                         operation["security"] = [{"token": []}]
             app.openapi_schema = schema
         return app.openapi_schema

@@ -76,7 +76,7 @@ def back_up(state: Path, target: Path) -> tuple[Path, int]:
     if target.is_dir():
         target = target / f"s3-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.backup"
     if target.exists() and _version(target) is None:
-        raise BadInput(f"{target}: is there already and is no backup; nothing was written, name another file")
+        raise BadInput(f"{target}: exists already and is not a backup; nothing was written; name another file")
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
@@ -119,7 +119,7 @@ def restore(backup: Path, state: Path) -> Restored:
         raise NotFound(f"{backup}: there is no such file")
     version = _version(backup)
     if version is None or version == 0:
-        raise Conflict(f"{backup}: is no backup of a store; nothing was changed")
+        raise Conflict(f"{backup}: is not a backup of a store; nothing was changed")
     if version > SCHEMA_VERSION:
         raise Conflict(f"{backup}: was written by a later version of Gas (schema {version}); nothing was changed")
     problems, jobs = problems_of(backup)
@@ -175,13 +175,13 @@ def save_sound(path: Path, target: Path) -> tuple[int, list[str]]:
     Raises
     ------
     BadInput
-        The target is there already.
+        The target exists already.
     Conflict
         Nothing can be read at all.
     """
     path = path / STORE if path.is_dir() else path
     if target.exists():
-        raise BadInput(f"{target}: is there already; nothing was written, name another file")
+        raise BadInput(f"{target}: exists already; nothing was written; name another file")
     left_out: list[str] = []
     jobs: list[Job] = []
     facts: dict[str, str] = {}
@@ -369,7 +369,7 @@ def _made_ready(
 
 
 def _give_to_owner(state: Path, aside: Path | None) -> None:
-    """Have the files belong to whom the state directory belongs to, also if root has restored them."""
+    """Give the files to the owner of the state directory, also if root has restored them."""
     owner = state.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
         files = [each for each in state.glob(f"{Path(STORE).stem}.*") if each.is_file()]

@@ -1,6 +1,6 @@
 """The book: jobs, schedule and store, kept equal.
 
-What happens to the schedule is written to the store before anybody is told of it and before any process is started.
+Changes of the schedule are written to the store before they are reported and before any process is started.
 A write that fails changes nothing: the memory is read back from the store. Used by one thread at a time
 (`gas.service.live` holds the lock).
 """
@@ -18,13 +18,14 @@ from typing import Any, cast
 
 from gas.compiled import available
 from gas.errors import BadInput, Conflict, StoreFailed, StoreInDoubt
+from gas.printable import many
 from gas.s3 import S3, Entry, Event, Machine, State
 from gas.service.clock import RECORD_SECONDS, Clock
 from gas.service.feed import Feed
 from gas.service.grace import Grace
 from gas.service.jobs import BEING, Job, JobState
 from gas.service.metrics import Metrics
-from gas.service.prediction import MOST, Experience
+from gas.service.prediction import MOST_ENDED, Experience
 from gas.service.pulse import PAUSE_SECONDS, Pulse
 from gas.service.reconciling import reconcile
 from gas.service.runner import POLL_SECONDS, Host, Runner
@@ -36,23 +37,23 @@ __all__ = ["LEAD_SECONDS", "Book"]
 log = logging.getLogger("gas.s3")
 
 LEAD_SECONDS = 1
-"""Starts are planned for the next second, so that every job has its whole walltime (`S3.lead`)."""
+"""Starts are planned at least this far ahead, so that every job has its whole walltime (`S3.lead`)."""
 
 
 PATIENCE = 2_000
-"""What one operation may put into promotion (`gas.s3.S3`): some 400 moves, which with writing them down take two
-hundredths of a second. The dispatcher goes on with what is left, so a queue of some thousands is done in a moment."""
+"""Effort of one operation for promotion (`gas.s3.S3`): some 400 moves, which take 20 ms including their writes. The
+dispatcher continues with the rest, so a queue of some thousands takes a moment."""
 
 LATE_SECONDS = 2.0
-"""Real seconds for which the service may not have run, or may start a process late, without that being an outage."""
+"""Real seconds that the service may pause, or start a process late, without treating it as an outage."""
 
 
 MANY = 10_000
-"""So many jobs are worth keeping from the garbage collector."""
+"""From this number of jobs on, they are exempted from garbage collection."""
 
 
 class Book:
-    """The jobs of one machine.
+    """The jobs of one machine: memory and store, kept equal.
 
     Attributes
     ----------
@@ -65,19 +66,19 @@ class Book:
     problem
         Why the latest write failed; None after one that succeeded.
     facts
-        What the store knows besides jobs.
+        The contents of the store besides jobs.
     remarks
-        What whoever runs the machine has to know of this life: that its store had lost something, say.
+        Notices for the operator since the last start, for example that the store was restored.
     grace
-        For ended jobs that only a jump of the clock made old.
+        Extra time for ended jobs that are old only because the clock jumped.
     usage
-        Of each user, the jobs in the schedule, their processors × walltime, and bytes of commands and environments.
+        For each user: jobs in the schedule, their processors × walltime, bytes of their commands and environments.
     pulse
-        Whether this process has run, by the clock's real time.
+        Detects pauses of this process, by the clock's real time.
     feed, metrics
-        Are told of every change.
+        Receive every change.
     experience
-        What the jobs that have ended tell of those that wait.
+        Run times of ended jobs, from which starts are predicted.
     """
 
     machine: Machine
@@ -104,7 +105,7 @@ class Book:
         self.pulse = Pulse(clock.real_now)
         self.feed = Feed()
         self.metrics = Metrics()
-        self.experience = Experience(store.instructive(MOST))
+        self.experience = Experience(store.instructive(MOST_ENDED))
         self.problem: str | None = None
         self.accepting = store.meta().get("accepting", "1") == "1"
         self._polled = 0.0
@@ -137,18 +138,18 @@ class Book:
         meta = store.meta()
         if processors is None:
             if "processors" not in meta:
-                raise BadInput(f"--processors: say how large the machine is; {state} is new")
+                raise BadInput(f"--processors: is required for the new state directory {state}")
             processors = int(meta["processors"])
         before_now = int(meta.get("processors", processors))
         if before_now != processors and not store.last_id():
             before_now = processors  # nothing was ever submitted: it may have been a mistake
         if before_now != processors and meta.get("resized"):
-            log.warning("the machine has %d processors, as its operator has made it, not %d", before_now, processors)
+            log.warning("the machine has %d processors, as set by its operator, not %d", before_now, processors)
             processors = before_now
         if before_now != processors:
             raise Conflict(
                 f"{state}: belongs to a machine of {meta['processors']} processors, not {processors}; "
-                "use another --state or that size (gas machine --processors changes it)"
+                "use another --state, or that size (gas machine --processors changes it)"
             )
         grace = Grace.read(meta["grace"]) if "grace" in meta else Grace()
         if "clock" in meta:
@@ -156,7 +157,9 @@ class Book:
             away = clock.resume(meta["clock"])
             if reset_clock:
                 if waiting := len(store.active()):
-                    raise Conflict(f"--reset-clock: the schedule holds {waiting} jobs; let it drain first (--drain)")
+                    raise Conflict(
+                        f"--reset-clock: the schedule contains {many(waiting, 'job')}; drain it first (--drain)"
+                    )
                 away += clock.reset(present)
             grace = grace.after(away, clock.now()) if away >= 0 else Grace()
         if remark := clock.remark():
@@ -191,13 +194,13 @@ class Book:
     def health(self) -> dict[str, object]:
         """Return how the service is, as ``GET /healthz`` says it."""
         present, problem = self.present(), self.problem or self.clock.remark()
-        told = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "promises_broken")
+        names = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "promises_broken")
         remarks = [*self.remarks, *self.grace.remarks(self.clock.now())]
         return {
             "status": "ok" if problem is None else "degraded",
             "problem": problem,
             "remarks": [*remarks, *sorted(self.store.damaged)[:10]],
-            **{name: present[name] for name in told},
+            **{name: present[name] for name in names},
         }
 
     def gauges(self) -> dict[str, float]:
@@ -217,7 +220,7 @@ class Book:
         }
 
     def used_by(self, user: str) -> tuple[int, int, int]:
-        """Return a user's jobs in the schedule: how many, processors × walltime in seconds, and bytes (`Wish.size`)."""
+        """Return a user's jobs in the schedule: number, processors × walltime in seconds, bytes (`JobRequest.size`)."""
         return self.usage.get(user, (0, 0, 0))
 
     def next_instant(self) -> int | None:
@@ -232,11 +235,11 @@ class Book:
         self._advance()
         if step := self.clock.notice():
             log.warning(
-                "the machine's clock was set %.0f s %s", abs(step), "ahead" if step > 0 else "back",
+                "the machine's clock was set %.0f s %s", abs(step), "forward" if step > 0 else "back",
                 extra={"event": "clock_step", "step_seconds": step, "offset_seconds": self.clock.offset()},
             )  # fmt: skip
         if self.problem is None:  # else nothing can be written down; that is tried again by the dispatcher
-            with suppress(StoreFailed):  # shown by the health; who only asks is answered all the same
+            with suppress(StoreFailed):  # reported by /healthz; requests that only read are answered
                 if ahead := self.clock.follow():
                     self._jump(ahead)
                 elif self.clock.real_now() - self._recorded >= RECORD_SECONDS:
@@ -247,7 +250,7 @@ class Book:
         if paused > PAUSE_SECONDS and self.pulse.beats:
             self.metrics.paused.inc(paused)
             log.warning(
-                "the service did not run for %.0f s: it was stopped or starved, or the machine slept", paused,
+                "the service did not run for %.0f s: it was stopped or starved, or the machine was suspended", paused,
                 extra={"event": "paused", "seconds": paused},
             )  # fmt: skip
 
@@ -310,7 +313,7 @@ class Book:
         return job
 
     def write(self, gone: list[Job], meta: dict[str, str] | None = None, *, noted: Sequence[Job] = ()) -> None:
-        """Make the present schedule durable, tell who follows, then start the processes that are due.
+        """Make the present schedule durable, publish the changes, then start the processes that are due.
 
         `gone` are the jobs that have left the schedule, `noted` others whose message has changed.
 
@@ -326,7 +329,7 @@ class Book:
         promoted: set[int] = set()
         for entry in schedule.take_changed():
             job = self.jobs[entry.id]
-            if entry.state == "running" and job.wish.actuator == "process":
+            if entry.state == "running" and job.request.actuator == "process":
                 begin.append(job)
             if entry.state == job.state == "queued" and job.id not in unwritten:
                 promoted.add(job.id)
@@ -377,7 +380,7 @@ class Book:
         """Raise `StoreInDoubt` if a failed change may still be on disk: what is not known now may be known later."""
         if self.store.doubtful:
             raise StoreInDoubt(
-                f"{self.problem}; whether the latest change was made cannot be known now; ask again later"
+                f"{self.problem}; it is not known now whether the latest change was made; ask again later"
             )
 
     def distrust(self) -> None:
@@ -387,7 +390,7 @@ class Book:
             self.read_back()
 
     def count_broken(self, promises: int) -> None:
-        """Count promises that could not be kept besides those that the schedule itself tells of."""
+        """Count promises that could not be kept besides those counted by the schedule itself."""
         self._broken_before += promises
 
     def remember(self) -> None:
@@ -438,18 +441,18 @@ class Book:
         entries: list[Entry] = []
         run_times: dict[int, int] = {}
         for job in list(self.jobs.values()):
-            wish = job.wish
-            lasts = wish.walltime if wish.kind == "reservation" else wish.run_time
+            request = job.request
+            lasts = request.walltime if request.kind == "reservation" else request.run_time
             if job.state == "running" and job.start > now:
                 # By a clock that was ahead of a restored one. It holds its processors now, and for its walltime.
-                job.start, job.due = now, now + wish.walltime
+                job.start, job.due = now, now + request.walltime
                 job.promise = min(job.promise, now)
             if job.state == "running" and lasts is None and not self.runner.was_begun(job):
                 # An earlier life died between noting the start and making it. Begun now, the job would lose what has
                 # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
                 if job.message is not None and job.message.startswith(BEING):
-                    told = job.message.removeprefix(BEING)
-                    job.message = None if told == "cancelled" else told
+                    rest = job.message.removeprefix(BEING)
+                    job.message = None if rest == "cancelled" else rest
                     self._ended_before.append(self.leave(job, "cancelled", now))
                     continue
                 job.state = "queued"
@@ -465,14 +468,14 @@ class Book:
             entries.append(
                 Entry(
                     job.id,
-                    wish.processors,
-                    wish.walltime,
+                    request.processors,
+                    request.walltime,
                     job.submitted,
                     job.start,
                     job.promise,
                     cast(State, job.state),
                     job.due,
-                    wish.start or 0,
+                    request.start or 0,
                 )
             )
         # An older state that was brought back must not give a version again that meant another schedule.
@@ -480,7 +483,7 @@ class Book:
         last_id = self.store.last_id()
         for entry in self.machine.restore(entries, run_times, version=version, last_id=last_id):
             job = self.jobs[entry.id]
-            job.message = f"needs {entry.processors} processors, and the machine has {self.processors}"
+            job.message = f"needs {entry.processors} processors, but the machine has {self.processors}"
             self._ended_before.append(self.leave(job, "cancelled", now))
 
     # ------------------------------------------------------------------------------------------------- inside
@@ -492,19 +495,19 @@ class Book:
         self.problem = f"the store cannot be written: {error}"
         if isinstance(error, CommitInDoubt):
             return StoreInDoubt(
-                f"the store cannot be written ({error}), and whether this change is on disk cannot be known now; "
-                "send the same request with the same key again, or look later"
+                f"the store cannot be written ({error}), and it is not known now whether this change is on disk; "
+                "repeat the request with the same key, or check later"
             )
         return StoreFailed(f"the store cannot be written ({error}); nothing was changed")
 
     def _count(self, job: Job, sign: int) -> None:
-        count, seconds, size = self.used_by(job.wish.user)
+        count, seconds, size = self.used_by(job.request.user)
         count += sign
         if count:
-            more = sign * job.processor_seconds, sign * job.wish.size
-            self.usage[job.wish.user] = count, seconds + more[0], size + more[1]
+            more = sign * job.processor_seconds, sign * job.request.size
+            self.usage[job.request.user] = count, seconds + more[0], size + more[1]
         else:
-            self.usage.pop(job.wish.user, None)
+            self.usage.pop(job.request.user, None)
 
     def _spare_collector(self, jobs: int) -> None:
         """Keep the garbage collector from looking at what has been made, now and then, as jobs come in.
@@ -545,8 +548,8 @@ class Book:
                 raise failed from error
         self.clock.jump(ahead)
         self.grace = grace
-        told = {"event": "clock_jump", "seconds": ahead, "running": len(running)}
-        log.warning("the scheduler's clock has followed the machine's, %d s ahead", ahead, extra=told)
+        fields = {"event": "clock_jump", "seconds": ahead, "running": len(running)}
+        log.warning("the scheduler's clock has followed the machine's, %d s ahead", ahead, extra=fields)
         self.distrust()
         self._advance()
 
@@ -562,36 +565,44 @@ class Book:
         if now - schedule.now <= late or schedule.first_start() >= now - late:
             return False
         due = [job for job in self.jobs.values() if job.state == "queued" and job.start < now - late]
-        missed = [job for job in due if job.wish.actuator == "process"]
+        missed = [job for job in due if job.request.actuator == "process"]
         if not missed:
             return False
         first = min(job.start for job in missed)
         paused = self.pulse.paused(self.clock.real_time(first))
         slow = (
-            self.pulse.beats and paused < LATE_SECONDS and all(2 * (now - j.start) <= j.wish.walltime for j in missed)
+            self.pulse.beats
+            and paused < LATE_SECONDS
+            and all(2 * (now - j.start) <= j.request.walltime for j in missed)
         )
         log.warning(
             "the service was slow for %d s: jobs %s are started late" if slow
-            else "nobody looked for %d s: jobs %s were not started",
+            else "the service did not run for %d s: jobs %s were not started",
             now - first,
             [job.id for job in missed[:10]],
             extra={"event": "slow" if slow else "stalled", "jobs": len(missed)},
         )  # fmt: skip
         return not slow
 
-    def _log(self, told: list[Job], promoted: int) -> None:
+    def _log(self, changed: list[Job], promoted: int) -> None:
         if not log.isEnabledFor(logging.INFO):
             return
-        for job in told:
-            known = {"event": "job", "job": job.id, "user": job.wish.user, "state": job.state, "promise": job.promise}
-            log.info("job %d of %s: %s", job.id, job.wish.user, job.state, extra=known)
+        for job in changed:
+            known = {
+                "event": "job",
+                "job": job.id,
+                "user": job.request.user,
+                "state": job.state,
+                "promise": job.promise,
+            }
+            log.info("job %d of %s: %s", job.id, job.request.user, job.state, extra=known)
         if promoted:
             log.info("%d waiting jobs start earlier", promoted, extra={"event": "promoted", "jobs": promoted})
 
     def _ended_while_away(self, job: Job, lasts: int | None, now: int) -> int | None:
-        """Return when a running job ended while nobody looked, None if it still runs."""
+        """Return when a running job ended during an outage, None if it still runs."""
         if lasts is not None:
-            end = job.start + min(lasts, job.wish.walltime)
+            end = job.start + min(lasts, job.request.walltime)
             if end > now:
                 return None
             job.state = _end_by_itself(job)
@@ -613,5 +624,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _end_by_itself(job: Job) -> JobState:
-    """Return how a simulated job or a reservation ends that nobody ends."""
-    return "timeout" if job.wish.run_time is not None and job.wish.run_time > job.wish.walltime else "completed"
+    """Return the state in which a simulated job or a reservation ends if it is not cancelled."""
+    return (
+        "timeout" if job.request.run_time is not None and job.request.run_time > job.request.walltime else "completed"
+    )

@@ -72,9 +72,9 @@ class Cgroups:
             It is no cgroup of version 2, or jobs cannot have one there.
         """
         if not (root / "cgroup.procs").exists():
-            raise BadInput(f"--cgroup {root}: is no cgroup of version 2; name a directory below its mount point")
+            raise BadInput(f"--cgroup {root}: is not a cgroup of version 2; name a directory below its mount point")
         if not os.access(root, os.W_OK):
-            raise BadInput(f"--cgroup {root}: cannot be changed by this service; delegate it, or leave the option out")
+            raise BadInput(f"--cgroup {root}: cannot be changed by this service; delegate it, or omit the option")
         with suppress(OSError):
             (root / _SERVICE).mkdir(exist_ok=True)
             _write(root / _SERVICE / "cgroup.procs", str(os.getpid()))

@@ -83,7 +83,7 @@ class _Record(NamedTuple):
                 raise ValueError
         except (TypeError, ValueError):
             raise StoreDamaged(
-                f"clock {text[:80]!r}: is not what a scheduler writes; gas restore brings back a backup"
+                f"clock {text[:80]!r}: is not a record of S³; restore a backup with gas restore"
             ) from None
         return record
 
@@ -102,7 +102,7 @@ class Clock:
     real, wall
         Where elapsed seconds and the wall clock's epoch seconds come from; `real` alone is both.
     boot
-        What tells this boot of the machine from others; elapsed time means nothing to another one.
+        Identifies this boot of the machine; elapsed times of different boots are not comparable.
 
     Attributes
     ----------

@@ -214,7 +214,7 @@ class Connection(H11Protocol):
 
     def _refuse(self, answer: bytes) -> None:
         """Close, with an answer to whatever the client is about to ask."""
-        if self.scheme == "https":  # nobody waits for the greetings that end TLS
+        if self.scheme == "https":  # no TLS shutdown handshake
             self.transport.abort()
             return
         if answer:
@@ -275,7 +275,7 @@ class Door:
             except OSError as error:
                 if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
                     raise
-                log.error("no connection is accepted for a second: %s", error, extra={"event": "not_accepting"})
+                log.error("no connections are accepted for a second: %s", error, extra={"event": "not_accepting"})
                 self._loop.remove_reader(self._listener)
                 self._retry = self._loop.call_later(1, self._loop.add_reader, self._listener, self._accept)
                 return

@@ -1,6 +1,6 @@
 """What has changed, for those who follow: a bounded record of changes that readers go through at their own pace.
 
-The scheduler appends after a change is durable and never waits for a reader; one who falls too far behind is told so
+The scheduler appends after a change is durable and never waits for a reader; one who falls too far behind is notified
 and reads everything anew.
 """
 
@@ -38,7 +38,7 @@ class Feed:
     Attributes
     ----------
     life
-        Tells this run of the service from others: positions mean nothing to another one.
+        Identifies this run of the service: positions are valid within one run.
     """
 
     def __init__(self, room: int = ROOM) -> None:
@@ -100,7 +100,7 @@ class Feed:
             self._readers.discard(wake)
 
     def close(self) -> None:
-        """Tell every reader that nothing more will come."""
+        """Close the feed: every reader gets its end."""
         with self._lock:
             self.closed = True
             readers = list(self._readers)

@@ -62,7 +62,7 @@ _PRINCIPAL = "gas.principal"
 def principal_of(scope: Scope) -> Principal:
     """Return who makes a request that has passed the gate and needed a token, where tokens are in force."""
     principal = scope[_PRINCIPAL]
-    assert isinstance(principal, Principal), "the gate lets nobody else through to a route that asks"
+    assert isinstance(principal, Principal), "the gate admits only principals to routes that need one"
     return principal
 
 
@@ -91,7 +91,7 @@ class Gate:
     app
         What lies behind.
     tokens
-        Who may come in; None lets everybody in as the user who runs the service, as an operator.
+        The tokens of users; with None every client is the user who runs the service, as an operator.
     own_names_only
         Whether requests must be addressed to this machine by a loopback name. Else a web page elsewhere could make a
         browser on this machine ask under a name of its own (DNS rebinding), where no token stands in its way.
@@ -176,7 +176,7 @@ class Gate:
             await asyncio.sleep(STRANGERS_PAUSE)
 
     def _identify(self, scope: Scope) -> Principal | None:
-        """Return who asks, None for nobody where nobody is enough; raise if this is not for them."""
+        """Return the principal, None if there is none and none is needed; raise if it may not do this."""
         public = _is_public(scope)
         if self._own_names_only:
             _check_own_name(scope)
@@ -255,7 +255,9 @@ class Gate:
             del self._arriving[kept.user]
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "other")  # never the path itself: anybody can make one up
+        route = getattr(
+            scope.get("route"), "path", "other"
+        )  # never the path itself: clients can invent any number of them
         if status == 405:
             route = "other"
         method = scope["method"] if route != "other" else "other"

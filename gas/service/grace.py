@@ -34,7 +34,7 @@ class Grace(NamedTuple):
             since, jumped = map(int, text.split())
         except ValueError:
             raise StoreDamaged(
-                f"grace {text[:80]!r}: is not what a scheduler writes; gas restore brings back a backup"
+                f"grace {text[:80]!r}: is not a record of S³; restore a backup with gas restore"
             ) from None
         return cls(since, max(0, jumped))
 

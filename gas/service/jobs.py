@@ -1,4 +1,4 @@
-"""What the service knows of a job: what was asked for, and what became of it."""
+"""Jobs of the service: the client's request, and the job's state."""
 
 from __future__ import annotations
 
@@ -11,20 +11,31 @@ from typing import Any, Literal
 
 from gas.times import iso_time
 
-__all__ = ["ACTIVE", "BEING", "LONG_COMMAND", "TEACHING", "Actuator", "Job", "JobState", "Kind", "Predicted", "Wish"]
+__all__ = [
+    "ACTIVE",
+    "BEING",
+    "LONG_COMMAND",
+    "TEACHING",
+    "Actuator",
+    "Job",
+    "JobRequest",
+    "JobState",
+    "Kind",
+    "Predicted",
+]
 
 JobState = Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
 Kind = Literal["job", "reservation"]
 Actuator = Literal["process", "simulated", "none"]
 
 BEING = "being "
-"""What the message of a process that was told to stop begins with, until it has: ``being cancelled``."""
+"""Begin of the message of a process that is being terminated: ``being cancelled``."""
 
 ACTIVE: frozenset[JobState] = frozenset({"queued", "reserved", "running"})
 """The states in which a job is in the schedule."""
 
 TEACHING: tuple[JobState, ...] = ("completed", "failed", "timeout")
-"""The states of a job that has ended by itself, or at its walltime, and so tells how long such jobs run."""
+"""The states of jobs that ended by themselves or at their walltime: predictions learn from their run times."""
 
 
 LONG_COMMAND = 4096
@@ -32,12 +43,12 @@ LONG_COMMAND = 4096
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a client asked for; seconds and epoch seconds.
+class JobRequest:
+    """A job or reservation as requested by a client; seconds and epoch seconds.
 
-    `actuator` says how a job is run: a `process` starts `command` on this machine, a `simulated` one lasts
-    `run_time`, and a reservation has `none`. `start` is a reservation's, and the instant before
-    which a job must not start. `key` makes the request idempotent; it is its `user`'s own.
+    `actuator` is how the job runs: a `process` starts `command` on this machine, a `simulated` job lasts `run_time`, a
+    reservation has `none`. `start` is the start of a reservation, and the earliest start of a job. `key` is the
+    idempotency key; each `user` has separate keys.
     """
 
     kind: Kind
@@ -61,26 +72,26 @@ class Wish:
 
     @cached_property
     def size(self) -> int:
-        """The bytes of command, environment and directory, which are kept as long as the job is in the schedule."""
+        """The bytes of command, environment and directory, which count as long as the job is in the schedule."""
         return self.command_bytes + len(json.dumps(self.environment)) + len(self.directory or "")
 
     @cached_property
-    def brief(self) -> Wish:
-        """The same without what may be long: its environment, and a command of more than `LONG_COMMAND` bytes."""
+    def brief(self) -> JobRequest:
+        """The same without the environment, and without a command of more than `LONG_COMMAND` bytes."""
         long = self.command_bytes > LONG_COMMAND
         if not long and not self.environment:
             return self
         return replace(self, environment={}, command=() if long else self.command).with_length(self.command_bytes)
 
-    def with_length(self, command_bytes: int) -> Wish:
-        """Return the same, knowing how long its command is although that may be left out."""
+    def with_length(self, command_bytes: int) -> JobRequest:
+        """Return the same with the length of its command, which may have been left out."""
         vars(self)["command_bytes"] = command_bytes
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """When a job that waits is likely to start: the mean, and instants between which it does in 9 of 10 cases."""
+    """The predicted start of a waiting job: the mean, and the bounds of the 90% interval."""
 
     start: int
     low: int
@@ -91,15 +102,15 @@ class Predicted:
 class Job:
     """A job or reservation and its life so far; instants in epoch seconds of the scheduler.
 
-    `first_promise` is the start that the client was told, `promise` the latest word on it, `start` what is planned or
-    was done, `due` when the processors come back at the latest, `finished` when they did. `broken_promise` is the
-    latest start that it was told and that could not be kept. `identity`, drawn at random when the job is accepted,
-    tells it from another job of the same number (of a store that was restored or damaged); jobs of stores that are
-    older than identities have none.
+    `first_promise` is the start promised at submission, `promise` the present one, `start` the planned or actual start,
+    `due` the latest instant at which the processors are free again, `finished` the actual one. `broken_promise` is the
+    latest promise that could not be kept. `identity`, drawn at random when the job is accepted, distinguishes it from
+    another job of the same number (after a store was restored or damaged); jobs of stores older than identities have
+    none.
     """
 
     id: int
-    wish: Wish
+    request: JobRequest
     submitted: int
     state: JobState
     start: int
@@ -125,37 +136,37 @@ class Job:
 
     @property
     def processor_seconds(self) -> int:
-        """What it may use at most: processors × walltime."""
-        return self.wish.processors * self.wish.walltime
+        """The most that it can use: processors × walltime."""
+        return self.request.processors * self.request.walltime
 
     def snapshot(self) -> Job:
-        """Return the job as it is now, without what may be long (`Wish.brief`)."""
+        """Return a copy of the job as it is now, without long fields (`JobRequest.brief`)."""
         now = copy.copy(self)
-        now.wish = self.wish.brief
+        now.request = self.request.brief
         return now
 
     def facts(self, store: str) -> dict[str, Any]:
-        """Return what its directory says of it, enough to know it again should the store lose its row.
+        """Return what is written into its directory, enough to restore the job if the store loses its row.
 
         Parameters
         ----------
         store
             The identity of the store.
         """
-        wish = self.wish
+        request = self.request
         facts = {
             "store": store,
             "id": self.id,
             "identity": self.identity,
-            "user": wish.user,
-            "name": wish.name,
-            "processors": wish.processors,
-            "walltime": wish.walltime,
-            "declared": list(wish.environment),  # of the environment beside it, what its user asked for
-            "directory": wish.directory,
-            "not_before": wish.start,
-            "start_by": wish.start_by,
-            "key": wish.key,
+            "user": request.user,
+            "name": request.name,
+            "processors": request.processors,
+            "walltime": request.walltime,
+            "declared": list(request.environment),  # the variables of its environment that its user set
+            "directory": request.directory,
+            "not_before": request.start,
+            "start_by": request.start_by,
+            "key": request.key,
             "submitted": self.submitted,
             "first_promise": self.first_promise,
             "start": self.start,
@@ -168,28 +179,28 @@ class Job:
         Parameters
         ----------
         mine
-            Whether its own user asks.
+            Whether the caller is its user.
         hidden
-            The keys that whoever asks is not told (`gas.service.rights.hidden_keys`); they are null.
+            The keys that are hidden from the caller (`gas.service.rights.hidden_keys`); they are null.
         """
-        wish = self.wish
+        request = self.request
         started = None if self.state in ("queued", "reserved") else self.start
         ran = self.exit_status is not None or self.signal is not None  # perhaps for less than a second
         if self.state == "cancelled" and self.finished is not None and self.start >= self.finished and not ran:
             started = None
         wire: dict[str, Any] = {
             "id": self.id,
-            "kind": wish.kind,
-            "user": wish.user,
+            "kind": request.kind,
+            "user": request.user,
             "mine": mine,
-            "name": wish.name,
+            "name": request.name,
             "state": self.state,
-            "processors": wish.processors,
-            "walltime": wish.walltime,
-            "actuator": wish.actuator,
-            "command": None if wish.command_bytes > 2 and not wish.command else list(wish.command),
-            "command_bytes": wish.command_bytes,
-            "run_time": wish.run_time,
+            "processors": request.processors,
+            "walltime": request.walltime,
+            "actuator": request.actuator,
+            "command": None if request.command_bytes > 2 and not request.command else list(request.command),
+            "command_bytes": request.command_bytes,
+            "run_time": request.run_time,
             "exit_status": self.exit_status,
             "signal": self.signal,
             "message": self.message,
@@ -198,7 +209,7 @@ class Job:
             wire[key] = None
         instants = {
             "submitted": self.submitted,
-            "not_before": wish.start if wish.kind == "job" else None,
+            "not_before": request.start if request.kind == "job" else None,
             "promise": self.promise,
             "first_promise": self.first_promise,
             "broken_promise": self.broken_promise,
@@ -212,12 +223,12 @@ class Job:
         return wire
 
     def predicted_to_wire(self, predicted: Predicted | None, now: int) -> dict[str, Any]:
-        """Return what ``GET /v1/jobs/{id}`` adds; all null where nothing is predicted, or the job does not wait.
+        """Return the fields that ``GET /v1/jobs/{id}`` adds; null without a prediction, or if the job does not wait.
 
         Parameters
         ----------
         now
-            The scheduler's present second. What was predicted a while ago lies between that and the promise by now.
+            The scheduler's present second. An earlier prediction is limited to the span from now to the promise.
         """
         known = predicted if self.state == "queued" else None
         wire: dict[str, Any] = {}

@@ -15,18 +15,18 @@ from gas.errors import BadInput, OverLimit, TooLarge, TooMany
 __all__ = ["DEFAULT_QUEUED_BYTES", "DEFAULT_REQUEST_BYTES", "DEFAULT_STREAMS", "Limits", "Pace", "RateLimiter"]
 
 DEFAULT_REQUEST_BYTES = 4 * 2**20
-"""The largest request unless told otherwise: Linux starts no command whose arguments and environment have more than
+"""Default of the largest request: Linux starts no command whose arguments and environment have more than
 2 MiB together (a quarter of the usual limit of a stack), so what can be started can be sent."""
 
 DEFAULT_QUEUED_BYTES = 64 * 2**20
-"""Bytes of commands and environments that one user may have in the schedule unless told otherwise: they are kept in
+"""Bytes of commands and environments that one user may have in the schedule by default: they are kept in
 memory, and 64 MiB are 32 of the longest commands, or 100,000 of 600 bytes."""
 
 DEFAULT_STREAMS = 16
-"""How many event streams a user may have open unless told otherwise: one for each window that shows the schedule."""
+"""How many event streams a user may have open by default: one for each window that shows the schedule."""
 
 _SLACK = 1e-6
-"""Seconds by which a request may come early: more than rounding makes of a time, less than anybody can use."""
+"""Seconds by which a request may come early: more than rounding errors, less than a client could exploit."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Wanted:
     states
         Only jobs in one of these; an empty set is all.
     user
-        Only the jobs of one user; None is everybody's.
+        Only the jobs of one user; None for all users.
     """
 
     after: int = 0
@@ -41,7 +41,7 @@ class Wanted:
 
     def __contains__(self, job: Job) -> bool:
         """Whether a job is wanted, by its state and user."""
-        return (not self.states or job.state in self.states) and self.user in (None, job.wish.user)
+        return (not self.states or job.state in self.states) and self.user in (None, job.request.user)
 
 
 @dataclass(frozen=True)

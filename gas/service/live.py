@@ -27,7 +27,7 @@ from gas.s3.core import warm_up
 from gas.service.book import LEAD_SECONDS, PATIENCE, Book
 from gas.service.clock import Clock
 from gas.service.feed import Feed
-from gas.service.jobs import BEING, Job, Predicted, Wish
+from gas.service.jobs import BEING, Job, JobRequest, Predicted
 from gas.service.limits import Limits
 from gas.service.listing import Page, Wanted, page_of, waiting_in_line
 from gas.service.metrics import Metrics
@@ -45,21 +45,21 @@ log = logging.getLogger("gas.s3")
 
 
 SLOW_SECONDS = 1.0
-"""How late the dispatcher may be, and how long one operation may take, in good health."""
+"""Limit of the dispatcher's delay, and of the length of one operation, above which the service is degraded."""
 
-REST = 4.0
-"""So many times as long as it has taken the dispatcher to go on with promotion, it rests while requests come in."""
+REST_FACTOR = 4.0
+"""While requests come in, the dispatcher pauses this many times as long as it has spent on promotion."""
 
 UNFINISHED_SECONDS = 60.0
-"""How long promotion may be unfinished in good health."""
+"""Seconds of unfinished promotion after which the service is degraded."""
 
 LOOK_SECONDS = 5.0
-"""How often the dispatcher looks up at least: a wait does not count a suspended machine's sleep, nor end at a step."""
+"""Longest wait of the dispatcher: a wait does not count the time a machine is suspended, nor end at a clock step."""
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A promise that a change of the machine made impossible; `start` is None for a job that had to be cancelled."""
+    """A promise broken by a change of the machine; `start` is None if the job was cancelled."""
 
     job: Job
     promised: int
@@ -84,9 +84,9 @@ class LiveScheduler:
     keep
         How many seconds after its end a job is forgotten, with what it wrote; None keeps all.
     limits
-        What one user may have in the schedule.
+        Limits per user.
     host
-        What jobs run in.
+        The environment in which jobs run.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class LiveScheduler:
             if isinstance(error, DamagedRow):
                 raise damaged(state / "s3.sqlite", str(error)) from None
             if isinstance(error, sqlite3.Error) and not isinstance(error, GasError):
-                raise StoreFailed(f"{state}: the store cannot be used at present ({error}); try again") from error
+                raise StoreFailed(f"{state}: the store cannot be used now ({error}); try again later") from error
             raise
         self._limits = limits or Limits()
         self._lock = Turnstile()
@@ -134,7 +134,7 @@ class LiveScheduler:
     # ---------------------------------------------------------------------------------------------------- life
 
     def start(self) -> None:
-        """Start what falls due, from now on, in a thread."""
+        """Start due jobs from now on, in a thread."""
         self._sleeps_until = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="s3-dispatcher", daemon=True)
         self._thread.start()
@@ -143,7 +143,7 @@ class LiveScheduler:
         self._predictor.start(len(self._book.experience))
 
     def stop(self) -> None:
-        """Stop starting jobs; those that run go on by themselves."""
+        """Stop starting jobs; running ones continue by themselves."""
         self._stopping = True
         self._woken.set()
         if self._thread is not None:
@@ -160,14 +160,14 @@ class LiveScheduler:
     def _run(self) -> None:
         while not self._stopping:
             self._woken.clear()
-            with self._lock.first():  # what is due starts before anybody is answered
+            with self._lock.first():  # due jobs start before any request is answered
                 pause = self._attend()
             if self._book.machine.schedule.unfinished and pause == 0:
                 pause = self._go_on()
             self._woken.wait(pause)
 
     def _attend(self) -> float:
-        """Start what is due; return for how many seconds nothing else is."""
+        """Start due jobs; return the seconds until the next one."""
         try:
             if self._book.problem is not None:
                 self._book.remember()
@@ -175,14 +175,14 @@ class LiveScheduler:
             pause = self._seconds_to_wait()
         except StoreFailed:
             pause = 1.0
-        except Exception:  # whatever it is, the jobs that can be started must be
-            log.exception("unforeseen error; trying again")
+        except Exception:  # even so, all jobs that can start must start
+            log.exception("internal error; trying again")
             pause = 1.0
         self._sleeps_until = time.monotonic() + pause
         return pause
 
     def _go_on(self) -> float:
-        """Go on with promotion for a moment, behind all who wait; return for how long to leave time to others."""
+        """Continue promotion for a moment, after all waiting requests; return how long to pause for others."""
         began = time.monotonic()
         try:
             with self._present():
@@ -193,9 +193,9 @@ class LiveScheduler:
         except StoreFailed:
             return 1.0
         except Exception:
-            log.exception("unforeseen error; trying again")
+            log.exception("internal error; trying again")
             return 1.0
-        return (time.monotonic() - began) * (REST if others > 0 else 0.5)
+        return (time.monotonic() - began) * (REST_FACTOR if others > 0 else 0.5)
 
     def _seconds_to_wait(self) -> float:
         following = self._book.next_instant()
@@ -227,7 +227,7 @@ class LiveScheduler:
 
     @property
     def knows_users(self) -> bool:
-        """Whether tokens were in force when this state was used last; set it when that changes."""
+        """Whether tokens were required when this state was last used; set it when that changes."""
         return self._book.facts.get("tokens") == "1"
 
     @knows_users.setter
@@ -238,26 +238,26 @@ class LiveScheduler:
 
     @property
     def feed(self) -> Feed:
-        """What has changed, for those who follow."""
+        """The changes, for clients that follow."""
         return self._book.feed
 
     @property
     def metrics(self) -> Metrics:
-        """What the service counts."""
+        """The metrics of the service."""
         return self._book.metrics
 
     @property
     def is_drained(self) -> bool:
-        """Whether it was told to drain, and nothing is left in the schedule."""
+        """Whether it was draining and the schedule is empty."""
         return self._draining and not self._book.jobs
 
     def availability(self) -> AvailabilityList:
-        """Return what is free from now on."""
+        """Return the availability list from now on."""
         with self._present():
             return self._book.machine.schedule.availability(self.name)
 
     def machine(self) -> dict[str, Any]:
-        """Return how the machine stands."""
+        """Return the state of the machine."""
         with self._present():
             return self._machine()
 
@@ -267,9 +267,9 @@ class LiveScheduler:
             return self._find(id)
 
     def predictions(self, id: int) -> Future[Mapping[int, Predicted]]:
-        """Return what will be, by number, the predicted starts of jobs that wait; perhaps not of this one.
+        """Return a future of the predicted starts of waiting jobs by number; this one may be missing.
 
-        Nothing is waited for here, and whatever goes wrong, there will be an answer.
+        This call does not block, and the future completes even after an error.
         """
         book = self._book
         schedule = book.machine.schedule
@@ -293,7 +293,7 @@ class LiveScheduler:
         return found
 
     def page(self, wanted: Wanted) -> Page:
-        """Return the jobs that come on one page of a list."""
+        """Return one page of a list of jobs."""
         book = self._book
         with self._present():
             jobs, schedule = book.jobs, book.machine.schedule
@@ -301,7 +301,7 @@ class LiveScheduler:
                 numbers = sorted(entry.id for entry in (*schedule.running, *schedule.reserved))
             else:
                 numbers = list(jobs)
-        waiting = waiting_in_line(jobs, numbers, wanted)  # however many it has to pass over: nobody waits for this
+        waiting = waiting_in_line(jobs, numbers, wanted)  # outside the lock: it may pass over many jobs
         with self._present():
             found = [job.snapshot() for id in waiting if (job := book.jobs.get(id)) is not None and job in wanted]
             if wanted.ended:
@@ -310,92 +310,92 @@ class LiveScheduler:
 
     @property
     def known(self) -> int:
-        """How many jobs the store holds, whatever has become of them."""
+        """The number of jobs in the store, in any state."""
         return self._store.count
 
     def output(self, id: int, stream: str, limit: int) -> bytes:
-        """Return the last `limit` bytes of what a process has written to "stdout" or "stderr"."""
+        """Return the last `limit` bytes of the output of a process, "stdout" or "stderr"."""
         with self._lock:
             job = self._find(id)
         return self._book.runner.output(job, stream, limit)
 
     def health(self) -> dict[str, object]:
-        """Return how the service is, without waiting for anything: the lock may be held by a disk that hangs."""
+        """Return the health of the service without blocking: the lock may be held by an operation on a hanging disk."""
         health = {**self._book.health(), "accepting": self._accepting, "durable": self._book.problem is None}
         if health["status"] == "ok" and (problem := self._slowness()) is not None:
             health |= {"status": "degraded", "problem": problem}
         return health
 
     def _slowness(self) -> str | None:
-        """Return in what the service is slow; None if in nothing."""
+        """Return why the service is slow; None if it is not."""
         held, late = self._lock.held_for, time.monotonic() - self._sleeps_until
         if held > SLOW_SECONDS:
-            return f"an operation has taken {held:.0f} s so far, and everything else waits for it"
+            return f"an operation has taken {held:.0f} s so far, and blocks all others"
         if self._thread is not None and late > SLOW_SECONDS:
             return f"the dispatcher is {late:.0f} s late; jobs may start later than promised"
         since = self._unfinished_since
         if since is not None and time.monotonic() - since > UNFINISHED_SECONDS:
             return (
-                f"for {time.monotonic() - since:.0f} s, waiting jobs have been moving to earlier starts and there are "
-                "more to move; promises are kept, and new jobs may be placed before them"
+                f"moving waiting jobs to earlier starts has taken {time.monotonic() - since:.0f} s so far and is not "
+                "finished; promises are kept, but new jobs may be placed before waiting ones"
             )
         return None
 
     def metrics_text(self) -> bytes:
-        """Return the metrics in the format of Prometheus, without waiting for anything."""
+        """Return the metrics in the format of Prometheus, without blocking."""
         return self.metrics.text({**self._book.gauges(), "accepting": float(self._accepting)})
 
     @contextmanager
     def frozen(self) -> Iterator[Machine]:
-        """Hold the schedule as it is now; the machine may be copied, not changed."""
+        """Lock the schedule; the machine may be copied, not changed."""
         with self._present():
             yield self._book.machine
 
     # -------------------------------------------------------------------------------------------------- change
 
-    def submit(self, wish: Wish) -> tuple[Job, bool]:
+    def submit(self, request: JobRequest) -> tuple[Job, bool]:
         """Accept a job or a reservation and promise its start; durable on return.
 
-        Return the job and whether it is new: a client key that made a job of this user before returns that job.
+        Return the job and whether it is new: a key that this user has used before returns the job created then.
 
         Raises
         ------
         BadInput, StalePlan
             As `S3.submit` and `S3.reserve`.
         Conflict
-            The key made a job of a different request.
+            The key was used for a different request.
         Draining
-            Nothing new is accepted.
+            No new jobs are accepted.
         OverLimit
-            The user has too much in the schedule already.
+            A limit per user is exceeded.
         StoreFailed
             The store cannot be written; nothing was accepted.
         """
         began = time.perf_counter()
         with self._counting_refusals():
-            self._examine(wish)
+            self._examine(request)
         with self._present(changes=True):
-            if (earlier := self._earlier(wish)) is not None:
+            if (earlier := self._earlier(request)) is not None:
                 return earlier, False
             with self._counting_refusals():
-                job = self._accept(wish)
-        self.metrics.submitted.labels(wish.kind).inc()
+                job = self._accept(request)
+        self.metrics.submitted.labels(request.kind).inc()
         self.metrics.scheduling.observe(time.perf_counter() - began)
         return job, True
 
     def cancel(self, id: int, by: str | None = None) -> Job:
-        """Take a job out of the schedule, ending it if it runs; `by` is the user who wants it, if not its own.
+        """Take a job out of the schedule, terminating it if it runs; `by` is the user who cancels it, if not its own.
 
-        A process is told to stop; its processors are free when it is gone. A job that has ended stays as it is.
+        A process gets TERM; its processors are free when it is gone. A job that has ended stays as it is.
         """
         with self._present(changes=True):
             job, book = self._find(id), self._book
             if not job.active:
                 return job
-            who = job.wish.user if by is None else by
+            who = job.request.user if by is None else by
             log.info("job %d is cancelled by %s", id, who, extra={"event": "cancel", "job": id, "user": who})
-            other = None if who == job.wish.user else f"cancelled by {who}"
-            if job.state == "running" and job.wish.actuator == "process":
+            other = None if who == job.request.user else f"cancelled by {who}"
+            if job.state == "running" and job.request.actuator == "process":
                 if job.message is None or not job.message.startswith(BEING):
                     job.message = f"{BEING}{other or 'cancelled'}"
                     book.write([], noted=[job])  # before anything is done: what is answered survives
@@ -412,22 +412,24 @@ class LiveScheduler:
             return job
 
     def resize(self, processors: int, *, cancel_larger: bool = False, by: str | None = None) -> list[Broken]:
-        """Change the size of the machine; return the promises that this made impossible.
+        """Change the size of the machine; return the broken promises.
 
-        What runs goes on. A job that no longer fits into the machine is cancelled, and its message says so.
+        Running jobs continue. A job that is larger than the machine is cancelled, with a message.
 
         Raises
         ------
         Conflict
-            There are such jobs, and `cancel_larger` does not say to cancel them; nothing was changed.
+            There are such jobs and `cancel_larger` is false; nothing was changed.
         """
         with self._present(changes=True):
             book = self._book
-            larger = [job for job in book.jobs.values() if job.state != "running" and job.wish.processors > processors]
+            larger = [
+                job for job in book.jobs.values() if job.state != "running" and job.request.processors > processors
+            ]
             if larger and not cancel_larger:
                 raise Conflict(
-                    f"{_named(larger)} would have to be cancelled, needing more than {processors} processors; "
-                    "nothing was changed: say cancel_larger (gas machine --cancel-larger) to do so"
+                    f"{_named(larger)}: would have to be cancelled, needing more than {processors} processors; "
+                    "nothing was changed; set cancel_larger (gas machine --cancel-larger) to cancel them"
                 )
             resized = book.machine.resize(processors)
             book.processors = processors
@@ -435,27 +437,27 @@ class LiveScheduler:
             gone = []
             for entry in resized.evicted:
                 job = book.jobs[entry.id]
-                job.message = f"needs {entry.processors} processors, and the machine was reduced to {processors}"
-                told = {"event": "promise_broken", "job": job.id}
-                log.warning("job %d had to be cancelled: %s", job.id, job.message, extra=told)
+                job.message = f"needs {entry.processors} processors, but the machine was reduced to {processors}"
+                fields = {"event": "promise_broken", "job": job.id}
+                log.warning("job %d was cancelled: %s", job.id, job.message, extra=fields)
                 gone.append(book.leave(job, "cancelled"))
                 broken.append(Broken(job, entry.promise, None))
             book.count_broken(len(gone))
             book.write(gone, {"processors": str(processors), "resized": "1"})
-            told = {"event": "resized", "processors": processors, "user": by}
-            log.info("the machine has %d processors now, by %s", processors, by, extra=told)
+            fields = {"event": "resized", "processors": processors, "user": by}
+            log.info("the machine was resized to %d processors by %s", processors, by, extra=fields)
             return broken
 
     def accept(self, accepting: bool, by: str | None = None) -> None:
-        """Accept jobs from now on, or no longer; remembered over restarts."""
+        """Accept or refuse new jobs from now on; kept across restarts."""
         with self._present(changes=True):
             self._book.accepting = accepting
             self._book.write([], {"accepting": "1" if accepting else "0"})
-            told = {"event": "accepting", "accepting": accepting, "user": by}
-            log.info("new jobs are %s, by %s", "accepted" if accepting else "refused", by, extra=told)
+            fields = {"event": "accepting", "accepting": accepting, "user": by}
+            log.info("new jobs are %s from now on, by %s", "accepted" if accepting else "refused", by, extra=fields)
 
     def drain(self) -> None:
-        """Accept nothing new in this life of the service."""
+        """Accept no new jobs until the next start of the service."""
         self._draining = True
 
     def accelerate(self, speed: float) -> None:
@@ -476,15 +478,15 @@ class LiveScheduler:
         """
         with self._lock:
             if self._store.last_id():
-                raise Conflict(f"{self._directory}: holds jobs already; preload a log into a fresh --state")
+                raise Conflict(f"{self._directory}: contains jobs already; preload a log into an empty --state")
             self._book.machine = machine
             machine.schedule.lead = LEAD_SECONDS
             machine.schedule.patience = PATIENCE
             for name, entry, run_time in jobs:
-                wish = Wish(
+                request = JobRequest(
                     "job", name, entry.processors, entry.walltime, actuator="simulated", run_time=run_time, user="log"
                 )
-                self._book.add(_job_of(entry, wish))
+                self._book.add(_job_of(entry, request))
             machine.schedule.take_changed()
             self._book.write([])
 
@@ -517,7 +519,7 @@ class LiveScheduler:
             except sqlite3.Error as error:
                 raise StoreFailed(f"the store cannot be read ({error}); nothing was changed") from error
             except Exception as error:
-                if outcome_of(error) is None:  # nobody foresaw it, so nobody knows what is half done
+                if outcome_of(error) is None:  # unexpected, so memory may be inconsistent
                     self._book.distrust()
                 raise
             changes = changes or self.clock.turns != turns
@@ -530,13 +532,13 @@ class LiveScheduler:
             raise NotFound(f"there is no job {id}")
         return job
 
-    def _earlier(self, wish: Wish) -> Job | None:
-        """Return what the key of a request made before, None if it is a new one."""
-        if wish.key is None:
+    def _earlier(self, request: JobRequest) -> Job | None:
+        """Return the job that the key of a request created before, None if the key is new."""
+        if request.key is None:
             return None
-        earlier = self._store.by_key(wish.user, wish.key)
-        if earlier is not None and earlier.wish != wish:
-            raise Conflict(f"key {wish.key!r} was used for a different request, job {earlier.id}; use a new key")
+        earlier = self._store.by_key(request.user, request.key)
+        if earlier is not None and earlier.request != request:
+            raise Conflict(f"key {request.key!r} was used for a different request, job {earlier.id}; use a new key")
         return None if earlier is None else self._book.jobs.get(earlier.id, earlier)
 
     @contextmanager
@@ -547,37 +549,39 @@ class LiveScheduler:
             self.metrics.refused.labels(type(error).__name__).inc()
             raise
 
-    def _examine(self, wish: Wish) -> None:
-        """Refuse what can never start, and find out how long it is: of a long command, while nobody waits for that."""
-        if wish.actuator == "process":
-            self._book.runner.check(Job(0, wish, 0, "queued", 0, 0, 0, 0))
-        _ = wish.size  # remembered
+    def _examine(self, request: JobRequest) -> None:
+        """Refuse a request that can never start, and compute its size: for a long command, outside the lock."""
+        if request.actuator == "process":
+            self._book.runner.check(Job(0, request, 0, "queued", 0, 0, 0, 0))
+        _ = request.size  # remembered
 
-    def _accept(self, wish: Wish) -> Job:
+    def _accept(self, request: JobRequest) -> Job:
         if not self._accepting:
-            raise Draining(f"{self.name} accepts nothing new: it finishes what it has; submit elsewhere, or later")
-        active, processor_seconds, size = self._book.used_by(wish.user)
-        self._limits.check_queue(wish.user, active, processor_seconds, wish.processors, wish.walltime)
-        self._limits.check_bytes(wish.user, size, wish.size)
-        start_by, machine = wish.start_by, self._book.machine
+            raise Draining(f"{self.name} accepts no new jobs: it is draining; submit later, or to another scheduler")
+        active, processor_seconds, size = self._book.used_by(request.user)
+        self._limits.check_queue(request.user, active, processor_seconds, request.processors, request.walltime)
+        self._limits.check_bytes(request.user, size, request.size)
+        start_by, machine = request.start_by, self._book.machine
         if start_by is not None:
             # On a fast clock, many seconds pass while a request is on its way: grant one real second.
             start_by += max(0, int(self.clock.speed) - 1)
-        if wish.kind == "reservation":
-            if wish.start is None:
-                raise BadInput("start: a reservation needs one")
-            entry = machine.reserve(wish.processors, wish.start, wish.walltime, start_by=start_by)
+        if request.kind == "reservation":
+            if request.start is None:
+                raise BadInput("start: is required for a reservation")
+            entry = machine.reserve(request.processors, request.start, request.walltime, start_by=start_by)
         else:
-            run_time = wish.run_time if wish.actuator == "simulated" else None
-            entry = machine.submit(wish.processors, wish.walltime, run_time, not_before=wish.start, start_by=start_by)
-        job = _job_of(entry, wish)
+            run_time = request.run_time if request.actuator == "simulated" else None
+            entry = machine.submit(
+                request.processors, request.walltime, run_time, not_before=request.start, start_by=start_by
+            )
+        job = _job_of(entry, request)
         self._book.add(job)
         self._book.write([])
         return job
 
 
-def _job_of(entry: Entry, wish: Wish) -> Job:
-    job = Job(entry.id, wish, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
+def _job_of(entry: Entry, request: JobRequest) -> Job:
+    job = Job(entry.id, request, entry.submitted, entry.state, entry.start, entry.promise, entry.promise, entry.end)
     job.identity = os.urandom(8).hex()
     return job
 

@@ -44,7 +44,7 @@ class TextLines(logging.Formatter):
         return as_line(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802
-        """Return the lines of an error that nobody expected."""
+        """Return the lines of an unexpected error."""
         return printable(super().formatException(ei))
 
 

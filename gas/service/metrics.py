@@ -1,6 +1,6 @@
 """What the service counts and measures, in the format that Prometheus reads (``GET /metrics``).
 
-Only sums and distributions: nothing here tells one user, job or command from another.
+Only sums and distributions: no user, job or command can be identified.
 """
 
 from __future__ import annotations

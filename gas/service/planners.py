@@ -110,19 +110,19 @@ class Planners:
                 raise answer
             assert isinstance(answer, bytes), "the last that it can be"
             return answer
-        raise Unreachable("the processes of the service that plan have ended; try again, or plan with `gas plan`")
+        raise Unreachable("the planning processes of the service have ended; try again, or plan with `gas plan`")
 
     def _take(self) -> _Process:
         with self._lock:
             if self._stopped:
-                raise Unreachable("the service stops; plan again when it is back")
+                raise Unreachable("the service is stopping; plan again when it is back")
             process = self._idle.pop() if self._idle else None
             if process is None:
                 try:
                     process = _Process()
                 except OSError as error:
                     raise Unreachable(
-                        f"no process can be started to plan in ({error}); try again, or plan with `gas plan`"
+                        f"no planning process can be started ({error}); try again, or plan with `gas plan`"
                     ) from None
             self._busy.add(process)
             return process
@@ -189,7 +189,7 @@ class _Process:
 
     def _is_late(self) -> None:
         self.late = self._ready
-        self._process.kill()  # whoever reads from it finds the end
+        self._process.kill()  # readers of its pipe get end of file
 
     def _ask(self, request: bytes) -> Any:
         assert self._process.stdin is not None, "it is a pipe"

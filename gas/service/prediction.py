@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from gas.prediction.past import Past
     from gas.prediction.snapshot import Snapshot
 
-__all__ = ["LEAST", "MOST", "Experience", "Predictor", "Standing", "compile_predictions", "predictions_for"]
+__all__ = ["LEAST_ENDED", "MOST_ENDED", "Experience", "Predictor", "Standing", "compile_predictions", "predictions_for"]
 
-LEAST = 20
+LEAST_ENDED = 20
 """How many jobs must have ended before anything is predicted."""
 
-MOST = 2_000
+MOST_ENDED = 2_000
 """How many of those that ended are remembered, the last ones."""
 
 MOST_SAMPLES, FEWEST_SAMPLES = 200, 20
@@ -47,7 +47,7 @@ LASTS_SECONDS = 60
 """For so long, by the scheduler's clock, predictions hold while the schedule is of the same version: who runs on has
 not ended, which by and by says something too."""
 
-REST = 3.0
+REST_FACTOR = 3.0
 """So many times as long as they took, predictions hold for those they know, even if the schedule has changed: there
 is always time for something else."""
 
@@ -73,16 +73,16 @@ class Experience:
     """
 
     def __init__(self, jobs: Iterable[Job] = ()) -> None:
-        self._runs: deque[_Run] = deque(maxlen=MOST)
+        self._runs: deque[_Run] = deque(maxlen=MOST_ENDED)
         self.add(sorted(jobs, key=lambda job: (job.finished or 0, job.id)))
 
     def add(self, jobs: Iterable[Job]) -> None:
         """Learn from jobs that have ended."""
         for job in jobs:
-            wish = job.wish
-            if wish.kind == "job" and job.state in TEACHING and job.finished is not None:
-                lasted = wish.walltime if job.state == "timeout" else max(0, job.finished - job.start)
-                run = _Run(job.submitted, wish.processors, wish.walltime, lasted, job.finished, wish.user)
+            request = job.request
+            if request.kind == "job" and job.state in TEACHING and job.finished is not None:
+                lasted = request.walltime if job.state == "timeout" else max(0, job.finished - job.start)
+                run = _Run(job.submitted, request.processors, request.walltime, lasted, job.finished, request.user)
                 self._runs.append(run)
 
     def __len__(self) -> int:
@@ -120,20 +120,20 @@ class Standing:
 
     @classmethod
     def of(cls, machine: Mapping[str, Any], jobs: Iterable[Job], experience: Experience, lead: int) -> Standing:
-        """Return a copy: nobody changes it any more."""
+        """Return a copy, which is never changed."""
         listed = list(jobs)
         return cls(machine, {j.id: _entry(j) for j in listed}, [j.submitted for j in listed], experience.runs, lead)
 
 
 def _entry(job: Job) -> dict[str, Any]:
-    wish = job.wish
+    request = job.request
     return {
-        "kind": wish.kind,
-        "user": wish.user,
+        "kind": request.kind,
+        "user": request.user,
         "state": job.state,
-        "processors": wish.processors,
-        "walltime": wish.walltime,
-        "not_before": wish.start if wish.kind == "job" else None,
+        "processors": request.processors,
+        "walltime": request.walltime,
+        "not_before": request.start if request.kind == "job" else None,
         "promise": job.promise,
         "start": job.start if job.state == "running" else None,
         "due": job.due,
@@ -149,7 +149,7 @@ def predictions_for(standing: Standing) -> dict[int, Predicted]:
     from gas.prediction.forecast import Forecast
     from gas.prediction.forward import NOBODY_ELSE, starts_of_waiting
 
-    if len(standing.runs) < LEAST:
+    if len(standing.runs) < LEAST_ENDED:
         return {}
     users: dict[str, int] = {}
     for run in standing.runs:
@@ -220,7 +220,7 @@ _NOTHING: Mapping[int, Predicted] = {}
 
 
 class Predictor:
-    """Predictions of one scheduler, made when somebody asks; safe to use from several threads.
+    """Predictions of one scheduler, made on request; safe to use from several threads.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Predictor:
     clock
         Returns the scheduler's present second.
     observe
-        Is told how many seconds it took to predict.
+        Called with the seconds that a prediction took.
     """
 
     def __init__(
@@ -244,7 +244,7 @@ class Predictor:
 
     def start(self, known: int) -> None:
         """Have the machine code made, if it has to be and this many ended jobs suffice to need it."""
-        if known >= LEAST and available():
+        if known >= LEAST_ENDED and available():
             _prepare()
 
     def ask(self, id: int, version: str, counts: tuple[int, int, int], known: int) -> Future[Mapping[int, Predicted]]:
@@ -262,7 +262,7 @@ class Predictor:
         with self._mutex:
             kept = self._kept
             too_long = _samples(counts[0], 0) < FEWEST_SAMPLES or sum(counts) > MOST_IN_SCHEDULE
-            if self._stopped or known < LEAST or too_long or not available():
+            if self._stopped or known < LEAST_ENDED or too_long or not available():
                 return _done(_NOTHING)
             if kept is not None and (self._holds(kept, version) or _resting(kept, id)):
                 return _done(kept.of)
@@ -283,10 +283,10 @@ class Predictor:
         return kept.version == version and self._clock() - kept.now < LASTS_SECONDS
 
     def _predict(self) -> Mapping[int, Predicted]:
-        """Look, and predict what is seen; whatever goes wrong, nobody who asks is to be the worse for it."""
+        """Read the schedule and predict; an error must not affect requests."""
         begun = time.monotonic()
         with self._mutex:
-            self._next = None  # whoever asks from now on may know of a later change
+            self._next = None  # requests from now on may follow a later change
         try:
             if not _prepare():
                 return _NOTHING
@@ -313,7 +313,7 @@ class Predictor:
 
 
 def _resting(kept: _Kept, id: int) -> bool:
-    return id in kept.of and time.monotonic() < kept.begun + (1 + REST) * kept.took
+    return id in kept.of and time.monotonic() < kept.begun + (1 + REST_FACTOR) * kept.took
 
 
 def _done(found: Mapping[int, Predicted]) -> Future[Mapping[int, Predicted]]:
@@ -322,7 +322,7 @@ def _done(found: Mapping[int, Predicted]) -> Future[Mapping[int, Predicted]]:
     return future
 
 
-_compiling: list[threading.Thread] = []  # one in a process, whoever began it
+_compiling: list[threading.Thread] = []  # at most one in a process
 _compiling_lock = threading.Lock()
 
 
@@ -335,8 +335,8 @@ def _prepare() -> bool:
             return not _compiling[0].is_alive()
         if is_ready(follow_waiting):
             return True
-        log.info("predictions are being compiled, which takes a minute", extra={"event": "compiling"})
-        # Nobody waits for this thread, neither here nor at the end of the program.
+        log.info("first use: compiling the predictor (up to a minute)", extra={"event": "compiling"})
+        # Nothing waits for this thread, neither here nor at the end of the program.
         _compiling.append(threading.Thread(target=_make, name="s3-compiling", daemon=True))
         _compiling[0].start()
         return False
@@ -346,9 +346,9 @@ def _make() -> None:
     try:
         _compile_elsewhere()
         compile_predictions()
-        log.info("predictions are ready", extra={"event": "compiled"})
+        log.info("the predictor is compiled", extra={"event": "compiled"})
     except Exception:
-        log.exception("predictions cannot be compiled")
+        log.exception("the predictor cannot be compiled")
 
 
 def _compile_elsewhere() -> bool:
@@ -360,7 +360,7 @@ def _compile_elsewhere() -> bool:
     try:
         process = start_aside(f"import {__name__} as it; it.compile_predictions()", nice=19)
     except OSError as error:
-        log.warning("predictions are compiled in this process: %s", error, extra={"event": "compiling"})
+        log.warning("the predictor is compiled in the service's own process: %s", error, extra={"event": "compiling"})
         return False
 
     @atexit.register
@@ -375,7 +375,7 @@ def _compile_elsewhere() -> bool:
 
 def compile_predictions() -> None:
     """Have the machine code made, or loaded: predict a queue of one."""
-    runs = [_Run(0, 1, 10, 5, 5, "")] * LEAST
+    runs = [_Run(0, 1, 10, 5, 5, "")] * LEAST_ENDED
     job = {"kind": "job", "user": "", "processors": 1, "walltime": 10, "not_before": None}
     running = {**job, "state": "running", "promise": 10, "start": 10, "due": 20}
     waiting = {**job, "state": "queued", "promise": 20, "start": None, "due": 30}

@@ -38,14 +38,14 @@ def log_instant(log: Log, text: str, processors: int | None = None) -> int:
         try:
             moment = datetime.fromisoformat(given)
         except ValueError:
-            raise BadInput(f"--at {given[:40]!r}: is no date and time; write 1996-12-24T08:00") from None
+            raise BadInput(f"--at {given[:40]!r}: is not a date and time; write 1996-12-24T08:00") from None
         instant = int((moment if moment.tzinfo else moment.replace(tzinfo=log.zone)).timestamp()) - log.start_time
     else:
         try:
             instant = parse_duration(given, "--at", minimum=0)
         except BadInput:
             raise BadInput(
-                f"--at {given[:40]!r}: is no instant of a log; write 120d (since its start), 40%, 1996-12-24T08:00 "
+                f"--at {given[:40]!r}: is not an instant of a log; write 120d (since its start), 40%, 1996-12-24T08:00 "
                 "or crowded"
             ) from None
     if not first <= instant <= last:

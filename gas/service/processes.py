@@ -11,8 +11,8 @@
 
 Where the system cannot say how a job stands (no descriptors left), these raise `Unknown` and change nothing.
 Everything known of a job lies in its directory, so that a service that starts again asks the same functions as before.
-Starting twice is harmless: whoever makes ``claim.json`` first, a wrapper or a cancellation, has the job. Only Linux has
-what this needs (``/proc``).
+Starting twice is harmless: the first to create ``claim.json``, a wrapper or a cancellation, claims the job. Only
+Linux has what this needs (``/proc``).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ __all__ = [
 ]
 
 OUTPUT_LIMIT = 64 * 1024
-"""How many bytes of a stream `output` returns unless told otherwise."""
+"""Bytes of a stream that `output` returns by default."""
 
 _TRACES = (wrapper.CLAIM, wrapper.STARTED, wrapper.ENDED, "stdout")
 """What only a job that was taken by a wrapper (or a cancellation) has in its directory."""
@@ -205,7 +205,7 @@ def was_started(job_directory: Path) -> bool:
 def passes(error: BaseException) -> bool:
     """Return whether an error of `start_process` speaks of the moment (disk, descriptors or memory full), not the job.
 
-    What cannot be told at present passes too.
+    A job whose state is not known at present passes too.
     """
     if isinstance(error, Unknown):
         return True
@@ -405,7 +405,7 @@ def _end(place: Path, state: Started | Ended | Unreadable | None, owner: wrapper
         return remains.end(remains.Traces(place, owner, group, reach.cgroup))
     try:
         found = reach.launcher.end(place.name, reach.user, owner, group)
-    except GasError as error:  # the user is gone, say: whether anything is left cannot be told
+    except GasError as error:  # the user is gone, say: whether processes are left is not known
         raise Unknown(f"{place}: what is left of the job cannot be ended: {error}") from error
     if reach.cgroup is not None and (left := cgroup.pids(reach.cgroup)):
         cgroup.kill(reach.cgroup)

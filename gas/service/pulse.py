@@ -75,7 +75,7 @@ class Pulse:
 
     def paused(self, since: float) -> float:
         """Return for how many seconds the process has not run since an instant of `elapsed`."""
-        self.beat()  # whoever wakes up first after a pause sees it
+        self.beat()  # after a pause, the first thread to wake up sees it
         with self._lock:
             return sum(min(pause, end - since) for end, pause in self._pauses if end > since)
 

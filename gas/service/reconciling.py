@@ -21,7 +21,7 @@ from gas.availability import MOST_PROCESSORS
 from gas.printable import first_steering
 from gas.service import processes
 from gas.service.clock import Clock
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 from gas.service.records import open_regular
 from gas.service.runner import Runner
 from gas.service.store import Loss, Store
@@ -34,7 +34,7 @@ __all__ = ["directories", "reconcile"]
 log = logging.getLogger("gas.s3")
 
 _NAME = re.compile(r"(\d{1,18})(?:\.([0-9a-f]{16}))?", re.ASCII)
-_LARGEST_NUMBER = 2**53  # what every client can tell from its neighbour
+_LARGEST_NUMBER = 2**53  # exact in every client's JSON numbers
 _MOST_BYTES = 64 * 2**20  # of a job.json: a command with its environment has at most some megabytes
 
 
@@ -63,7 +63,7 @@ def reconcile(store: Store, runner: Runner, clock: Clock, jobs: Path) -> list[st
         f"the store is older than what was written last: {loss.why}. Submissions and cancellations since may be lost; "
         f"no number is given twice, and epoch {store.epoch} has begun"
     ]
-    active = [job for job in store.active() if job.wish.actuator == "process"]
+    active = [job for job in store.active() if job.request.actuator == "process"]
     begun = [job for job in active if job.state == "queued" and job.directory_name in found and runner.was_begun(job)]
     for job in begun:
         _take_as_running(job, jobs / job.directory_name, clock)
@@ -100,13 +100,13 @@ def _adopt(store: Store, jobs: Path, names: list[str], found: dict[str, tuple[in
             continue  # taken in by an earlier life, which did not come to the end of this
         job = _job_in(jobs / name, id, identity, store.identity) if known is None else None
         if job is None:
-            log.warning("%s: the directory of a job that the store does not know, and that cannot be read", jobs / name)
+            log.warning("%s: the unreadable directory of a job that the store does not know", jobs / name)
             _stop(jobs / name)
             continue
         try:
             store.write(new=[job])
         except sqlite3.IntegrityError:  # its key has made another job since
-            store.write(new=[replace(job, wish=replace(job.wish, key=None))])
+            store.write(new=[replace(job, request=replace(job.request, key=None))])
         adopted.append(job)
     return adopted
 
@@ -125,7 +125,7 @@ def _take_as_running(job: Job, directory: Path, clock: Clock) -> None:
         start = job.start
     job.state, job.start = "running", min(start, clock.now())
     job.promise = min(job.promise, job.start)
-    job.due = job.start + job.wish.walltime
+    job.due = job.start + job.request.walltime
 
 
 def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
@@ -140,7 +140,7 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
         environment = record.value("environment")
         command = record.value("command")
         declared = facts.value("declared")
-        wish = Wish(
+        request = JobRequest(
             kind="job",
             name=facts.text("name"),
             processors=_within(facts, "processors", 1, MOST_PROCESSORS),
@@ -154,20 +154,27 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
             key=facts.text("key", None),
             user=facts.text("user"),
         )
-        texts = (wish.name, wish.user, wish.key or "", wish.directory or "", *wish.command, *wish.environment)
-        if any(first_steering(text) for text in (wish.name, wish.user, wish.key or "")):
+        texts = (
+            request.name,
+            request.user,
+            request.key or "",
+            request.directory or "",
+            *request.command,
+            *request.environment,
+        )
+        if any(first_steering(text) for text in (request.name, request.user, request.key or "")):
             return None
-        "".join((*texts, *wish.environment.values())).encode()  # SQLite takes no lone surrogates
+        "".join((*texts, *request.environment.values())).encode()  # SQLite takes no lone surrogates
         start = _within(facts, "start", 0, LATEST)
         return Job(
             id,
-            wish,
+            request,
             _within(facts, "submitted", 0, LATEST),
             "running",
             start,
             start,
             _within(facts, "first_promise", 0, LATEST),
-            start + wish.walltime,
+            start + request.walltime,
             message="its row was lost; found again in its directory",
             identity=identity,
         )

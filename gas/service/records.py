@@ -2,7 +2,7 @@
 
     read_state   the latest record of a job: `Started`, `Ended`, or what is wrong with it
     alive        whether the wrapper of a job runs: that very process
-    claim_of     whoever has taken a job: a wrapper or a cancellation
+    claim_of     the process that has claimed a job: a wrapper or a cancellation
 
 Everything known of a job lies in its directory, so a service that starts again reads the same.
 """
@@ -89,7 +89,7 @@ class Unreadable:
 
 
 class Unknown(GasError):
-    """How a job stands cannot be told at this moment (no descriptors or memory left, say): leave it as it is."""
+    """The state of a job is not known at present (no descriptors or memory left, say): leave it as it is."""
 
 
 def read_state(job_directory: Path) -> Started | Ended | Unreadable | None:
@@ -98,7 +98,7 @@ def read_state(job_directory: Path) -> Started | Ended | Unreadable | None:
     Raises
     ------
     Unknown
-        That cannot be told at this moment.
+        That is not known at present.
     """
     end = _record(job_directory / wrapper.ENDED)
     if isinstance(end, Unreadable):
@@ -180,7 +180,7 @@ def _record(path: Path) -> Fields | Unreadable | None:
 
 
 def claim_of(job_directory: Path) -> tuple[int, int, str] | None:
-    """Return pid, start in ticks and boot of whoever has the job; those of no process if that cannot be read."""
+    """Return pid, start in ticks and boot of the process that has claimed the job; of no process if unreadable."""
     record = _record(job_directory / wrapper.CLAIM)
     if record is None:
         return None
@@ -205,7 +205,7 @@ def _is_elsewhere(claim: Fields, job_directory: Path) -> bool:
 
 
 def is_running(pid: int, ticks: int, boot: str) -> bool:
-    """Return whether the process that had this pid, start and boot still runs; `Unknown` if that cannot be told."""
+    """Return whether the process that had this pid, start and boot still runs; `Unknown` if not known at present."""
     if pid <= 0 or boot != boot_now():
         return False
     found = process_at(pid)
@@ -213,7 +213,7 @@ def is_running(pid: int, ticks: int, boot: str) -> bool:
 
 
 def boot_now() -> str:
-    """Return the identity of this boot; `Unknown` if that cannot be told."""
+    """Return the identity of this boot; `Unknown` if not known at present."""
     try:
         return wrapper.boot_identity()
     except OSError as error:
@@ -221,7 +221,7 @@ def boot_now() -> str:
 
 
 def process_at(pid: int) -> wrapper.Process | None:
-    """Return a process by its pid, None if there is none; `Unknown` if that cannot be told."""
+    """Return a process by its pid, None if there is none; `Unknown` if not known at present."""
     try:
         return wrapper.process(pid)
     except OSError as error:

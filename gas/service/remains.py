@@ -59,7 +59,7 @@ class Traces:
 
 
 def wrapper_of(directory: Path, uid: int | None = None) -> wrapper.Process | None:
-    """Return the wrapper at work on a directory, known by its command line; `Unknown` if that cannot be told.
+    """Return the wrapper at work on a directory, known by its command line; `Unknown` if not known at present.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def wrapper_of(directory: Path, uid: int | None = None) -> wrapper.Process | Non
 
 
 def members(traces: Traces) -> list[wrapper.Process]:
-    """Return the living processes of a job, its wrapper left out; `Unknown` if that cannot be told."""
+    """Return the living processes of a job, its wrapper left out; `Unknown` if not known at present."""
     table = [each for each in _table() if each.lives and each.pid != os.getpid()]
     known: set[int] = set()
     if traces.wrapper is not None:

@@ -87,9 +87,9 @@ class Retention:
                     shutil.rmtree(self._runner.directory_of(job), ignore_errors=True)
                 with self._lock:
                     self._store.remove([job.id for job in old])
-                log.info("%d ended jobs forgotten", len(old), extra={"event": "forgotten", "jobs": len(old)})
+                log.info("%d ended jobs deleted", len(old), extra={"event": "forgotten", "jobs": len(old)})
         except sqlite3.Error as error:
-            log.error("ended jobs cannot be forgotten: %s", error, extra={"event": "store_failed"})
+            log.error("ended jobs cannot be deleted: %s", error, extra={"event": "store_failed"})
 
     def _old(self) -> list[Job]:
         assert self._keep is not None, "started only where there is a rule"

@@ -1,4 +1,4 @@
-"""Who may do what: the one table of rights, as data, and the questions asked of it.
+"""Access rights: the one table, as data, and its queries.
 
     action     nobody  user  operator   what it is
     ---------  ------  ----  --------   ------------------------------------------------------------------------
@@ -8,17 +8,17 @@
     schedule   no      yes   yes        read the availability list, the machine, and of every job what the schedule
                                         shows: id, kind, user, state, processors, walltime, actuator, all instants
     events     no      yes   yes        follow the schedule
-    metrics    no      yes   yes        read the sums over everybody
-    plan       no      yes   yes        ask what a request would be promised
-    submit     no      yes   yes        submit a job, which then is one's own
-    reserve    no      yes   yes        make a reservation, which then is one's own
+    metrics    no      yes   yes        read sums over all users
+    plan       no      yes   yes        read what a request would be promised
+    submit     no      yes   yes        submit a job, which then is the user's own
+    reserve    no      yes   yes        make a reservation, which then is the user's own
     details    no      own   yes        read a job's name, run time, exit status and signal
     command    no      own   own        read a job's command, environment and message
-    output     no      own   own        read what a job has written
+    output     no      own   own        read the output of a job
     cancel     no      own   yes        cancel a job or a reservation
     machine    no      no    yes        change the machine: its size, whether it accepts jobs
 
-*Nobody* is a request without a token where tokens are in force, *own* is a job of the same user. What a job runs and
+*Nobody* is a request without a token although tokens are required, *own* a job of the same user. What a job runs and
 writes may hold secrets, so that belongs to its user alone; what keeps a machine in order (who has it, how it ended,
 cancelling) is an operator's too.
 
@@ -59,7 +59,7 @@ ROLES: tuple[Role, ...] = ("user", "operator")
 
 @dataclass(frozen=True)
 class Principal:
-    """Whoever makes a request, as a token names them."""
+    """The user and role of a request, as named by its token."""
 
     user: str
     role: Role
@@ -71,7 +71,7 @@ class Principal:
 
 
 class Action(StrEnum):
-    """What a request can be about; the names of the table's rows."""
+    """The action of a request: the rows of the table."""
 
     PAGE = "page"
     HEALTHZ = "healthz"
@@ -93,14 +93,14 @@ class Action(StrEnum):
 class Row:
     """One row of the table."""
 
-    nobody: Right
+    no_token: Right
     user: Right
     operator: Right
 
     def of(self, principal: Principal | None) -> Right:
-        """Return the entry for whoever asks."""
+        """Return the right of a principal."""
         if principal is None:
-            return self.nobody
+            return self.no_token
         return self.operator if principal.is_operator else self.user
 
 
@@ -170,23 +170,23 @@ _PATTERNS = [
 
 
 def allowed(action: Action, principal: Principal | None, owner: str | None = None) -> bool:
-    """Return whether somebody may do something; `owner` is the user of the job that it is about.
+    """Return whether a principal may perform an action; `owner` is the user of the job concerned.
 
-    A job without an owner is nobody's own.
+    A job without an owner belongs to no principal.
     """
     right = RIGHTS[action].of(principal)
     return right == "yes" or (right == "own" and principal is not None and owner == principal.user)
 
 
 def require(action: Action, principal: Principal | None, owner: str | None = None, what: str = "the job") -> None:
-    """Raise unless somebody may do something; `what` is how the message names the job it is about.
+    """Raise unless a principal may perform an action; `what` names the job concerned in the message.
 
     Raises
     ------
     Unauthorized
-        Nobody asks, and this is not for nobody.
+        There is no principal, and the action needs one.
     Forbidden
-        Somebody asks who has not the right.
+        The principal does not have the right.
     """
     if allowed(action, principal, owner):
         return
@@ -196,35 +196,35 @@ def require(action: Action, principal: Principal | None, owner: str | None = Non
         raise Unauthorized(f"{doing} needs a token; {HOW_TO_SEND}")
     you = f"you are {principal.user} with the role {principal.role}"
     if row.user == "no":
-        raise Forbidden(f"{doing} is for operators, {you}; use a token of the role operator, or ask an operator")
-    whose = "nobody" if owner is None else owner
+        raise Forbidden(f"{doing}: only for operators, {you}; use a token of the role operator, or ask an operator")
+    whose = "no user" if owner is None else owner
     if row.operator == "yes":
-        raise Forbidden(f"{doing} is for its user ({whose}) and for operators, {you}; ask one of them")
-    raise Forbidden(f"{doing} is for its user ({whose}) alone, {you}; ask {whose}")
+        raise Forbidden(f"{doing}: only for its user ({whose}) and operators, {you}; ask one of them")
+    raise Forbidden(f"{doing}: only for its user ({whose}), {you}; ask {whose}")
 
 
 HOW_TO_SEND = (
     "send the header Authorization: Bearer TOKEN (gas takes TOKEN from $GAS_TOKEN, or from the token_file of the "
-    "configuration); the operator of the service makes one with `gas token add USER`"
+    "configuration); the operator of the service creates tokens with `gas token add USER`"
 )
 
 
 def route_action(method: str, template: str) -> Action:
-    """Return what a route does; `template` is its path as the OpenAPI document writes it.
+    """Return the action of a route; `template` is its path as in the OpenAPI document.
 
     Raises
     ------
     LookupError
-        The table of routes does not have it: a route is not served before it has its rights.
+        The route is not in `ROUTES`: a route without rights is not served.
     """
     method = "GET" if method == "HEAD" else method
     if (method, template) not in ROUTES:
-        raise LookupError(f"{method} {template}: is not in gas.service.rights.ROUTES; say there what it does")
+        raise LookupError(f"{method} {template}: is not in gas.service.rights.ROUTES; add its action there")
     return ROUTES[method, template]
 
 
 def requested_action(method: str, path: str) -> Action | None:
-    """Return what a request is about, by its own path; None if that is no route."""
+    """Return the action of a request by its path; None if the path is not a route."""
     method = "GET" if method == "HEAD" else method
     for known, pattern, action in _PATTERNS:
         if known == method and pattern.fullmatch(path):
@@ -233,11 +233,11 @@ def requested_action(method: str, path: str) -> Action | None:
 
 
 def admit(method: str, path: str, principal: Principal | None) -> Action | None:
-    """Let a request through to its route, or raise as `require` does; return what it is about.
+    """Admit a request to its route, or raise as `require` does; return its action.
 
-    This comes before anything else of the request is looked at. Whose the job is that `path` names is not known yet,
-    so what is somebody's for their own jobs passes here, and the route asks `require` with the owner. What is no route
-    (None) passes with a token only: who has none learns nothing, not even which routes there are.
+    This is the first check of a request. The owner of the job in `path` is not known yet, so actions that users may
+    perform on their own jobs pass here, and the route calls `require` with the owner. Paths that are not routes (None)
+    need a token: without one, a client does not even learn which routes exist.
     """
     action = requested_action(method, path)
     if action is not None:
@@ -248,5 +248,5 @@ def admit(method: str, path: str, principal: Principal | None) -> Action | None:
 
 
 def hidden_keys(principal: Principal | None, owner: str | None) -> frozenset[str]:
-    """Return the keys of a job on the wire that are null for somebody."""
+    """Return the keys of a job on the wire that are null for a principal."""
     return frozenset().union(*(keys for action, keys in _JOB_KEYS.items() if not allowed(action, principal, owner)))

@@ -41,7 +41,7 @@ class Room(Generic[Member]):
 
     @property
     def full(self) -> bool:
-        """Whether somebody must leave before another one enters."""
+        """Whether a member must leave before another enters."""
         return len(self) >= self.places
 
     def party_of(self, member: Member) -> Hashable | None:
@@ -63,7 +63,7 @@ class Room(Generic[Member]):
         Raises
         ------
         LookupError
-            Nobody is here.
+            The room is empty.
         """
         if not self._most:
             raise LookupError("the room is empty")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from gas.errors import StoreDamaged
-from gas.service.jobs import Actuator, Job, JobState, Kind, Wish
+from gas.service.jobs import Actuator, Job, JobRequest, JobState, Kind
 
 __all__ = ["ASKED", "LIFE", "DamagedRow", "asked_row", "command_row", "job_of", "life_row", "seal"]
 
@@ -48,10 +48,11 @@ def seal(values: Iterable[object]) -> int:
 
 def asked_row(job: Job) -> tuple[object, ...]:
     """Return the values of `ASKED`, and their seal."""
-    wish = job.wish
+    request = job.request
     values = (
-        job.id, job.identity, wish.user, wish.kind, wish.name, wish.processors, wish.walltime, wish.actuator,
-        wish.directory, wish.run_time, wish.start, wish.start_by, wish.key, job.submitted, job.first_promise,
+        job.id, job.identity, request.user, request.kind, request.name, request.processors, request.walltime,
+        request.actuator, request.directory, request.run_time, request.start, request.start_by, request.key,
+        job.submitted, job.first_promise,
     )  # fmt: skip
     return *values, seal(values)
 
@@ -67,7 +68,7 @@ def life_row(job: Job) -> tuple[object, ...]:
 
 def command_row(job: Job) -> tuple[object, ...]:
     """Return number, command, environment and their seal; both are JSON."""
-    command, environment = json.dumps(job.wish.command), json.dumps(job.wish.environment)
+    command, environment = json.dumps(job.request.command), json.dumps(job.request.environment)
     return job.id, command, environment, seal((job.id, job.identity, command, environment))
 
 
@@ -88,7 +89,7 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
             command, environment = tuple(json.loads(row["command"])), dict(json.loads(row["environment"]))
         except (ValueError, TypeError) as error:
             raise DamagedRow(f"job {row['id']}: its command is damaged ({error})") from None
-    wish = Wish(
+    request = JobRequest(
         kind=row["kind"],
         name=row["name"],
         processors=row["processors"],
@@ -104,7 +105,7 @@ def job_of(row: Mapping[str, Any] | sqlite3.Row) -> Job:
         user=row["user"],
     )
     life = {name: row[name] for name in ("id", "identity", "submitted", "first_promise", *LIFE)}
-    return Job(wish=wish, **life)
+    return Job(request=request, **life)
 
 
 def _check(row: Mapping[str, Any] | sqlite3.Row, present: set[str]) -> None:

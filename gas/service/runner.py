@@ -88,7 +88,7 @@ class Runner:
         self._unstarted: dict[int, str] = {}  # why a process could not even be handed to a wrapper
         self._delayed: dict[int, str] = {}  # why it could not be yet: the disk is full, say
         self._unknown: set[int] = set()  # those of which the system cannot say at present how they stand
-        self._uncancelled: set[int] = set()  # those that could not be told to stop yet
+        self._uncancelled: set[int] = set()  # those that could not be signalled yet
         self._to_cancel: dict[int, float] = {}  # since when
         self._overpowered: set[int] = set()
         self._begun: set[int] = set()
@@ -107,15 +107,15 @@ class Runner:
             return
         self._begun.add(job.id)
         directory = self.directory_of(job)
-        kill_at = self._clock.deadline(job.start + job.wish.walltime)
+        kill_at = self._clock.deadline(job.start + job.request.walltime)
         # TERM comes a hundredth of the walltime early, at most 5 s: a notice to save what can be saved.
-        notice = min(5.0, job.wish.walltime / self._clock.speed / 100)
+        notice = min(5.0, job.request.walltime / self._clock.speed / 100)
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not job.wish.directory and self._host.launcher is None:
+            if not job.request.directory and self._host.launcher is None:
                 (directory / WORK).mkdir(mode=0o700, exist_ok=True)
             if self._host.cgroups is not None:
-                self._host.cgroups.make(directory.name, job.wish.processors)
+                self._host.cgroups.make(directory.name, job.request.processors)
             processes.start_process(
                 directory,
                 command_of(job, directory, self._account_of(job)),
@@ -139,7 +139,7 @@ class Runner:
     def was_begun(self, job: Job) -> bool:
         """Return whether a process was handed to a wrapper, or that failed for good, in this life or an earlier one.
 
-        It was, for as long as the system cannot tell: `ended` looks again.
+        It is assumed so while the system cannot tell: `ended` checks again.
         """
         try:
             if job.id not in self._begun and processes.was_started(self.directory_of(job)):
@@ -186,7 +186,7 @@ class Runner:
             self._unknown.discard(job.id)
         except processes.Unknown as error:
             if job.id not in self._unknown:
-                log.warning("job %d is taken to run on: %s", job.id, error)
+                log.warning("job %d is assumed to be still running: %s", job.id, error)
             self._unknown.add(job.id)
             return None
         if not isinstance(record, processes.Ended):
@@ -198,8 +198,8 @@ class Runner:
             cgroup.remove(left)
         job.state = _STATES.get(record.reason, "completed" if record.exit_status == 0 else "failed")
         job.exit_status, job.signal = record.exit_status, record.signal
-        told = job.message.removeprefix(BEING) if job.message and job.state == "cancelled" else "cancelled"
-        job.message = "; ".join(text for text in (told, record.message) if text and text != "cancelled") or None
+        reason = job.message.removeprefix(BEING) if job.message and job.state == "cancelled" else "cancelled"
+        job.message = "; ".join(text for text in (reason, record.message) if text and text != "cancelled") or None
         return self._clock.instant(record.end)
 
     def _look(self, job: Job, thorough: bool) -> processes.Started | processes.Ended | processes.Unreadable | None:
@@ -214,12 +214,12 @@ class Runner:
         record = processes.settle(directory, begun=job.id in self._begun, reach=reach, reason=reason)
         if record is None and not processes.was_started(directory):
             # its wrapper died before it could take the job: the disk was full, say
-            if self._clock.now() >= job.start + job.wish.walltime:
+            if self._clock.now() >= job.start + job.request.walltime:
                 return self._not_started("no wrapper could take it")
             self._begun.discard(job.id)
             self.begin(job)
         elif not isinstance(record, processes.Ended):
-            over = (self._clock.now() - job.start - job.wish.walltime) / self._clock.speed - STOPPED_SECONDS
+            over = (self._clock.now() - job.start - job.request.walltime) / self._clock.speed - STOPPED_SECONDS
             if cancelled is not None:
                 over = max(over, time.monotonic() - cancelled - CANCEL_SECONDS)
             if over > 0:
@@ -230,10 +230,10 @@ class Runner:
     def _reach(self, job: Job) -> processes.Reach:
         """Return how the processes of a job are started and ended."""
         found = None if self._host.cgroups is None else self._host.cgroups.of(self.directory_of(job).name)
-        return processes.Reach(self._host.launcher, job.wish.user, found)
+        return processes.Reach(self._host.launcher, job.request.user, found)
 
     def _account_of(self, job: Job) -> Account | None:
-        return None if self._host.launcher is None else self._host.launcher.accounts.of(job.wish.user)
+        return None if self._host.launcher is None else self._host.launcher.accounts.of(job.request.user)
 
     def check(self, job: Job) -> None:
         """Refuse what can never be started, with `BadInput`: its command, or its user where each job has its own."""
@@ -241,7 +241,7 @@ class Runner:
 
     def _delayed_end(self, job: Job) -> processes.Ended | None:
         """Return the end of a job that was never handed over, if it was cancelled or its walltime is over."""
-        due = job.start + job.wish.walltime
+        due = job.start + job.request.walltime
         now = self._clock.real_time(self._clock.now())
         if job.id in self._to_cancel:
             return processes.Ended(None, None, "cancelled", "cancelled before the command was started", now, now)
@@ -256,7 +256,7 @@ class Runner:
         return processes.Ended(None, None, "not started", message, now, now)
 
     def cancel(self, job: Job) -> None:
-        """Tell a process to stop; `ended` reports it when it is gone."""
+        """Terminate a process; `ended` reports it when it is gone."""
         self._to_cancel.setdefault(job.id, time.monotonic())
         if job.id in self._delayed:
             return
@@ -269,8 +269,8 @@ class Runner:
 
     def output(self, job: Job, stream: str, limit: int) -> bytes:
         """Return the last `limit` bytes that a process has written to "stdout" or "stderr"."""
-        if job.wish.actuator != "process":
-            raise Conflict(f"job {job.id} is not a process ({job.wish.actuator}); it has no output")
+        if job.request.actuator != "process":
+            raise Conflict(f"job {job.id} is not a process ({job.request.actuator}); it has no output")
         return processes.output(self.directory_of(job), stream, limit=limit)
 
 
@@ -283,17 +283,17 @@ def _make_durable(directory: Path) -> None:
 
 
 def command_of(job: Job, directory: Path, account: Account | None = None) -> processes.Command:
-    """Return the command of a job, told its size; `BadInput` if it can never be started.
+    """Return the command of a job with its size variables; `BadInput` if it can never be started.
 
     `directory` is that of its records; it works in one below, or in the home of its account, unless it names another.
     """
-    wish = job.wish
+    request = job.request
     environment = {
         **({} if account is None else account.environment),
         "GAS_JOB_ID": str(job.id),
-        "GAS_PROCESSORS": str(wish.processors),
-        "GAS_WALLTIME": str(wish.walltime),
-        **wish.environment,
+        "GAS_PROCESSORS": str(request.processors),
+        "GAS_WALLTIME": str(request.walltime),
+        **request.environment,
     }
     usual = str(directory / WORK) if account is None else account.home
-    return processes.Command(wish.command, environment, wish.directory or usual)
+    return processes.Command(request.command, environment, request.directory or usual)

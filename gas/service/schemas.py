@@ -17,7 +17,7 @@ from pydantic import (
 
 from gas.availability import MOST_PROCESSORS
 from gas.printable import first_steering
-from gas.service.jobs import Wish
+from gas.service.jobs import JobRequest
 from gas.times import LATEST, LONGEST
 
 __all__ = [
@@ -37,16 +37,16 @@ __all__ = [
 ]
 
 Processors = Annotated[int, Field(strict=True, ge=1, le=MOST_PROCESSORS, description="Processors")]
-_WALLTIME = "Seconds; a process is told to end (TERM) a hundredth of them, at most 5 s, early, and killed at their end"
+_WALLTIME = "Seconds; a process gets TERM shortly before the end (1%, at most 5 s) and KILL at the end"
 Walltime = Annotated[int, Field(strict=True, ge=1, le=LONGEST, description=_WALLTIME)]
 Instant = Annotated[int, Field(strict=True, ge=0, le=LATEST, description="Epoch seconds")]
 Text = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00]*$", max_length=131_072)]
 
 
 def _plain(name: str) -> str:
-    """Return a name that steers no terminal and turns no order of letters in the lists of others."""
+    """Return a name without characters that control a terminal or change the order of text."""
     if (found := first_steering(name)) is not None:
-        raise ValueError(f"one line without control and format characters, and here is {found}")
+        raise ValueError(f"one line without control and format characters; it contains {found}")
     return name
 
 
@@ -64,12 +64,12 @@ Variable = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00=]+$",
 
 
 MOST_KEYS = 64
-"""How many keys an object of a request may have. Each that is not known would be an error of its own, and a hundred
-thousand errors keep the service busy for seconds."""
+"""Keys that an object of a request may have. Each unknown key is reported as an error, and a hundred thousand of them
+would keep the service busy for seconds."""
 
 
 def few_keys(given: Any) -> Any:
-    """Return what a request holds in some place, or raise `ValueError` if that is an object of far too many keys."""
+    """Return a value of a request unchanged, or raise `ValueError` if it is an object with too many keys."""
     if isinstance(given, dict) and len(given) > MOST_KEYS:
         raise ValueError(f"an object with at most {MOST_KEYS} keys, and this one has {len(given)}")
     return given
@@ -98,13 +98,13 @@ class ProcessActuator(_Body):
     directory: Annotated[
         str | None,
         Field(
-            pattern=r"^/[^\x00]*$", max_length=4096, description="Working directory; by default one of the job's own"
+            pattern=r"^/[^\x00]*$", max_length=4096, description="Working directory (default: one created for the job)"
         ),
     ] = None
 
 
 class SimulatedActuator(_Body):
-    """Hold the processors for a given time and start nothing."""
+    """Hold the processors for a given time without running a command."""
 
     kind: Literal["simulated"]
     run_time: Annotated[int, Field(strict=True, ge=0, le=LONGEST, description="Seconds")]
@@ -134,16 +134,16 @@ class SubmitBody(_Body):
     walltime: Walltime
     not_before: Annotated[Instant | None, Field(description="Do not start earlier than this")] = None
     start_by: Annotated[
-        Instant | None, Field(description="Queue nothing if the promised start would be later than this")
+        Instant | None, Field(description="Latest acceptable start; if it cannot be promised, nothing is queued")
     ] = None
     actuator: Annotated[ProcessActuator | SimulatedActuator, Field(discriminator="kind")]
-    key: Annotated[Key | None, Field(description="The same key again returns the job that it submitted")] = None
+    key: Annotated[Key | None, Field(description="Idempotency key: the same key again returns the same job")] = None
 
-    def wish(self, user: str) -> Wish:
-        """Return the request as the scheduler takes it from a user."""
+    def request(self, user: str) -> JobRequest:
+        """Return the request of this user for the scheduler."""
         actuator = self.actuator
         if isinstance(actuator, ProcessActuator):
-            return Wish(
+            return JobRequest(
                 "job",
                 self.name,
                 self.processors,
@@ -157,7 +157,7 @@ class SubmitBody(_Body):
                 key=self.key,
                 user=user,
             )
-        return Wish(
+        return JobRequest(
             "job",
             self.name,
             self.processors,
@@ -183,14 +183,14 @@ class ReserveBody(_Body):
     processors: Processors
     start: Instant
     walltime: Walltime
-    start_by: Annotated[
-        Instant | None, Field(description="The latest start that will do; by default `start` itself")
+    start_by: Annotated[Instant | None, Field(description="Latest acceptable start (default: `start`)")] = None
+    key: Annotated[
+        Key | None, Field(description="Idempotency key: the same key again returns the same reservation")
     ] = None
-    key: Annotated[Key | None, Field(description="The same key again returns the reservation that it made")] = None
 
-    def wish(self, user: str) -> Wish:
-        """Return the request as the scheduler takes it from a user."""
-        return Wish(
+    def request(self, user: str) -> JobRequest:
+        """Return the request of this user for the scheduler."""
+        return JobRequest(
             "reservation",
             self.name,
             self.processors,
@@ -204,13 +204,13 @@ class ReserveBody(_Body):
 
 
 class MachineBody(_Body):
-    """What to change of the machine; what is left out stays."""
+    """A change of the machine; fields that are left out do not change."""
 
-    processors: Annotated[Processors | None, Field(description="Its size from now on")] = None
+    processors: Annotated[Processors | None, Field(description="New size of the machine")] = None
     cancel_larger: Annotated[
-        bool, Field(strict=True, description="Cancel waiting jobs and reservations that the new size has no room for")
+        bool, Field(strict=True, description="Cancel waiting jobs and reservations that are larger than the new size")
     ] = False
-    accepting: Annotated[bool | None, Field(strict=True, description="Whether jobs are accepted")] = None
+    accepting: Annotated[bool | None, Field(strict=True, description="Accept new jobs")] = None
 
 
 class FrameAnswer(BaseModel):
@@ -259,7 +259,7 @@ class JobAnswer(BaseModel):
     id: int
     kind: Literal["job", "reservation"]
     user: str
-    mine: Annotated[bool, Field(description="Whether it is the caller's own; if not, what is not shown is null")]
+    mine: Annotated[bool, Field(description="Whether it is the caller's own; if not, private fields are null")]
     name: str | None
     state: Literal["queued", "reserved", "running", "completed", "failed", "timeout", "cancelled", "lost"]
     processors: int
@@ -267,45 +267,43 @@ class JobAnswer(BaseModel):
     actuator: Literal["process", "simulated", "none"]
     command: Annotated[
         list[str] | None,
-        Field(description="Null where it is not shown; also, other than in GET /v1/jobs/{id}, if it is long"),
+        Field(description="Null for other users' jobs and, except in GET /v1/jobs/{id}, if it is long"),
     ]
-    command_bytes: Annotated[int | None, Field(description="The length of the command in JSON; long from 4096 on")]
+    command_bytes: Annotated[int | None, Field(description="Length of the command in JSON; it is long from 4096 on")]
     run_time: int | None
     exit_status: int | None
     signal: str | None
     message: str | None
     submitted: int
     submitted_iso: str
-    not_before: Annotated[int | None, Field(description="What its user asked for: no start earlier than this")]
+    not_before: Annotated[int | None, Field(description="Earliest start requested by the user")]
     not_before_iso: str | None
-    promise: Annotated[int, Field(description="The start that it is promised: it moves earlier or stays")]
+    promise: Annotated[int, Field(description="Promised start; it never gets later")]
     promise_iso: str
-    first_promise: Annotated[int, Field(description="The start that its submission was answered with")]
+    first_promise: Annotated[int, Field(description="Start promised at submission")]
     first_promise_iso: str
-    broken_promise: Annotated[
-        int | None, Field(description="The latest promise that could not be kept; null if all were")
-    ]
+    broken_promise: Annotated[int | None, Field(description="The latest broken promise; null if there is none")]
     broken_promise_iso: str | None
     start: Annotated[int | None, Field(description="When it started")]
     start_iso: str | None
-    due: Annotated[int | None, Field(description="When its processors are free again at the latest")]
+    due: Annotated[int | None, Field(description="Latest instant at which its processors are free again")]
     due_iso: str | None
-    finished: Annotated[int | None, Field(description="When its processors were free again")]
+    finished: Annotated[int | None, Field(description="Instant at which its processors were free again")]
     finished_iso: str | None
 
 
 class OneJobAnswer(JobAnswer):
-    """A job as it is told when asked for by its number: with its predicted start, while it waits.
+    """A job requested by its number; while it waits, with its predicted start.
 
     Null where nothing is predicted: too few jobs have ended here, the queue is too long, or it is not ready yet.
     """
 
     predicted_start: Annotated[
-        int | None, Field(description="When it is likely to start, the mean; learnt from jobs that have ended here")
+        int | None, Field(description="Mean of the predicted start, learned from jobs that have ended here")
     ]
     predicted_start_iso: str | None
     predicted_low: Annotated[
-        int | None, Field(description="It starts between this and predicted_high with a probability of 90%")
+        int | None, Field(description="The start is between this and predicted_high with a probability of 90%")
     ]
     predicted_low_iso: str | None
     predicted_high: Annotated[int | None, Field(description="Never later than the promise")]
@@ -313,7 +311,7 @@ class OneJobAnswer(JobAnswer):
 
 
 class JobFieldsAnswer(BaseModel):
-    """The fields of a job that were asked for, with its number."""
+    """The requested fields of a job, with its number."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -324,19 +322,19 @@ class JobsAnswer(BaseModel):
     """A page of the list of jobs and reservations, in submission order."""
 
     jobs: list[JobAnswer | JobFieldsAnswer]
-    next: Annotated[int | None, Field(description="The `after` of the next page; null on the last one")]
+    next: Annotated[int | None, Field(description="Value of `after` for the next page; null on the last page")]
 
 
 JOB_FIELDS = frozenset(JobAnswer.model_fields)
-"""What can be asked for of each job of a list."""
+"""Values of the query `fields`."""
 
 
 class HealthAnswer(BaseModel):
-    """How the service is."""
+    """The health of the service."""
 
     status: Annotated[
         Literal["ok", "degraded"],
-        Field(description="degraded: see `problem`; answered with 503 only if nothing can be made durable"),
+        Field(description="degraded: see `problem`; the HTTP status is 503 only if changes cannot be made durable"),
     ]
     problem: Annotated[
         str | None,
@@ -345,8 +343,8 @@ class HealthAnswer(BaseModel):
             "dispatcher is late, one operation takes long, or waiting jobs are still being moved to earlier starts"
         ),
     ]
-    durable: Annotated[bool, Field(description="Whether changes can be written to disk; without that, none is made")]
-    remarks: Annotated[list[str], Field(description="What the operator has to know, such as a store that was restored")]
+    durable: Annotated[bool, Field(description="Whether changes can be written to disk; if not, none is made")]
+    remarks: Annotated[list[str], Field(description="Notices for the operator, for example a restored store")]
     scheduler: str
     processors: int
     accepting: bool
@@ -357,7 +355,7 @@ class HealthAnswer(BaseModel):
 
 
 class BrokenAnswer(BaseModel):
-    """A promise that could not be kept; without a start, the job had to be cancelled."""
+    """A broken promise; without a start, the job was cancelled."""
 
     id: int
     user: str
@@ -366,20 +364,18 @@ class BrokenAnswer(BaseModel):
 
 
 class LimitsAnswer(BaseModel):
-    """What one user may have and send; null is no limit."""
+    """Limits per user; null means no limit."""
 
     max_queued: Annotated[int | None, Field(description="Jobs and reservations in the schedule")]
-    max_processor_seconds: Annotated[int | None, Field(description="Processors × walltime summed over those")]
-    max_queued_bytes: Annotated[
-        int | None, Field(description="Bytes of the commands and environments of those, in JSON")
-    ]
+    max_processor_seconds: Annotated[int | None, Field(description="Sum of their processors × walltime")]
+    max_queued_bytes: Annotated[int | None, Field(description="Bytes of their commands and environments in JSON")]
     max_request_bytes: int | None
     max_rate: Annotated[float | None, Field(description="Requests per second")]
-    max_streams: Annotated[int | None, Field(description="Event streams that are open at the same time")]
+    max_streams: Annotated[int | None, Field(description="Open event streams")]
 
 
 class MachineAnswer(BaseModel):
-    """How the machine stands, and as whom the caller is known."""
+    """The state of the machine, and the user and role of the caller."""
 
     scheduler: str
     processors: int
@@ -394,26 +390,24 @@ class MachineAnswer(BaseModel):
     promises_broken: int
     clock_offset: Annotated[
         int | None,
-        Field(description="Seconds by which the scheduler's clock is ahead of the machine's; null if it runs apart"),
+        Field(description="Scheduler's clock minus the machine's, in seconds; null with --clock-speed"),
     ]
     user: str
     role: Literal["user", "operator"]
-    access: Annotated[bool, Field(description="Whether tokens are in force")]
+    access: Annotated[bool, Field(description="Whether tokens are required")]
     limits: LimitsAnswer
-    broken: Annotated[
-        list[BrokenAnswer] | None, Field(description="Promises that the change which this answers has broken")
-    ] = None
+    broken: Annotated[list[BrokenAnswer] | None, Field(description="Promises broken by this change")] = None
 
 
 class ErrorDetail(BaseModel):
-    """What went wrong, for a person, and its kind, for a program."""
+    """An error: a message for people and a kind for programs."""
 
     kind: str
     message: str
 
 
 class ErrorAnswer(BaseModel):
-    """An error; a plan that went stale also carries the availability list to plan again with."""
+    """An error; for a stale plan also the new availability list."""
 
     error: ErrorDetail
     availability: dict[str, Any] | None = None

@@ -60,7 +60,7 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     Raises
     ------
     BadInput
-        The address is not loopback: without tokens everybody who reaches the service could run commands.
+        The address is not loopback: without tokens anybody who can reach the service could run commands.
     Unreachable
         The port is taken.
     """
@@ -70,8 +70,8 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
         raise BadInput(f"host {host}: is not an address of this machine ({error})") from None
     if not anywhere and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
         raise BadInput(
-            f"host {host}: is not a loopback address; without tokens anybody who reaches it could run commands, so S³ "
-            "listens on 127.0.0.1, ::1 or localhost only; make tokens with gas token add, or insist with --insecure"
+            f"host {host}: is not a loopback address; without tokens anybody who can reach it could run commands, so "
+            "S³ listens on 127.0.0.1, ::1 or localhost only; make tokens with gas token add, or insist with --insecure"
         )
     # asyncio turns off Nagle's algorithm (40 ms an answer, with delayed acknowledgements) only where TCP is named
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -80,7 +80,9 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
         listener.bind(address)
     except OSError as error:
         listener.close()
-        raise Unreachable(f"port {port} on {host}: {error.strerror}; name another with --port, 0 for any") from None
+        raise Unreachable(
+            f"port {port} on {host}: {error.strerror}; name another with --port, or 0 for a free one"
+        ) from None
     listener.listen(socket.SOMAXCONN)
     return listener
 
@@ -124,18 +126,18 @@ def hold_state(directory: Path) -> StateHolder:
     except OSError as error:
         raise BadInput(f"--state {directory}: cannot be used: {error.strerror}") from None
     try:
-        # The directory itself, not a file in it: somebody may remove the file.
+        # The directory itself, not a file in it, which could be removed.
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(handle)
-        raise Conflict(f"{directory}: another S³ is using it; stop that one, or name another --state") from None
+        raise Conflict(f"{directory}: another S³ is using it; stop it, or name another --state") from None
     with suppress(OSError):  # a full disk; only `ask_to_drain` reads it
         (directory / "lock").write_text(str(os.getpid()))
     return StateHolder(handle)
 
 
 def ask_to_drain(directory: Path) -> int | None:
-    """Tell the service that uses a state directory to accept nothing new; return its pid, None if there is none.
+    """Have the service that uses a state directory drain; return its pid, None if there is none.
 
     Raises
     ------
@@ -153,7 +155,7 @@ def ask_to_drain(directory: Path) -> int | None:
     except ProcessLookupError:
         return None
     except (OSError, ValueError) as error:
-        raise Conflict(f"{directory}: the S³ that uses it cannot be told to drain ({error})") from None
+        raise Conflict(f"{directory}: the S³ that uses it cannot be signalled to drain ({error})") from None
     return pid
 
 
@@ -246,7 +248,7 @@ def serve(
 def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
     """Have SIGINT and SIGTERM stop a server, also before it runs; once it has stopped for them, they are done with.
 
-    uvicorn takes them over while it runs, and raises them again afterwards for whoever had them before.
+    uvicorn takes them over while it runs, and raises them again afterwards for the previous handlers.
     """
     before = {number: signal.signal(number, server.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -167,7 +167,7 @@ class Store:
         self._identify()
 
     def _identify(self) -> None:
-        """Read, or make up, what tells this store from others, and compare it with the mark."""
+        """Read or create the identity of this store, and compare it with the mark."""
         meta = self.meta()
         self.identity, self.epoch = meta.get("store", ""), _number(meta, "epoch")
         self._commits, self._jobs = _number(meta, "commits"), _number(meta, "jobs")
@@ -251,7 +251,7 @@ class Store:
 
         def work(database: sqlite3.Connection) -> None:
             database.executemany(ADD_JOB, ((*asked_row(job), *life_row(job)) for job in new))
-            database.executemany(ADD_COMMAND, (command_row(job) for job in new if job.wish.actuator == "process"))
+            database.executemany(ADD_COMMAND, (command_row(job) for job in new if job.request.actuator == "process"))
             rows = [(*life_row(job), job.id) for job in changed]
             if rows and database.executemany(_CHANGE, rows).rowcount != len(rows):
                 raise DamagedRow("jobs that were written are not in the store any more")
@@ -383,7 +383,7 @@ class Store:
             whole = self._sound(self._database.execute(f"{COMMANDED} WHERE jobs.id = ?", (job.id,)))
             yield from (job.snapshot() for job in whole)
         else:
-            job.wish = job.wish.with_length(command)
+            job.request = job.request.with_length(command)
             yield job
 
     def instructive(self, limit: int) -> list[Job]:

@@ -1,4 +1,4 @@
-"""The event stream: what a `Feed` records, told to one client as server-sent events.
+"""The event stream: the changes of a `Feed`, sent to one client as server-sent events.
 
 id       life and number of the change, to come back with as Last-Event-ID
 event    machine (first of all, and after the jobs of each change), job, or reset: something was missed, read anew
@@ -75,15 +75,13 @@ class Followers:
         own = room.count(user)
         if own >= self._each:
             raise TooMany(
-                f"{user} follows {own} times already, and that is the limit (gas serve --max-streams); close a stream, "
-                "or ask now and then instead",
+                f"{user} has {own} event streams open, and that is the limit (gas serve --max-streams); "
+                "close a stream, or poll instead",
                 60,
             )
         if room.full:
             if room.count(room.largest) < own + 2:
-                raise TooMany(
-                    f"{room.places} clients follow already, and that is the limit; ask now and then instead", 60
-                )
+                raise TooMany(f"{room.places} clients follow already, and that is the limit; poll instead", 60)
             given_up = room.members(room.largest)[0]
             room.leave(given_up)
             given_up.give_way()

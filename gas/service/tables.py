@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 from gas.service.rows import ASKED, LIFE, asked_row, command_row, life_row, seal
 
 __all__ = ["ADD_COMMAND", "ADD_JOB", "PUT_FACT", "SCHEMA_VERSION", "create_tables", "upgrade_tables"]
@@ -70,7 +70,7 @@ def upgrade_tables(database: sqlite3.Connection, user: str) -> None:
             job = _earlier_job(row, user)
             highest = max(highest, job.id)
             database.execute(ADD_JOB, (*asked_row(job), *life_row(job)))
-            if job.wish.actuator == "process":
+            if job.request.actuator == "process":
                 database.execute(ADD_COMMAND, command_row(job))
         facts["last_id"] = str(max(highest, int(facts.get("last_id", "0"))))
         database.executemany(PUT_FACT, ((key, value, seal((key, value))) for key, value in facts.items()))
@@ -80,7 +80,7 @@ def upgrade_tables(database: sqlite3.Connection, user: str) -> None:
 
 def _earlier_job(row: sqlite3.Row, user: str) -> Job:
     known = {name: row[name] for name in row.keys()}  # noqa: SIM118  # not a mapping
-    wish = Wish(
+    request = JobRequest(
         kind=known["kind"],
         name=known["name"],
         processors=known["processors"],
@@ -96,7 +96,7 @@ def _earlier_job(row: sqlite3.Row, user: str) -> Job:
         user=known.get("user", user),
     )
     life = {name: known.get(name) for name in ("id", "submitted", "first_promise", *LIFE)}
-    return Job(wish=wish, **life)  # type: ignore[arg-type]  # what an earlier version wrote
+    return Job(request=request, **life)  # type: ignore[arg-type]  # what an earlier version wrote
 
 
 class _Transaction:

@@ -5,8 +5,8 @@
 A token is written ``gas_<id>_<secret>``. The id (8 hexadecimal digits) is public and finds the record, so that a
 request costs one hash whatever the number of users; the secret has 256 random bits and is kept nowhere but with its
 user. The file is JSON of the schema ``gas.tokens/1``, of mode 0600, and replaced as a whole: a reader sees it before or
-after a change, and what `add_token` returned is on disk. An empty list lets nobody in; only a service that was started
-without a tokens file asks nobody for one.
+after a change, and what `add_token` returned is on disk. With an empty list all requests are
+refused; only a service that was started without a tokens file requires none.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gas.times import LATEST
 from speedup_models.fields import FieldError, Fields, quoted
 
 __all__ = [
-    "NOBODY",
+    "NO_TOKEN",
     "SCHEMA",
     "TOKEN",
     "USER",
@@ -73,13 +73,13 @@ class TokenRecord:
 
 def hash_of(salt: bytes, secret: str) -> bytes:
     """Return what is kept of the secret of a token."""
-    # One SHA-256, no slow password hash: the secret is not a person's choice but 256 random bits, which nobody can
+    # One SHA-256, no slow password hash: the secret is not chosen by a person but 256 random bits, which nobody can
     # try through however fast the hash, and every request pays for it. The salt makes equal secrets look different.
     return hashlib.sha256(salt + secret.encode("ascii")).digest()
 
 
-NOBODY = TokenRecord("", "", "user", bytes(16), bytes(32), 0)
-"""Compared with when there is no such id, so that the time of an answer tells nothing about ids."""
+NO_TOKEN = TokenRecord("", "", "user", bytes(16), bytes(32), 0)
+"""Compared with if an id does not exist, so that response times reveal nothing about ids."""
 
 
 # ------------------------------------------------------------------------------------------------------------ the file
@@ -91,7 +91,7 @@ def read_tokens(path: Path) -> list[TokenRecord]:
     Raises
     ------
     BadInput
-        There is no such file, somebody else could write it, or it is malformed; the message names the place.
+        There is no such file, another user could write it, or it is malformed; the message names the place.
     """
     return read_signed(path)[0]
 
@@ -137,7 +137,7 @@ def add_token(
         taken = {record.id for record in records}
         if user in taken:
             raise Conflict(
-                f"user {user}: is also the id of a token; revoke that token first, or name the user otherwise"
+                f"user {user}: is also the id of a token; revoke that token first, or choose another user name"
             )
         taken |= {record.user for record in records} | {user}
         id = secrets.token_hex(4)
@@ -164,13 +164,13 @@ def revoke_tokens(path: Path, which: str) -> list[TokenRecord]:
     token = TOKEN.fullmatch(which)
     wanted = token[1] if token else which.removeprefix("gas_") if _ID.fullmatch(which.removeprefix("gas_")) else which
     if not path.exists():
-        raise NotFound(f"{path}: there is no such file, so there are no tokens")
+        raise NotFound(f"{path}: no such file, so there are no tokens")
     with _changing(path) as records:
         revoked = [r for r in records if r.id == wanted] or [r for r in records if r.user == which]
         if not revoked:
             # what looks like a token may be one with a slip in it: it is not repeated
             shown = "a token that was given whole" if which.startswith("gas_") else f"the id or user {quoted(which)}"
-            raise NotFound(f"{path}: has nothing of {shown}; `gas token list` shows what there is")
+            raise NotFound(f"{path}: has no token of {shown}; `gas token list` lists all tokens")
         records[:] = [r for r in records if r not in revoked]
     return revoked
 
@@ -224,13 +224,13 @@ def _write(path: Path, records: list[TokenRecord]) -> None:
             os.close(directory)
     except OSError as error:
         raise StoreFailed(
-            f"{path}: was changed, but the change may not outlive a crash of the machine: {error.strerror}; "
+            f"{path}: was changed, but the change may be lost if the machine crashes: {error.strerror}; "
             "look with `gas token list`, and repeat it"
         ) from None
 
 
 def _give_to_the_service(handle: int, path: Path) -> None:
-    """Leave what root writes with whoever has the tokens, or their folder: the service may run as somebody else."""
+    """Give files written by root to the owner of the tokens or their folder: the service may run as another user."""
     if os.geteuid() == 0 and os.fstat(handle).st_nlink == 1:  # not another file that was linked here
         found = (path if path.exists() else path.parent).stat()
         os.fchown(handle, found.st_uid, found.st_gid)
@@ -250,16 +250,16 @@ Signature = tuple[int, ...]
 
 
 def signature_of(found: os.stat_result) -> Signature:
-    """Return what tells one content of the file from another without reading it."""
+    """Return a fingerprint of the file's contents without reading them."""
     return found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev, found.st_ctime_ns, found.st_mode
 
 
 def read_signed(path: Path) -> tuple[list[TokenRecord], Signature]:
-    """Return the records of a file and what tells this content from another."""
+    """Return the records of a file and the fingerprint of its contents."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not make the service wait
     except FileNotFoundError:
-        raise BadInput(f"{path}: there is no such file; `gas token add USER` makes one") from None
+        raise BadInput(f"{path}: no such file; `gas token add USER` creates it") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     try:
@@ -284,7 +284,7 @@ def read_signed(path: Path) -> tuple[list[TokenRecord], Signature]:
 
 
 def _check_safe(path: Path, found: os.stat_result) -> None:
-    """Refuse what is no tokens file by its looks, or what somebody else could write."""
+    """Refuse a path that is not a regular file of plausible size, or that another user could write."""
     if not stat.S_ISREG(found.st_mode):
         raise BadInput(f"{path}: is not a file")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -15,7 +15,7 @@ from pathlib import Path
 from gas.errors import GasError, Unauthorized
 from gas.service.rights import HOW_TO_SEND, Principal
 from gas.service.token_file import (
-    NOBODY,
+    NO_TOKEN,
     TOKEN,
     USER,
     Signature,
@@ -37,14 +37,15 @@ class Tokens:
     """The tokens file of a running service; safe to call from many threads.
 
     The file is looked at in every request and read again when it changed, so that a token that was added or revoked
-    is so at once. While it cannot be used (gone, malformed, writable by others) nobody is let in, and the log says why.
+    is so at once. While it cannot be used (gone, malformed, writable by others) all requests are
+    refused, and the log says why.
 
     Parameters
     ----------
     path
         The file.
     clock
-        What tells the time in epoch seconds, for tokens that expire.
+        Time in epoch seconds, for the expiry of tokens.
 
     Raises
     ------
@@ -61,12 +62,12 @@ class Tokens:
         self._records: dict[str, TokenRecord] = {record.id: record for record in records}
 
     def authenticate(self, header: str | None) -> Principal:
-        """Return whom the value of an Authorization header names.
+        """Return the principal named by the value of an Authorization header.
 
         Raises
         ------
         Unauthorized
-            It names nobody; the message does not repeat anything of it.
+            It names no user; the message does not repeat any part of it.
         """
         records = self._current()
         if header is None:
@@ -76,10 +77,10 @@ class Tokens:
             raise Unauthorized(f"the Authorization header is not of the form Bearer TOKEN; {HOW_TO_SEND}")
         token = TOKEN.fullmatch(given[1])
         if token is None:
-            raise Unauthorized("the token is not of the form gas_ID_SECRET; copy it anew, whole, as it was printed")
-        record = records.get(token[1], NOBODY)
+            raise Unauthorized("the token is not of the form gas_ID_SECRET; copy the whole token as it was printed")
+        record = records.get(token[1], NO_TOKEN)
         right = hmac.compare_digest(hash_of(record.salt, token[2]), record.hash)
-        if not right or record is NOBODY:
+        if not right or record is NO_TOKEN:
             raise Unauthorized(
                 "the token is not known to this service: mistyped, revoked, or of another one; ask its operator for a "
                 "new one (`gas token add USER`)"
@@ -101,7 +102,7 @@ class Tokens:
             if found is None or found != self._seen:
                 self._read_again()
             if self._problem is not None:
-                raise Unauthorized("the service cannot use its tokens file and lets nobody in; its log says why")
+                raise Unauthorized("the service cannot use its tokens file and refuses all requests; see its log")
             return self._records
 
     def _read_again(self) -> None:
@@ -110,7 +111,7 @@ class Tokens:
         except GasError as error:
             self._records, self._seen = {}, ()
             if str(error) != self._problem:  # once, not in every request
-                log.error("nobody is let in: %s", error)
+                log.error("all requests are refused: %s", error)
             self._problem = str(error)
             return
         self._records = {record.id: record for record in records}
@@ -119,7 +120,7 @@ class Tokens:
 
 
 def the_service_user() -> Principal:
-    """Return who everybody is to a service without tokens: the user it runs as, with all rights.
+    """Return the principal of all requests without tokens: the user of the service, with all rights.
 
     The system is asked, not the environment, which could say anything; what no user of a token could be called is
     replaced.

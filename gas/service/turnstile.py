@@ -19,7 +19,7 @@ class Turnstile:
     """A reentrant lock that is handed on in order."""
 
     def __init__(self) -> None:
-        self._mutex = threading.Lock()  # held for moments, by whoever changes the rest
+        self._mutex = threading.Lock()  # held for moments, for changes of the other fields
         self._holder: int | None = None
         self._depth = 0
         self._since = 0.0

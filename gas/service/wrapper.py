@@ -88,7 +88,7 @@ class Deadlines:
         self._kill_pause = 0.001
 
     def cancel(self, now: float) -> None:
-        """Take a wish to end the job now, unless its end has begun already: more of them change nothing."""
+        """Take a request to end the job now; ignored if its end has begun already."""
         if self.exited or self.reason != "exited":
             return
         self.reason = "cancelled"
@@ -186,7 +186,7 @@ def write_record(path: str, record: dict[str, object], *, once: bool = False, du
         try:
             os.unlink(aside)
         except OSError:
-            pass  # the job has removed its directory, perhaps; the first error is the one to tell
+            pass  # the job has removed its directory, perhaps; the first error is the one to report
         raise
     if durable:
         try:
@@ -276,7 +276,7 @@ def signal_name(number: int) -> str:
 class Process:
     """One line of the process table.
 
-    `ticks`, the start in clock ticks since boot, tells a process from a later one with the same pid.
+    `ticks`, the start in clock ticks since boot, distinguishes a process from a later one with the same pid.
     """
 
     __slots__ = ("group", "parent", "pid", "session", "state", "ticks")
@@ -291,12 +291,12 @@ class Process:
 
     @property
     def lives(self) -> bool:
-        """Whether it is more than an entry that nobody has collected yet (pid 1 of many a container never does)."""
+        """Whether it is alive and not a zombie (which pid 1 of many containers never reaps)."""
         return self.state not in "ZXx"
 
 
 def process(pid: int) -> Process | None:
-    """Return a process by its pid, None if there is none; OSError if that cannot be told."""
+    """Return a process by its pid, None if there is none; OSError if not known at present."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
@@ -309,7 +309,7 @@ def process(pid: int) -> Process | None:
 
 
 def processes() -> list[Process]:
-    """Return the process table, without what is hidden from this user; OSError if that cannot be told."""
+    """Return the process table, without processes hidden from this user; OSError if not known at present."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdecimal():
@@ -332,7 +332,7 @@ def patient_processes() -> list[Process]:
 
 
 def boot_identity() -> str:
-    """Return what tells one boot of the machine from another: pids and ticks begin anew with each.
+    """Return an identifier of this boot of the machine: pids and ticks start again with each boot.
 
     Empty where a sandbox hides it; OSError if it cannot be read at this moment.
     """
@@ -363,7 +363,7 @@ def send(number: int) -> None:
     """Send a signal to everything below this process.
 
     By group, because that leaves no gap through which a member can slip by forking. A group of a descendant holds
-    descendants only: nobody else can join it, sessions being inherited.
+    descendants only: no other process can join it, since sessions are inherited.
     """
     own = os.getpgrp()
     members = family(os.getpid(), patient_processes())
@@ -465,7 +465,7 @@ def start(job: dict[str, Any], directory: str, libc: ctypes.CDLL | None, account
     for file in files:
         os.close(file)
     try:
-        os.setpgid(pid, pid)  # the child does the same; whoever comes first, the group is there from now on
+        os.setpgid(pid, pid)  # the child does the same; in either order the group exists from here on
     except OSError:
         pass
     return pid, report
@@ -483,7 +483,7 @@ def _become(job: dict[str, Any], files: list[int], libc: ctypes.CDLL | None, wra
         if account and libc is not None:
             become_user(libc, account)  # before what follows, which a change of user would undo
         if libc is not None:
-            # without the wrapper nobody enforces the walltime, so the command goes with it
+            # without the wrapper nothing enforces the walltime, so the command ends with it
             libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
             if os.getppid() != wrapper:
                 os._exit(127)
@@ -619,7 +619,7 @@ def run(directory: str, claim: dict[str, object], account: str = "") -> dict[str
 
 
 def main(directory: str, account: str = "") -> int:
-    """Run the job of a directory unless somebody has done so before; return 0 once its end is on record.
+    """Run the job of a directory unless another process has claimed it; return 0 once its end is on record.
 
     1 says that the job has removed its directory, so that there is no place for a record.
     """

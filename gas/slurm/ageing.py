@@ -165,6 +165,11 @@ class Ageing:
 
     # -- time
 
+    @property
+    def due(self) -> int:
+        """When they are calculated next; far away where nothing changes then."""
+        return self.next if self.multifactor else 1 << 60
+
     def arrives(self, records: NDArray[np.int64]) -> None:
         """Give a job that is submitted now its priority."""
         for at in records.tolist():

@@ -66,6 +66,8 @@ class Bench(NamedTuple):
         What the nodes give to a record; and the set of them.
     preemptable
         By kind of running job; the last are those that start in this cycle.
+    near
+        By node, what is kept of `Machine.near` while a probe is looked at.
     """
 
     of_user: NDArray[np.int64]
@@ -82,6 +84,7 @@ class Bench(NamedTuple):
     taken: Words
     where: NDArray[np.bool_]
     preemptable: NDArray[np.bool_]
+    near: NDArray[np.int64]
     room: Room
 
 
@@ -103,7 +106,7 @@ def bench_of(records: Records, machine: Machine, running: Running, sets: Words, 
     return Bench(
         numbers(most), numbers(most), numbers(most), numbers(most), numbers(most), flags(most), flags(most),
         flags(most), numbers(most), numbers(size), numbers(size), np.zeros(words, np.uint64), flags(size),
-        flags(preempts.shape[1] + 1), room_of(machine, words, len(running.end)),
+        flags(preempts.shape[1] + 1), numbers(len(machine.near)), room_of(machine, words, len(running.end)),
     )  # fmt: skip
 
 
@@ -171,8 +174,12 @@ def note(plans: Plans, at: int, start: int, limit: int, given: NDArray[np.int64]
     row = plans.total[0]
     if row < len(plans.from_):
         plans.record[row], plans.from_[row], plans.limit[row] = at, start, limit
+        share = plans.first[row]
         for node in range(len(given)):
-            plans.nodes[row, node] = given[node]
+            if given[node] > 0:
+                plans.node[share], plans.cpus[share] = node, given[node]
+                share += 1
+        plans.first[row + 1] = share
         plans.total[0] += 1
     else:
         row = -1
@@ -229,7 +236,7 @@ def run_cycle(
     held_by_partition, latest_part = bench.held_by_partition, bench.latest_part
     started, planned, rejected = bench.started, bench.planned, bench.rejected
     given, scratch, taken, where, preemptable = bench.given, bench.scratch, bench.taken, bench.where, bench.preemptable
-    room = bench.room
+    room, near = bench.room, bench.near
     for job in range(running.total[0]):
         leaving_first(running, job, room.soonest)
     kinds = preempts.shape[1]
@@ -319,8 +326,9 @@ def run_cycle(
                     row = known.row[following]
                     is_known = row >= 0 or (state != PLANNED and state != STARTED)
                     if row >= 0:
-                        for node in range(len(given)):
-                            given[node] = known.nodes[row, node]
+                        given[:] = 0
+                        for share in range(known.first[row], known.first[row + 1]):
+                            given[known.node[share]] = known.cpus[share]
                     following = following + 1 if is_known else known.total[0]
                 if not is_known:
                     not_before = records.not_before[at]
@@ -328,6 +336,9 @@ def run_cycle(
                         not_before = max(not_before, latest_part[leader])
                     for kind in range(kinds):
                         preemptable[kind] = preempts[records.kind[at], kind]
+                    if probe:
+                        for node in range(len(near)):
+                            near[node] = machine.near[node]
                     state, start, tested = seek(
                         at, now_only, not_before, records, closures, sets, options, preemptable, leaving, machine, use,
                         idle, running, table, parameters, rules, room, given,
@@ -351,6 +362,9 @@ def run_cycle(
                         )  # fmt: skip
                         if alone != STARTED:  # those who run there are ended first
                             state = PLANNED
+                    if probe:
+                        for node in range(len(near)):
+                            machine.near[node] = near[node]
                 if not probe and found.total[0] < len(found.state):
                     entry = found.total[0]
                     found.record[entry], found.state[entry], found.start[entry] = at, state, start

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose, work_of
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import HOLDING, end_of
 from gas.slurm.outlook import idle_of, run_state
-from gas.slurm.rows import Plans, Records
+from gas.slurm.rows import Plans, Records, empty_plans
+from gas.slurm.search import room_of
 from gas.slurm.state import State, state_of
 from gas.slurm.waiting import Waiting
 
@@ -189,11 +190,11 @@ class _Forward:
             whole[row, [places[name] for name in record.partition.nodes if name in places]] = True
         self.places, self.whole = places, whole & self.state.usable
         self.sets = words_of(self.state.sets)
+        self.room = room_of(self.state.machine, self.sets.shape[1], 0)
         self.leaving = self.state.leaving.copy()
         self.left: list[tuple[int, NDArray[np.int64]]] = []
         if self.leaving.any():
             self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
-        self.work = work_of(self.state.machine, 0)
         self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
         self.starts: list[Start] = []
         self.cycles = self.passes = 0
@@ -235,9 +236,9 @@ class _Forward:
     def _instant(self) -> None:
         clock, now = self.clock, self.clock.now
         ended, released = self._end(), self._release()
+        self.waiting.age(now)
         if self._start_known() or ended or released:
             clock.changed = True
-        self.waiting.age(now)
         if released:
             self._main(self.depth)
         for place in self.waiting.arriving(now):
@@ -251,7 +252,8 @@ class _Forward:
             clock.asked, clock.last = False, now
             self._main(self.depth)
         if clock.changed and now >= clock.backfill and self.interval > 0:
-            clock.changed = self._backfill()
+            self._backfill()
+            clock.changed = bool(self.starts) and self.starts[-1].start == now  # they are launched after it
             clock.backfill = now + self.interval
 
     def _following(self) -> int | None:
@@ -270,7 +272,7 @@ class _Forward:
             due.append(clock.backfill)
         if not due:
             return None if clock.full - now == self.every and not self.ends else clock.full
-        return max(min(*due, clock.full), now + 1)
+        return max(min(*due, clock.full, self.waiting.ageing.due), now + 1)
 
     def _end(self) -> bool:
         """Take away who ends now."""
@@ -319,11 +321,8 @@ class _Forward:
 
     def _plans(self, rows: Records) -> Plans:
         count, room = len(rows.job), int(min(rows.tasks.sum(), self.waiting.room)) + 1
-        return Plans(
-            np.zeros(count, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
-            np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
-            np.zeros((room, len(self.state.names)), np.int32), np.zeros(1, np.int64),
-        )  # fmt: skip
+        made = empty_plans(count, room, len(self.state.names))
+        return made._replace(state=np.zeros(count, np.int64))
 
     def _main(self, depth: int, only: int | None = None) -> bool:
         """Make a pass of the main scheduler; return whether something has started."""
@@ -345,9 +344,9 @@ class _Forward:
                 rows.considered[:] = ~held | stops
             before, row = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
-                at, rows, held, words_of(self.whole), state.closures, self.sets, state.options, self.leaving,
-                state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters, state.rules,
-                depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.work, plans,
+                at, rows, held.astype(np.int8), words_of(self.whole), state.closures, self.sets, state.options,
+                self.leaving, state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters,
+                state.rules, depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.room, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
@@ -366,19 +365,18 @@ class _Forward:
             return False
         return self._main(FULL_DEPTH, place)
 
-    def _backfill(self) -> bool:
-        """Make a cycle of the backfill scheduler; return whether something has started."""
+    def _backfill(self) -> None:
+        """Make a cycle of the backfill scheduler."""
         state, waiting, now = self.state, self.waiting, self.clock.now
         self.cycles += 1
         stops = "assoc_limit_stop" in self.cluster.scheduling.parameters
-        begun = False
         resolution = state.parameters.resolution
         parameters = state.parameters._replace(now=now, begin=now // resolution * resolution)
         there = tuple(self.jobs[one.job, one.task] for one in self.holders.who) if parameters.licenses else ()
         while True:
             index, rows = self._queue()
             if not len(index):
-                return begun
+                return
             if waiting.limits_count and not stops:
                 rows.considered[:] = ~self._limited(index)
             before = int(state.running.total[0])
@@ -389,7 +387,7 @@ class _Forward:
             plans = run_state(current)
             new = int(state.running.total[0]) - before
             if not new:
-                return begun
+                return
             places = [int(plans.record[row]) for row in range(int(plans.total[0])) if plans.from_[row] == now][:new]
             kept = 0
             for place in places:
@@ -397,9 +395,8 @@ class _Forward:
                     break  # its tasks have started in another partition, or those before it have used its limit up
                 self._started(int(index[place]), before + kept, "backfill")
                 kept += 1
-            begun = True
             if kept == new:
-                return True
+                return
             for _ in range(kept, new):  # these are taken back, and the cycle is made again
                 self.holders.append(Holder(0, None, -1, "", now, now, state.licences))
             for at in range(before + new - 1, before + kept - 1, -1):
@@ -450,7 +447,7 @@ class _Forward:
                 chosen[self.places[name]] = cpus
             at = int(state.running.total[0])
             if begin(record, rows, state.machine, state.use, state.running, self.clock.now, 0, chosen,
-                     self.work.missing):  # fmt: skip
+                     self.room.work.missing):  # fmt: skip
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
                 begun = True

@@ -10,33 +10,33 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.compiled import kernel
+from gas.compiled import lean_kernel
 from gas.slurm.cycle import begin, note
-from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, Work, capable, choose_with
-from gas.slurm.node_sets import Words, count, has_outside, keep, remove, unpacked
+from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, capable, choose_with
+from gas.slurm.node_sets import Words, count, has_outside, keep, put, remove, unpacked
 from gas.slurm.rows import Closures, Parameters, Plans, Records
-from gas.slurm.search import reserved
+from gas.slurm.search import Room, reserved
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running
 
 __all__ = ["OUTCOMES", "run_pass"]
 
-OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE) = range(9)
+OUTCOMES = (UNTRIED, STARTED, BUSY, BEHIND, NO_LICENCES, RESERVED, TOO_DEEP, ELSEWHERE, NOT_THERE, HELD) = range(10)
 """What becomes of a record.
 
 BUSY: its nodes are (Slurm's reason is Resources); BEHIND: its partition is closed by one before it (Priority);
 NO_LICENCES: there are not enough now; RESERVED: a reservation is in its way; TOO_DEEP: the pass ended before it;
 ELSEWHERE: its job started in another partition; NOT_THERE: the nodes that are left would not do if they were idle
 (ReqNodeNotAvail): it closes nothing, so that others start in its partition before it (node_scheduler.c,
-_pick_best_nodes; seen on 24.11).
+_pick_best_nodes; seen on 24.11). HELD: it would start, but a limit that is tested when its nodes are chosen holds it.
 """
 
 
-@kernel
+@lean_kernel
 def run_pass(
     first: int,
     records: Records,
-    limited: NDArray[np.bool_],
+    limited: NDArray[np.int8],
     whole: Words,
     closures: Closures,
     sets: Words,
@@ -55,7 +55,7 @@ def run_pass(
     available: Words,
     closed: NDArray[np.bool_],
     tried: NDArray[np.int64],
-    work: Work,
+    room: Room,
     plans: Plans,
 ) -> int:
     """Start what starts, from record `first` on; return the place of the record to go on with, their number at the end.
@@ -66,7 +66,9 @@ def run_pass(
     Parameters
     ----------
     limited
-        By record: a limit keeps it from starting, and closes its partition (assoc_limit_stop).
+        By record: 1 if a limit keeps it from starting and closes its partition (assoc_limit_stop); 2 if a limit does
+        that is tested only when its nodes are chosen (acct_policy_job_runnable_post_select): where these are busy, it
+        closes its partition as others do.
     whole
         By partition: its nodes.
     idle
@@ -77,14 +79,15 @@ def run_pass(
         How many records are tried at the most, in all and of a partition; 0 is no limit.
     singly
         Return after each start, so that limits are looked at again.
+    room
+        What it works in.
     available, closed, tried
         What is left of the pass so far: nodes; closed partitions and after these closed reservations; how many records
         were tried of each partition, and at the end in all. All nodes, False and 0 to begin with.
     """
     now, size, partitions = parameters.now, len(machine.cpus), len(whole)
-    given, capacity = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    there, required = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
-    nodes, some = sets[0].copy(), sets[0].copy()
+    given, capacity, there, required = room.trial, room.present, room.there, room.required
+    nodes, some, work = room.nodes, room.some, room.work
     for at in range(first, len(records.job)):
         if not records.considered[at] or plans.state[at] == ELSEWHERE:
             continue
@@ -105,7 +108,7 @@ def run_pass(
             if records.array[at] >= 0 and begun >= records.room[at]:
                 break
             outcome, overlapped = BUSY, False
-            some[:] = whole[partition]
+            put(some, whole[partition])
             keep(some, available)
             few = count(some) < need[LEAST]  # looked at before licences and required nodes are
             for one in range(len(licences)):
@@ -117,7 +120,7 @@ def run_pass(
                 if parameters.licenses:
                     return len(records.job)
                 break
-            if not few and not limited[at] and records.leader[at] < 0 and records.not_before[at] <= now:
+            if not few and limited[at] != 1 and records.leader[at] < 0 and records.not_before[at] <= now:
                 start, overlapped = reserved(at, now, records, closures, sets, nodes)
                 if start != now:
                     outcome = RESERVED
@@ -126,7 +129,7 @@ def run_pass(
                     break
                 keep(nodes, available)
                 for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
-                    some[:] = nodes
+                    put(some, nodes)
                     keep(some, sets[options[option]])
                     if count(some) < need[LEAST]:
                         continue
@@ -142,24 +145,27 @@ def run_pass(
                     ):  # fmt: skip
                         outcome = STARTED
                         break
-                some[:] = whole[partition]
+                put(some, whole[partition])
                 keep(some, available)
                 if outcome == BUSY and count(some) >= need[LEAST]:
                     outcome = NOT_THERE
                     for option in range(records.features[at, 0], records.features[at, 0] + records.features[at, 1]):
-                        some[:] = nodes
+                        put(some, nodes)
                         keep(some, sets[options[option]])
                         unpacked(some, there)
                         capable(there, need, gres, machine, idle, capacity)
                         if choose_with(
                             capacity, need, gres, required, machine, idle, rules.first_node, rules.weakest, work, given
-                        ):
+                        ):  # fmt: skip
                             outcome = BUSY
                             break
             if records.probe[at]:
                 plans.state[at] = outcome
                 if outcome == STARTED:
                     note(plans, at, now, records.limit[at], given)
+                break
+            if outcome == STARTED and limited[at] == 2:
+                plans.state[at] = HELD
                 break
             if outcome == STARTED and begin(at, records, machine, use, running, now, 0, given, work.missing):
                 plans.state[at] = STARTED

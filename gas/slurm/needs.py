@@ -74,9 +74,11 @@ class Needs:
         tasks = job.tasks_asked or 0
         whole = job.exclusive or partition.whole_nodes
         least, wanted, most = self.numbers_of_nodes(job, partition)
-        per_gpu = partition.cpus_per_gpu or self.settings.cpus_per_gpu
-        if per_gpu and per_task == 1 and job.cpus_per_gpu is None:
-            per_task = max(per_gpu * sum(one.count for one in job.gres_per_task if one.name == "gpu"), 1)
+        of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
+        if job.cpus_per_gpu is not None:
+            per_task = max(per_task, job.cpus_per_gpu * of_task, -(-job.cpus // max(tasks, 1)))
+        elif per_task == 1:
+            per_task = max((partition.cpus_per_gpu or self.settings.cpus_per_gpu or 0) * of_task, 1)
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
         row[fitting.TASK_CPUS] = per_task
         row[fitting.PER_NODE] = per_node
@@ -109,7 +111,7 @@ class Needs:
         if per_node and tasks:
             least = max(least, -(-tasks // per_node))
         least = max(least, partition.least_nodes, 1)
-        if job.gres_per_job and tasks and not self.rules.more_nodes:
+        if job.gres_per_job and tasks and (not self.rules.more_nodes or self.rules.few_nodes):
             most = min(most, max(tasks, least)) if tasks > 1 or not job.id else most
         if partition.most_nodes is not None:
             most, wanted = min(most, partition.most_nodes), min(wanted, partition.most_nodes)
@@ -142,8 +144,8 @@ class Needs:
             per_node = sum(one.count for one in job.gres_per_node if one.name == "gpu")
             of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
             of_job = sum(one.count for one in job.gres_per_job if one.name == "gpu")
-            if of_job and not per_node and not of_task:  # as many for each task as they are on average
-                of_task = max(of_job // tasks, 1) if (tasks := job.tasks_asked or 1) > 1 else 1
+            if of_job and not per_node and not of_task:  # which task has how many is not known before
+                of_task = 1
             row[fitting.MEMORY], row[fitting.TASK_MEMORY] = gpu * per_node, gpu * of_task
         elif node is not None:
             row[fitting.MEMORY] = node

@@ -79,12 +79,12 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
     values = values + np.array([one.nice for one, _ in there], np.float64) + 0.5
     named = _named(cluster, job, partition)
     for columns in _models(cluster, [*there, (named, partition)]):
-        found = _predicted(columns[:-1], values, columns[-1])
+        found = _predicted(cluster, columns[:-1], values, columns[-1])
         if found is not None:
             return Observed(max(int(found[0] - named.nice), 1), False, found[1])
     if len({one.user for one, _ in there}) >= SHARES:
         for columns in _models(cluster, [*there, (named, partition)], alike=True):
-            found = _predicted(columns[:-1], values, columns[-1])
+            found = _predicted(cluster, columns[:-1], values, columns[-1])
             if found is not None:
                 return Observed(max(int(found[0] - named.nice), 1), False, found[1], "same")
     if not any(one.user == named.user and (one.pending or one.nodes) for one in cluster.jobs):
@@ -104,12 +104,14 @@ def _above(
     jobs = 0
     for user, account in users:
         for columns in _models(cluster, [*there, (replace(job, user=user, account=account), partition)]):
-            one = _predicted(columns[:-1], values, columns[-1])
+            one = _predicted(cluster, columns[:-1], values, columns[-1])
             if one is not None:
                 found[user, account], jobs = one
                 break
+        else:
+            return Observed()
     own = [(value, user) for (user, account), value in found.items() if account == job.account]
-    if not own or len(found) < len(users):
+    if not own:
         return Observed()
     value, best = max(own)
     if any(one.user == best and one.nodes for one in cluster.jobs):  # else it has used nothing, either
@@ -120,6 +122,10 @@ def _above(
 
 def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:
     """Return waiting jobs whose priority is one of a partition that is shown, from all over the queue."""
+    key = "jobs whose priority is shown"
+    known = cluster.worked_out.get(key)
+    if isinstance(known, list):
+        return known
     partitions = {one.name: one for one in cluster.partitions}
     found = [
         (job, partitions[job.partitions[0]])
@@ -127,7 +133,9 @@ def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:
         if job.pending and job.id and 0 < job.priority < 2**32 - 1 and job.leader is None
         and len(job.partitions) == 1 and job.partitions[0] in partitions
     ]  # fmt: skip
-    return found[:: max(len(found) // MOST_JOBS, 1)]
+    some = found[:: max(len(found) // MOST_JOBS, 1)]
+    cluster.worked_out[key] = some
+    return some
 
 
 def _named(cluster: Cluster, job: Job, partition: Partition) -> Job:
@@ -135,6 +143,43 @@ def _named(cluster: Cluster, job: Job, partition: Partition) -> Job:
     factors = Factors(cluster, Settings(), job, partition, "", "")
     account = job.account or (factors.association.account if factors.association is not None else "")
     return replace(job, account=account, qos=job.qos or factors.qos)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The factors of a job: shares of the machine's nodes and CPUs, GB, minutes, seconds that it has waited."""
+
+    share: float | None
+    qos: float | None
+    nodes: float
+    cpus: float
+    memory: float
+    limit: float
+    waited: int
+
+    @classmethod
+    def of(cls, cluster: Cluster, job: Job, partition: Partition) -> _Row:
+        """Return those of a job in a partition."""
+        cpus = cluster.worked_out.get("CPUs")
+        if not isinstance(cpus, int):
+            cpus = cluster.worked_out["CPUs"] = max(sum(node.cpus for node in cluster.nodes), 1)
+        factors = Factors(cluster, cluster.settings or Settings(), job, partition, "", "")
+        wanted = requested(cluster, job, partition)
+        return cls(
+            factors.fair_share(), factors.qos_factor(), wanted.least_nodes / max(len(cluster.nodes), 1),
+            wanted.amounts["cpu"] / cpus, wanted.amounts["mem"] / 1024,
+            float(max(minutes(job, partition) or 2**32 - 1, 1)),
+            max(cluster.now - (job.eligible or job.submitted or cluster.now), 0),
+        )  # fmt: skip
+
+
+def _known_row(cluster: Cluster, job: Job, partition: Partition) -> _Row:
+    """Return the row of a job of the queue, which is made once."""
+    key = ("row of factors", job.id, partition.name)
+    found = cluster.worked_out.get(key)
+    if not isinstance(found, _Row):
+        found = cluster.worked_out[key] = _Row.of(cluster, job, partition)
+    return found
 
 
 def _models(
@@ -147,11 +192,8 @@ def _models(
     alike
         All users have the same share.
     """
-    cpus = max(sum(node.cpus for node in cluster.nodes), 1)
-    nodes = max(len(cluster.nodes), 1)
-    factors = [Factors(cluster, cluster.settings or Settings(), job, partition, "", "") for job, partition in jobs]
-    wanted = [requested(cluster, job, partition) for job, partition in jobs]
-    shares = [one.fair_share() for one in factors]
+    rows = [*(_known_row(cluster, job, partition) for job, partition in jobs[:-1]), _Row.of(cluster, *jobs[-1])]
+    shares = [one.share for one in rows]
     if alike:
         share = np.zeros((len(jobs), 1))
     elif None in shares:  # a number of its own for each user
@@ -159,15 +201,14 @@ def _models(
         share = _indicators(who)
     else:
         share = np.array([[one] for one in shares], np.float64)
-    known = [one.qos_factor() for one in factors]
+    known = [one.qos for one in rows]
     qos = _indicators([job.qos for job, _ in jobs]) if None in known else np.array([[one] for one in known], np.float64)
     places = _indicators([partition.name for _, partition in jobs])
-    size = np.array([one.least_nodes / nodes + one.amounts["cpu"] / cpus for one in wanted])[:, None] / 2
-    limits = np.array([max(minutes(job, partition) or 2**32 - 1, 1) for job, partition in jobs], np.float64)
-    relative = np.array([max(one.least_nodes / nodes, one.amounts["cpu"] / cpus) for one in wanted]) / limits
-    of_cpus = np.array([one.amounts["cpu"] / cpus for one in wanted])[:, None]
-    of_memory = np.array([one.amounts["mem"] / 1024 for one in wanted])[:, None]
-    waited = np.array([max(cluster.now - (job.eligible or job.submitted or cluster.now), 0) for job, _ in jobs])
+    size = np.array([[one.nodes + one.cpus] for one in rows]) / 2
+    relative = np.array([max(one.nodes, one.cpus) / one.limit for one in rows])
+    of_cpus = np.array([[one.cpus] for one in rows])
+    of_memory = np.array([[one.memory] for one in rows])
+    waited = np.array([one.waited for one in rows])
     waited[-1] = 0  # the new one
     common = [np.ones((len(jobs), 1)), share, qos, places]
     ages = [np.minimum(waited, most)[:, None] / _DAY for most in _AGES]
@@ -186,13 +227,41 @@ def _indicators(values: list[object] | list[str] | list[tuple[str, str]]) -> NDA
     return found
 
 
+@dataclass(frozen=True)
+class _Fit:
+    """Weights of columns that are divided by `scale`; `basis` spans the rows that agree, which are so many."""
+
+    weights: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    basis: NDArray[np.float64]
+    agree: int
+
+
 def _predicted(
-    table: NDArray[np.float64], values: NDArray[np.float64], new: NDArray[np.float64]
+    cluster: Cluster, table: NDArray[np.float64], values: NDArray[np.float64], new: NDArray[np.float64]
 ) -> tuple[float, int] | None:
     """Return the sum of a new row, and how many rows agree; None if they do not, or say nothing of it."""
-    scale = np.maximum(np.abs(table).max(axis=0), np.abs(new))
-    scale[scale == 0] = 1
-    table, new = table / scale, new / scale
+    told = np.abs(table).max(axis=0) > 0
+    if np.any(new[~told] != 0):
+        return None
+    table, new = table[:, told], new[told]
+    key = ("fit of factors", table.shape, table.tobytes(), values.tobytes())
+    if key not in cluster.worked_out:  # of the same rows for each new job
+        cluster.worked_out[key] = _fit(table, values)
+    fit = cluster.worked_out[key]
+    if not isinstance(fit, _Fit):
+        return None
+    new = new / fit.scale
+    outside = new - fit.basis.T @ (fit.basis @ new)
+    if np.abs(outside).max() > 1e-6 * max(np.abs(new).max(), 1):
+        return None
+    return float(new @ fit.weights), fit.agree
+
+
+def _fit(table: NDArray[np.float64], values: NDArray[np.float64]) -> _Fit | None:
+    """Return the weights on which enough rows agree."""
+    scale = np.abs(table).max(axis=0)
+    table = table / scale
     kept = np.ones(len(table), np.bool_)
     while True:
         weights, _, rank, _ = np.linalg.lstsq(table[kept], values[kept], rcond=1e-9)
@@ -208,7 +277,4 @@ def _predicted(
             return None
     rows = np.linalg.svd(table[kept], full_matrices=False)
     basis = rows[2][rows[1] > 1e-9 * rows[1].max()]
-    outside = new - basis.T @ (basis @ new)
-    if np.abs(outside).max() > 1e-6:
-        return None
-    return float(new @ weights), int(kept.sum())
+    return _Fit(weights.astype(np.float64), scale, basis, int(kept.sum()))

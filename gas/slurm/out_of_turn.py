@@ -7,15 +7,19 @@ partitions with nodes in common.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster
-from gas.slurm.fitting import Use, work_of
-from gas.slurm.main_pass import run_pass
+from gas.slurm.fitting import Use
+from gas.slurm.main_pass import UNTRIED, run_pass
 from gas.slurm.node_sets import words_of
-from gas.slurm.rows import Plans
+from gas.slurm.order import Blocked, Record
+from gas.slurm.rows import empty_plans, shares_of
+from gas.slurm.search import room_of
 from gas.slurm.state import State
 from gas.slurm.will_run import Running
 
@@ -25,8 +29,12 @@ NEVER = ("assoc_limit_stop", "bf_licenses")
 """With these the main scheduler starts little, and what it starts is not looked at here."""
 
 
-def out_of_turn(cluster: Cluster, state: State) -> dict[int, NDArray[np.int32]]:
-    """Return the probes that a pass of the main scheduler starts now, by record, with CPUs by place of a node.
+BEFORE_NODES = re.compile("Jobs|Submit|Wall")
+"""Limits that are tested before nodes are chosen (acct_policy.c, acct_policy_job_runnable_pre_select)."""
+
+
+def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Return the probes that a pass of the main scheduler starts now, by record: places of nodes, and CPUs of each.
 
     The state stays as it is.
     """
@@ -42,20 +50,24 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, NDArray[np.int32]]:
         if not whole[number].any():
             whole[number, [places[name] for name in record.partition.nodes if name in places]] = True
     room = int(np.count_nonzero(rows.probe)) + len(state.running.end)
-    plans = Plans(
-        np.full(count, 0, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
-        np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros((room, size), np.int32),
-        np.zeros(1, np.int64),
-    )  # fmt: skip
+    plans = empty_plans(count, room, size)
+    plans.state[:] = UNTRIED
     use, running = Use(*(one.copy() for one in state.use)), Running(*(one.copy() for one in state.running))
     idle = Use(*(np.zeros_like(one) for one in state.use))
     left = words_of(np.ones((1, size), np.bool_))[0]
     closed = np.zeros(len(whole) + len(state.closures.start), np.bool_)
-    fastest(run_pass, count * size * 10)(
-        0, rows, np.zeros(count, np.bool_), words_of(whole & state.usable), state.closures, words_of(state.sets),
-        state.options, state.leaving, state.machine, use, idle, running, state.licences.copy(),
-        state.parameters, state.rules, 0, 0, False, left, closed, np.zeros(len(whole) + 1, np.int64),
-        work_of(state.machine, 0), plans,
+    limited = np.array([2 * _after_nodes(record) for record in state.records], np.int8)
+    fastest(run_pass, count * size * 10, large="how Slurm plans")(
+        0, rows._replace(considered=rows.considered | (limited > 0)), limited, words_of(whole & state.usable),
+        state.closures, words_of(state.sets), state.options, state.leaving, state.machine, use, idle, running,
+        state.licences.copy(), state.parameters, state.rules, 0, 0, False, left, closed,
+        np.zeros(len(whole) + 1, np.int64), room_of(state.machine, len(left), 0), plans,
     )  # fmt: skip
     started = np.flatnonzero((plans.start >= 0) & rows.probe).tolist()
-    return {at: plans.nodes[plans.best[at]] for at in started}
+    return {at: shares_of(plans, int(plans.best[at])) for at in started}
+
+
+def _after_nodes(record: Record) -> bool:
+    """Return whether a limit holds a waiting job that is tested only when its nodes are chosen."""
+    held = record.blocked is Blocked.LIMIT and record.probe is None
+    return held and record.why.startswith(("Assoc", "QOS", "Max")) and BEFORE_NODES.search(record.why) is None

@@ -23,17 +23,20 @@ from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Limits, Record, end_of, queue
 from gas.slurm.out_of_turn import out_of_turn
 from gas.slurm.preemption import Preempts, preempting
-from gas.slurm.rows import Found, Parameters, Plans, Records
+from gas.slurm.rows import Found, Parameters, Plans, Records, empty_plans, nodes_of, shares_of
 from gas.slurm.state import State, state_of
 from gas.slurm.table import Table, empty_table, enter, span_of
 from gas.slurm.will_run import Running
 
 __all__ = ["MOST", "Forecast", "Outlook", "Planned", "Why", "forecast", "outlooks", "run_state", "trust"]
 
+Shares = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""Nodes by their places, and CPUs of each."""
+
 MOST = 2_000
 """How many jobs, and tasks of arrays, are planned at the most beyond those that Slurm plans."""
 
-NODES_PLANNED = 1_000_000
+NODES_PLANNED = 5_000_000
 """The same in nodes of the machine: of a large one fewer jobs are planned on, so that it takes seconds."""
 
 
@@ -83,8 +86,8 @@ class Planned:
 
     Attributes
     ----------
-    nodes
-        CPUs by place of a node.
+    places, cpus
+        Which nodes, and CPUs of each.
     published
         Whether it is the one that Slurm publishes.
     listed
@@ -97,7 +100,8 @@ class Planned:
     partition: str
     start: int
     limit: int
-    nodes: NDArray[np.int32]
+    places: NDArray[np.int32]
+    cpus: NDArray[np.int32]
     published: bool = False
     listed: bool = True
     not_before: int = 0
@@ -229,7 +233,10 @@ def forecast(
         _run(last)
         state.machine.near[:] = last.machine.near
     turn = out_of_turn(cluster, state) if probes else {}
-    passes = None if known is None or not _in_one_order(known.state.records, records) else known.passes
+    passes = None
+    weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves weights to the next
+    if known is not None and not weighted and _in_one_order(known.state.records, records):
+        passes = known.passes
     did = _run(_copied(state), known=None if passes is None else passes[0].found)
     first = did.plans
     plans = _with_published(state, _plans_of(state, first))
@@ -291,7 +298,7 @@ def _enter_running(state: State, table: Table) -> None:
     """Enter the running jobs that have their nodes whole, or licences; others are in no slot."""
     parameters, nodes = state.parameters, len(state.names)
     kept = [(at, one) for at, one in enumerate(state.running_jobs) if one.exclusive or one.licences]
-    put = fastest(enter, len(kept) ** 2 * (nodes // 64 + 1))
+    put = fastest(enter, len(kept) ** 2 * (nodes // 64 + 1), large="how Slurm plans")
     for number, one in kept:
         taken = np.zeros((1, nodes), np.bool_)
         first = int(state.running.first[number])
@@ -311,7 +318,10 @@ def run_state(state: State) -> Plans:
 def _copied(state: State) -> State:
     """Return a state that may be changed."""
     use, running = (one.copy() for one in state.use), (one.copy() for one in state.running)
-    return replace(state, use=Use._make(use), running=Running._make(running), licences=state.licences.copy())
+    machine = state.machine._replace(near=state.machine.near.copy())
+    return replace(
+        state, machine=machine, use=Use._make(use), running=Running._make(running), licences=state.licences.copy()
+    )  # fmt: skip
 
 
 def _run(state: State, most: int = 10 * MOST, known: Found | None = None) -> _Pass:
@@ -327,24 +337,21 @@ def _run(state: State, most: int = 10 * MOST, known: Found | None = None) -> _Pa
     window = parameters.window // parameters.resolution * parameters.resolution
     slots = 2 * room + 2 + (2 * len(state.running_jobs) if parameters.licenses else 0)
     table = empty_table(parameters.begin, parameters.begin + window, nodes, state.all_licences, slots)
-    plans = Plans(
-        np.full(count, -1, np.int64), np.full(count, -1, np.int64), np.full(count, -1, np.int64),
-        np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
-        np.zeros((room, nodes), np.int32), np.zeros(1, np.int64),
-    )  # fmt: skip
+    plans = empty_plans(count, room, nodes)
     if parameters.licenses:  # implies bf_running_job_reserve
         _enter_running(state, table)
     searches = count + room
     found = Found(
         np.zeros(searches, np.int64), np.zeros(searches, np.int64), np.zeros(searches, np.int64),
-        np.zeros(searches, np.bool_), np.zeros(searches, np.int64), plans.nodes, np.zeros(1, np.int64),
+        np.zeros(searches, np.bool_), np.zeros(searches, np.int64), plans.first, plans.node, plans.cpus,
+        np.zeros(1, np.int64),
     )  # fmt: skip
     if known is None:
         known = found._replace(total=np.zeros(1, np.int64))
     sets = words_of(state.sets)
     considered = int(np.count_nonzero(rows.considered & ~rows.probe)) - int(known.total[0])
     considered = min(max(considered, 0), int(depth)) + int(np.count_nonzero(rows.probe))
-    kernel = fastest(run_cycle, considered * (nodes + int(state.running.total[1])) * 30)
+    kernel = fastest(run_cycle, considered * (nodes + int(state.running.total[1])) * 30, large="how Slurm plans")
     kernel(
         rows, state.closures, sets, state.options, state.preempts, state.leaving, state.machine, state.use,
         idle_of(state.use), state.running, table, state.licences, parameters, state.rules, plans, known, found,
@@ -359,6 +366,11 @@ def _why(record: Record, state: int) -> Why | None:
     return _WHY.get(state)
 
 
+def _span_and_nodes(plans: Plans, row: int) -> tuple[int, int, NDArray[np.int32], NDArray[np.int32]]:
+    """Return start, length, nodes and CPUs of a plan."""
+    return int(plans.from_[row]), int(plans.limit[row]), *shares_of(plans, row)
+
+
 def _plans_of(state: State, plans: Plans) -> list[Planned]:
     """Return the plans of the jobs that wait."""
     found = []
@@ -368,7 +380,7 @@ def _plans_of(state: State, plans: Plans) -> list[Planned]:
         if record.probe is None:
             found.append(
                 Planned(
-                    record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                    record.job, record.partition.name, *_span_and_nodes(plans, row),
                     bool(state.rows.pinned[at] >= 0), not_before=int(state.rows.not_before[at]),
                 )
             )  # fmt: skip
@@ -400,7 +412,7 @@ class _Second:
     Attributes
     ----------
     start, row
-        By record of a probe, when it is expected and its row of `rows`.
+        By record of a probe, when it is expected, and its nodes with the CPUs that it has of each.
     since
         By record of a probe, from when on something that Slurm does not plan may be in its way.
     order, did
@@ -410,7 +422,7 @@ class _Second:
     plans: list[Planned]
     left: int
     start: dict[int, int]
-    row: dict[int, NDArray[np.int32]]
+    row: dict[int, Shares]
     since: dict[int, int]
     order: list[tuple[int, bool, int, int]] = field(default_factory=list)
     did: _Pass | None = None
@@ -476,7 +488,10 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
     index = np.array([one[0] for one in order], np.int64)
     pins = np.array([one[1] for one in order], np.int64)
     again = Records._make(field[index] for field in rows)
-    sets = np.concatenate([state.sets, first.nodes[: int(first.total[0])] > 0])
+    sets = np.zeros((len(state.sets) + int(first.total[0]), len(state.names)), np.bool_)
+    sets[: len(state.sets)] = state.sets
+    for row in range(int(first.total[0])):
+        sets[len(state.sets) + row, nodes_of(first, row)] = True
     again.considered[:] = True
     again.now_only[:] = False
     again.unheld[:] = False
@@ -501,7 +516,7 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
             found.since[origin] = since
             if plans.start[at] >= 0 and plans.state[at] in (states.PLANNED, states.STARTED):
                 found.start[origin] = int(plans.start[at])
-                found.row[origin] = plans.nodes[plans.best[at]]
+                found.row[origin] = shares_of(plans, int(plans.best[at]))
         elif pin < 0:
             placed = rows_of.get(at, [])
             found.left += copies - len(placed)
@@ -512,7 +527,7 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
             record = records[origin]
             found.plans += [
                 Planned(
-                    record.job, record.partition.name, int(plans.from_[row]), int(plans.limit[row]), plans.nodes[row],
+                    record.job, record.partition.name, *_span_and_nodes(plans, row),
                     listed=False, not_before=not_before,
                 )
                 for row in placed
@@ -552,7 +567,7 @@ def _not_before(state: State, record: Record) -> int:
 
 
 def _outlook(
-    state: State, first: Plans, second: _Second | None, turn: Mapping[int, NDArray[np.int32]], places: Sequence[int]
+    state: State, first: Plans, second: _Second | None, turn: Mapping[int, Shares], places: Sequence[int]
 ) -> Outlook:
     """Return what becomes of a probe, in the best of its partitions: its records stand at these places."""
     best: Outlook | None = None
@@ -576,19 +591,19 @@ def _key(one: Outlook) -> tuple[int, int]:
 
 def _of_record(state: State, first: Plans, second: _Second | None, at: int, record: Record) -> Outlook:
     planned: int | None = None
-    row = np.zeros(0, np.int32)
+    shares = np.zeros(0, np.int32), np.zeros(0, np.int32)
     why = _why(record, int(first.state[at]))
     if why is None and first.start[at] >= 0:
         planned = int(first.start[at])
-        row = first.nodes[first.best[at]]
+        shares = shares_of(first, int(first.best[at]))
     expected = planned
     if second is not None and (_moves(record) or record.release is not None):
         late = planned is None or planned >= second.since.get(at, 1 << 60)
-        late = late or (planned is not None and _closed(state, at, planned, first.nodes[first.best[at]] > 0))
+        late = late or (planned is not None and _closed(state, at, planned, nodes_of(first, int(first.best[at]))))
         if late and at in second.start:
             expected = second.start[at]
             if planned is None:
-                row = second.row[at]
+                shares = second.row[at]
         elif late and planned is None:
             expected = None
     never = why in FINAL
@@ -601,19 +616,19 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
     if planned is None and expected is None and not never:
         lacking = lacks(state, at)
         never, words = bool(lacking), lacking or words
-    names, cpus = places_of(state, row)
+    names, cpus = places_of(state, shares)
     return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus)
 
 
-def places_of(state: State, row: NDArray[np.int32]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return the names of the nodes of a row, and how many CPUs of each a job has, in whole cores if it gets these."""
-    there = np.flatnonzero(row)
+def places_of(state: State, shares: Shares) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the names of nodes, and how many CPUs of each a job has, in whole cores if it gets these."""
+    there, asked = shares
     cores = state.machine.core[there]
-    cpus = -(-row[there] // cores) * cores
+    cpus = -(-asked // cores) * cores
     return tuple(state.names[place] for place in there.tolist()), tuple(cpus.tolist())
 
 
-def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool:
+def _closed(state: State, at: int, start: int, nodes: NDArray[np.int32]) -> bool:
     """Return whether a plan reaches into a reservation that is not open to the job; Slurm finds that when it starts."""
     closures, rows = state.closures, state.rows
     end = start + int(rows.limit[at])
@@ -622,7 +637,7 @@ def _closed(state: State, at: int, start: int, nodes: NDArray[np.bool_]) -> bool
         and closures.end[one] > start
         and one != rows.reservation[at]
         and not rows.allowed[at, one]
-        and bool(np.any(state.sets[closures.nodes[one]] & nodes))
+        and bool(np.any(state.sets[closures.nodes[one]][nodes]))
         for one in range(len(closures.start))
     )
 

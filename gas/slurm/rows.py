@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["STATES", "Closures", "Found", "Parameters", "Plans", "Records"]
+__all__ = ["STATES", "Closures", "Found", "Parameters", "Plans", "Records", "empty_plans", "nodes_of"]
 
 STATES = (
     SKIPPED, PLANNED, STARTED, DEPTH, USER_DEPTH, PARTITION_DEPTH, USER_PARTITION_DEPTH, ACCOUNT_DEPTH, WINDOW, NOWHERE,
@@ -132,8 +132,11 @@ class Plans(NamedTuple):
     ----------
     state, start, best
         By record: what became of it, when it starts (-1 if that is not known), and the row of that plan (-1: none).
-    record, from_, limit, nodes
-        By row: whose plan it is, from when, for how many seconds, and CPUs by node.
+    record, from_, limit, first
+        By row: whose plan it is, from when, for how many seconds, and where its nodes begin; they end where those of
+        the next row begin.
+    node, cpus
+        Its nodes, one after the other, and the CPUs that it has of each.
     total
         How many rows there are.
     """
@@ -144,8 +147,29 @@ class Plans(NamedTuple):
     record: NDArray[np.int64]
     from_: NDArray[np.int64]
     limit: NDArray[np.int64]
-    nodes: NDArray[np.int32]
+    first: NDArray[np.int64]
+    node: NDArray[np.int32]
+    cpus: NDArray[np.int32]
     total: NDArray[np.int64]
+
+
+def empty_plans(records: int, rows: int, nodes: int) -> Plans:
+    """Return room for so many plans on so many nodes."""
+    return Plans(
+        np.full(records, -1, np.int64), np.full(records, -1, np.int64), np.full(records, -1, np.int64),
+        np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows + 1, np.int64),
+        np.zeros(rows * nodes, np.int32), np.zeros(rows * nodes, np.int32), np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+def nodes_of(plans: Plans, row: int) -> NDArray[np.int32]:
+    """Return the nodes of a plan."""
+    return plans.node[plans.first[row] : plans.first[row + 1]]
+
+
+def shares_of(plans: Plans, row: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the nodes of a plan, and the CPUs that it has of each."""
+    return nodes_of(plans, row), plans.cpus[plans.first[row] : plans.first[row + 1]]
 
 
 class Found(NamedTuple):
@@ -156,9 +180,9 @@ class Found(NamedTuple):
     record, state, start, tested
         Of which record, what became of it, its start, and whether it reached the will-run test.
     row
-        The row of its plan in `nodes`, -1 if it has none.
-    nodes
-        Those of the plans of that cycle.
+        The row of its plan, -1 if it has none.
+    first, node, cpus
+        Of the plans of that cycle.
     total
         How many searches there were.
     """
@@ -168,5 +192,7 @@ class Found(NamedTuple):
     start: NDArray[np.int64]
     tested: NDArray[np.bool_]
     row: NDArray[np.int64]
-    nodes: NDArray[np.int32]
+    first: NDArray[np.int64]
+    node: NDArray[np.int32]
+    cpus: NDArray[np.int32]
     total: NDArray[np.int64]

@@ -47,6 +47,8 @@ class Rules(NamedTuple):
         Of CPUs of a node that are no multiple of those of a task, the rest does not count.
     more_nodes
         A job that asks for GPUs in all may get more nodes than it has tasks.
+    few_nodes
+        It may not any more.
     least_step
         A plan is taken to last a step of bf_resolution when it is compared with others.
     ends_up
@@ -81,6 +83,7 @@ class Rules(NamedTuple):
     fresh_weights: bool
     whole_tasks: bool
     more_nodes: bool
+    few_nodes: bool
     least_step: bool
     ends_up: bool
     future: bool
@@ -118,6 +121,11 @@ ROWS = (
         "seen: not on 22.05, on 24.11 and 26.05 (-c 2 on three free CPUs), job_test.c, _allocate_sc; between unknown",
     ),
     Row("more_nodes", (24, 11, 0), "job_test.c; seen: not on 22.05, on 24.11 (-n 2 --gpus=8); between unknown"),
+    Row(
+        "few_nodes",
+        (26, 5, 0),
+        "seen on 26.05 (-n 4 --gpus=12 waits for nodes of four GPUs), whose NumNodes ends there",
+    ),
     Row("least_step", (24, 5, 4), "backfill.c, _test_resv_overlap"),
     Row("ends_up", (24, 11, 0), "backfill.c, _set_slot_time and _bf_reserve_running; seen on 22.05 and 24.11"),
     Row("future", (24, 11, 0), "job_test.c, _future_run_test; seen on 22.05 and 24.11"),

@@ -14,6 +14,7 @@ from gas.slurm.cluster import Cluster, Job
 from gas.slurm.dependencies import dependencies_of, fulfilled
 from gas.slurm.limits import limits
 from gas.slurm.order import LAST, Blocked, Record, blocked_by, running_tasks
+from gas.slurm.standing import Standing
 from gas.slurm.verdict import FREE, WAITS
 
 __all__ = ["Waiting"]
@@ -96,6 +97,9 @@ class Waiting:
         self.limits_count = self._limits_count()
         several = any(job.tasks is not None and len(job.partitions) > 1 for job in self.jobs)
         self.one_by_one = self.limits_count or several
+        self._verdicts: dict[int, bool] = {}
+        self._verdicts_at = cluster.now
+        self._has_bounds: dict[int, bool] = {}
         self._counting = None if cluster.accounting is None else _uncounted(cluster)
         for place, (found, _) in enumerate(self.depends):
             strange = {one.kind for one in found} - {"after", "afterany", "afterok", "afternotok", "singleton"}
@@ -171,6 +175,7 @@ class Waiting:
         key = self.next_task(record)
         self.done[place] += 1
         self.begun[key] = now
+        self._verdicts = {}
         self.ageing.began(key, running, now)
         job = self.jobs[place]
         if job.array is not None:
@@ -180,6 +185,7 @@ class Waiting:
     def ended(self, key: Key, now: int) -> None:
         """Note that a job has ended."""
         self.over[key] = now
+        self._verdicts = {}
         self.ageing.ended(key, now)
         place = self.ids.get(key[0])
         array = None if place is None else self.jobs[place].array
@@ -304,14 +310,31 @@ class Waiting:
         found = np.zeros(len(index), np.bool_)
         if not self.limits_count or self._counting is None:
             return found
-        current = replace(self._counting, now=now, jobs=tuple(jobs.values()))
+        if self._verdicts_at != now:  # limits of minutes depend on it
+            self._verdicts, self._verdicts_at = {}, now
+        current = None
         for row, at in enumerate(index.tolist()):
-            record = self.records[at]
-            verdict = limits(current, replace(record.job, tasks=None), record.partition, dated=False)
-            found[row] = verdict.outcome not in (FREE, WAITS) or any(
-                one.outcome == WAITS and one.reason != "Licenses" for one in verdict.bindings
-            )
+            if at not in self._verdicts:
+                current = current or replace(self._counting, now=now, jobs=tuple(jobs.values()))
+                self._verdicts[at] = self._bounded(at) and self._holds(current, self.records[at])
+            found[row] = self._verdicts[at]
         return found
+
+    def _bounded(self, at: int) -> bool:
+        """Whether there is any limit for a record."""
+        if at not in self._has_bounds and self._counting is not None:
+            record = self.records[at]
+            case = Standing.of(self._counting, record.job, record.partition, "", "", None, 1, dated=False)
+            bounds = [one.bounds for one in case.qos] + [one.bounds for one in case.chain]
+            self._has_bounds[at] = any(one != Bounds() for one in bounds)
+        return self._has_bounds.get(at, False)
+
+    @staticmethod
+    def _holds(current: Cluster, record: Record) -> bool:
+        verdict = limits(current, replace(record.job, tasks=None), record.partition, dated=False)
+        return verdict.outcome not in (FREE, WAITS) or any(
+            one.outcome == WAITS and one.reason != "Licenses" for one in verdict.bindings
+        )
 
 
 def _waiting(job: Job) -> Job:

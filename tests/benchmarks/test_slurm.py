@@ -4,6 +4,9 @@ The queue is the recorded one with further jobs that have no plan, 100,000 in al
 features and licences, by both transports.
 """
 
+import json
+import subprocess
+import sys
 import tracemalloc
 
 import large_site
@@ -104,3 +107,59 @@ def test_memory_of_a_large_site(site):
         tracemalloc.stop()
     print(f"{sum(map(len, answers.values())) / 2**20:.0f} MiB of answers: {most:.0f} MiB at most")
     assert most < MOST_MEBIBYTES_OF_A_SITE
+
+
+MOST_MEGABYTES = 500
+
+PLAN = """
+import json, resource, sys, time
+from pathlib import Path
+import numpy as np
+from gas.endpoints.slurm import json_answers
+from gas.endpoints.slurm.command_line import detailed, read_cluster
+from gas.endpoints.slurm.interpretation import interpret
+
+answers = json.loads(Path(sys.argv[1]).read_text())
+clock = [time.process_time()]
+if "details" in answers:
+    cluster = detailed(read_cluster(answers, name="large", mark=sys.argv[2]), answers["details"])
+else:
+    cluster = json_answers.read_cluster(answers, name="large")
+clock.append(time.process_time())
+found = interpret(cluster, "main").availability
+clock.append(time.process_time())
+sizes = np.tile(16 * 2 ** np.arange(10), 5)
+found.anchors(sizes, np.repeat([600, 3600, 7200, 36000, 86400], 10), found.now)
+clock.append(time.process_time())
+print(json.dumps([*np.diff(clock).tolist(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+"""
+
+
+@pytest.mark.parametrize("transport", ["commands", "rest"])
+@pytest.mark.parametrize("parts", [4, 2, 1])
+def test_a_plan_for_fifty_shapes_at_a_large_site(tmp_path, transport, parts):
+    """Processor seconds to read, to plan what waits and to place 50 shapes, and MB at the most, in a new process.
+
+    Kernels have been compiled. On a busy machine, to read + to plan + to place, and MB:
+
+    =====  =======  =====================  =====================
+    nodes  waiting  commands               REST
+    =====  =======  =====================  =====================
+    1,250    5,000  0.6 + 1.0 + 0.1,  222  0.6 + 0.9 + 0.4,  219
+    2,500   10,000  0.9 + 1.3 + 0.2,  244  1.1 + 1.2 + 0.6,  242
+    5,000   20,000  2.2 + 1.8 + 0.3,  299  2.4 + 1.8 + 0.9,  305
+    =====  =======  =====================  =====================
+    """
+    site = large_site.Site.drawn(nodes=5_000 // parts, waiting=20_000 // parts, planned=300 // parts)
+    said = large_site.by_commands(site) if transport == "commands" else large_site.by_rest(site)
+    (tmp_path / "answers.json").write_text(json.dumps(said))
+    del said
+    command = [sys.executable, "-c", PLAN, str(tmp_path / "answers.json"), large_site.MARK]
+    for _ in range(2):  # the first compiles, where that has not been done
+        ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    read, planned, placed, megabytes = json.loads(ran.stdout)
+    print(
+        f"{site.size:,} nodes, {20_000 // parts:,} waiting, {transport}: read {read:.1f} s, plan {planned:.1f} s, "
+        f"50 shapes {placed:.1f} s, {megabytes:.0f} MB"
+    )
+    assert megabytes < MOST_MEGABYTES

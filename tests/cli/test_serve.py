@@ -98,7 +98,7 @@ def test_it_begins_with_the_jobs_of_a_log(tmp_path, gas):
 @pytest.mark.parametrize(
     ("options", "message", "code"),
     [
-        (["--state", "NEW"], "--processors: say how large", 2),
+        (["--state", "NEW"], "--processors: is required", 2),
         (["--processors", "0"], "--processors", 2),
         (["--processors", "4", "--host", "0.0.0.0"], "not a loopback address", 2),
         (["--processors", "4", "--clock-speed", "0"], "--clock-speed 0", 2),
@@ -156,7 +156,7 @@ def test_a_running_service_is_drained_and_stops_when_its_last_job_has_ended(tmp_
     until(lambda: requests.get(url + "/healthz", timeout=5).json()["accepting"] is False)
     refused = gas(*submit, "true")
     assert refused.code == 1
-    assert "accepts nothing new" in refused.err
+    assert "accepts no new jobs" in refused.err
     _, err = service.communicate(timeout=30)
     assert (service.returncode, "drained" in err) == (0, True)
     assert drain.communicate(timeout=10)[0] == "drained\n"
@@ -238,7 +238,7 @@ def test_the_clock_is_reset_only_while_nothing_is_scheduled(tmp_path, gas):
     time.sleep(1)
     stop(service)
     refused = gas("serve", "--state", state, "--port", "0", "--reset-clock")
-    assert (refused.code, "--reset-clock: the schedule holds 1 jobs" in refused.err) == (1, True), refused.err
+    assert (refused.code, "--reset-clock: the schedule contains 1 job" in refused.err) == (1, True), refused.err
     service, url = start("--state", state)
     assert gas("availability", "-e", url, "--json").json["now"] > time.time() + 500
     gas("cancel", str(job["id"]), "-e", url)

@@ -17,7 +17,7 @@ def configured(path):
 def test_a_pipe_or_a_device_that_a_configuration_names_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero", tmp_path):
-        with pytest.raises(BadInput, match="is no regular file"):
+        with pytest.raises(BadInput, match="is not a regular file"):
             configured(path).availability()
 
 

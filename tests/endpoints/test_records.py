@@ -2,7 +2,7 @@
 
 from gas.endpoints.records import job_record, signal_name
 from gas.endpoints.wording import tag_of
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 
 FACTS = {
     "user": "ann", "asked_by": "ann", "state": "running", "processors": 4, "walltime": 60, "actuator": "slurm",
@@ -15,7 +15,7 @@ def record(**more):
 
 
 def test_it_has_all_the_keys_of_a_job_of_s3():
-    keys = Job(1, Wish("job", "x", 1, 1, "none"), 0, "queued", 0, 0, 0, 0).to_wire().keys()
+    keys = Job(1, JobRequest("job", "x", 1, 1, "none"), 0, "queued", 0, 0, 0, 0).to_wire().keys()
     assert record().keys() == keys | {"expected", "expected_iso"}
 
 

@@ -235,7 +235,7 @@ def test_the_machine_is_shown_and_changed(s3):
 
 def test_a_change_of_the_machine_is_not_repeated_once_it_may_have_got_through(scripted):
     scripted.answers = [("cut", b"")] * 3
-    with pytest.raises(Unreachable, match="may have been changed: gas machine shows it"):
+    with pytest.raises(Unreachable, match="may have been changed: check with gas machine"):
         S3Endpoint("x", scripted.url).change_machine(processors=7)
     assert len(scripted.asked) == 1, "the second answer would name no broken promise"
 

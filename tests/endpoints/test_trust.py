@@ -75,7 +75,7 @@ def test_it_can_be_taken_back_for_every_version(file):
     allow(read_document(file))
     assert withdraw(file) == 2
     assert "not allowed" in distrust(file)
-    with pytest.raises(NotFound, match="was not allowed"):
+    with pytest.raises(NotFound, match="was not trusted"):
         withdraw(file)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gas.errors import BadInput
 from gas.service.accounts import LOWEST, Account, Accounts, lowest_uid
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 from gas.service.runner import command_of
 
 USERS = {
@@ -46,25 +46,25 @@ def test_an_ordinary_user_has_an_account(accounts: Accounts, user: str) -> None:
 @pytest.mark.parametrize(
     ("user", "why"),
     [
-        ("root", "has uid 0, and no job runs as root"),
-        ("toor", "has uid 0, and no job runs as root"),
-        ("daemon", "has uid 1, that of a system user .*begin at 1000"),
+        ("root", "has uid 0; jobs never run as root"),
+        ("toor", "has uid 0; jobs never run as root"),
+        ("daemon", "has uid 1, which is a system user .*begin at 1000"),
         ("gas", "is the account of this service"),
         ("twin", "is the account of this service"),
-        ("nobody", "has uid 65534, that of a system user"),
-        ("wheel", "has the group of root as its own"),
-        ("eve", "is no Unix user of this machine"),
-        ("", "is no Unix user of this machine"),
+        ("nobody", "has uid 65534, which is a system user"),
+        ("wheel", "has root's group as its primary group"),
+        ("eve", "is not a Unix user of this machine"),
+        ("", "is not a Unix user of this machine"),
     ],
 )
 def test_others_are_refused_with_the_reason_and_the_way_out(accounts: Accounts, user: str, why: str) -> None:
-    with pytest.raises(BadInput, match=f"^user {user}: {why}.*(use a token of an ordinary user|make that account)"):
+    with pytest.raises(BadInput, match=f"^user {user}: {why}.*(use a token of an ordinary user|create that account)"):
         accounts.of(user)
 
 
 def test_names_that_the_system_cannot_look_up_are_no_users() -> None:
     for name in ("a\0b", "\udcff", "0", "+", "../root"):
-        with pytest.raises(BadInput, match="is no Unix user"):
+        with pytest.raises(BadInput, match="is not a Unix user"):
             Accounts("gas", 1000).of(name)
 
 
@@ -89,8 +89,10 @@ def test_the_first_ordinary_uid_is_that_of_login_defs(tmp_path: Path) -> None:
 
 def test_a_job_begins_in_the_home_of_its_user_with_a_login_s_environment(tmp_path: Path) -> None:
     account = Account("ada", 1001, 1001, (1001,), "/home/ada", "")
-    wish = Wish("job", "x", 2, 60, actuator="process", command=("true",), environment={"A": "1", "SHELL": "/bin/zsh"})
-    command = command_of(Job(7, wish, 0, "queued", 0, 0, 0, 0), tmp_path, account)
+    request = JobRequest(
+        "job", "x", 2, 60, actuator="process", command=("true",), environment={"A": "1", "SHELL": "/bin/zsh"}
+    )
+    command = command_of(Job(7, request, 0, "queued", 0, 0, 0, 0), tmp_path, account)
     assert command.directory == "/home/ada"
     assert command.environment == {
         "PATH": "/usr/local/bin:/usr/bin:/bin",

@@ -13,13 +13,15 @@ import pytest
 
 from gas.errors import BadInput, Conflict, NotFound, StoreDamaged, StoreFailed
 from gas.service.backup import STORE, back_up, check, restore, save_sound
-from gas.service.jobs import Wish
+from gas.service.jobs import JobRequest
 from gas.service.live import LiveScheduler
 from gas.service.store import Store
 
 
 def asks(user, script, *, processors=1, walltime=30, **more):
-    return Wish("job", "job", processors, walltime, actuator="process", command=("sh", "-c", script), user=user, **more)
+    return JobRequest(
+        "job", "job", processors, walltime, actuator="process", command=("sh", "-c", script), user=user, **more
+    )
 
 
 class Machine:
@@ -40,9 +42,9 @@ class Machine:
             self.live.stop()
             self.live = None
 
-    def run(self, wish):
+    def run(self, request):
         """Submit a job and wait for its end."""
-        job, _ = self.live.submit(wish)
+        job, _ = self.live.submit(request)
         return self.ended(job.id)
 
     def ended(self, id):
@@ -99,7 +101,9 @@ def test_a_store_copied_back_by_hand_gives_no_number_twice_and_mixes_no_outputs(
     assert his.id > hers.id
     assert (his.state, his.exit_status, machine.output(his.id)) == ("completed", 0, "his\n")
     found = machine.live.job(hers.id)
-    assert (found.wish.user, found.state, found.exit_status) == ("alice", "failed", 3), "found again by its directory"
+    assert (found.request.user, found.state, found.exit_status) == ("alice", "failed", 3), (
+        "found again by its directory"
+    )
     assert machine.output(hers.id) == "hers\n"
     again, new = machine.live.submit(asks("alice", "echo hers; exit 3", key="k"))
     assert (again.id, new) == (hers.id, False), "its key is known again too"
@@ -301,7 +305,7 @@ def test_the_backup_of_another_store_names_what_it_takes_the_place_of(machine, t
     other = Machine(tmp_path / "other")
     hers, _ = other.start().submit(asks("eve", "true", start=2**31))
     other.stop()
-    assert [(job.id, job.wish.user) for job in restore(tmp_path / "backup", other.state).lost] == [(hers.id, "eve")]
+    assert [(job.id, job.request.user) for job in restore(tmp_path / "backup", other.state).lost] == [(hers.id, "eve")]
 
 
 @pytest.mark.parametrize(
@@ -350,7 +354,7 @@ def test_what_is_no_sound_backup_is_not_restored(machine, tmp_path):
     with pytest.raises(NotFound):
         restore(tmp_path / "nothing", machine.state)
     (tmp_path / "text").write_text("not a database" * 1000)
-    with pytest.raises(Conflict, match="is no backup"):
+    with pytest.raises(Conflict, match="is not a backup"):
         restore(tmp_path / "text", machine.state)
     back_up(machine.state, tmp_path / "backup")
     damage(tmp_path / "backup", "UPDATE meta SET value = '7' WHERE key = 'epoch'")
@@ -361,7 +365,7 @@ def test_what_is_no_sound_backup_is_not_restored(machine, tmp_path):
 
 def test_a_backup_does_not_overwrite_what_is_no_backup(machine, tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(BadInput, match="is no backup"):
+    with pytest.raises(BadInput, match="is not a backup"):
         back_up(machine.state, tmp_path / "thesis.txt")
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
     with pytest.raises(NotFound):

@@ -182,5 +182,5 @@ def test_root_takes_only_what_systemd_has_marked_as_delegated(tmp_path: Path) ->
 
 
 def test_a_place_that_is_no_cgroup_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=f"--cgroup {tmp_path}: is no cgroup of version 2"):
+    with pytest.raises(BadInput, match=f"--cgroup {tmp_path}: is not a cgroup of version 2"):
         Cgroups.at(tmp_path)

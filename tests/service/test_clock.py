@@ -243,7 +243,7 @@ def test_a_clock_of_an_earlier_version_is_understood(world):
 
 @pytest.mark.parametrize("text", ["", "1", "x y z", "1 2 0", "1 2 nan", "inf 2 1", "1 2 1 3 b", "1 2 1 x b wall"])
 def test_a_damaged_clock_is_named(world, text):
-    with pytest.raises(StoreDamaged, match="is not what a scheduler writes"):
+    with pytest.raises(StoreDamaged, match="is not a record of S³"):
         world.clock().resume(text)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gas.errors import Conflict
-from gas.service.jobs import Wish
+from gas.service.jobs import JobRequest
 from gas.service.live import LiveScheduler
 from tests.world_time import START, World
 
@@ -40,28 +40,28 @@ def begin(tmp_path, world):
 
 def simulated(processors, walltime, run_time=None, **more):
     lasts = walltime if run_time is None else run_time
-    return Wish("job", "job", processors, walltime, actuator="simulated", run_time=lasts, **more)
+    return JobRequest("job", "job", processors, walltime, actuator="simulated", run_time=lasts, **more)
 
 
 def process(processors, walltime):
-    return Wish("job", "job", processors, walltime, actuator="process", command=("sleep", "600"))
+    return JobRequest("job", "job", processors, walltime, actuator="process", command=("sleep", "600"))
 
 
 def reservation(processors, start, walltime):
-    return Wish("reservation", "r", processors, walltime, actuator="none", start=start)
+    return JobRequest("reservation", "r", processors, walltime, actuator="none", start=start)
 
 
-def running(live, wish, world):
+def running(live, request, world):
     """Return a job that has started."""
-    job, _ = live.submit(wish)
+    job, _ = live.submit(request)
     world.elapsed += 1
     assert live.job(job.id).state == "running"
     return replace(live.job(job.id))
 
 
-def queued(live, wish):
+def queued(live, request):
     """Return a job as it is accepted."""
-    return replace(live.submit(wish)[0])
+    return replace(live.submit(request)[0])
 
 
 def settle(live, world):
@@ -126,7 +126,7 @@ def test_the_clock_is_written_down_every_minute_for_lives_that_end_without_warni
 
 def test_an_output_is_not_deleted_at_once_because_the_wall_clock_was_set_ahead(begin, world, tmp_path, caplog):
     live = begin()
-    job, _ = live.submit(Wish("job", "job", 10, 60, actuator="process", command=("echo", "x")))
+    job, _ = live.submit(JobRequest("job", "job", 10, 60, actuator="process", command=("echo", "x")))
     world.elapsed += 1
     until_ended(live, job.id)
     live.stop()
@@ -266,7 +266,7 @@ def test_an_end_while_the_service_was_away_keeps_its_instant_over_a_step(begin, 
     """The wrapper writes it by the service's real time, which goes on through steps."""
     live = begin()
     world.set_by += HOUR  # noticed, and not followed yet
-    job, _ = live.submit(Wish("job", "job", 10, 60, actuator="process", command=("true",)))
+    job, _ = live.submit(JobRequest("job", "job", 10, 60, actuator="process", command=("true",)))
     world.elapsed += 1
     live.job(job.id)
     time.sleep(1.0)
@@ -281,7 +281,7 @@ def test_only_an_empty_schedule_s_clock_can_be_set_back(begin, world):
     job = running(live, simulated(8, 5000), world)
     live.stop()
     world.set_by -= DAY
-    with pytest.raises(Conflict, match="--reset-clock: the schedule holds 1 jobs; let it drain"):
+    with pytest.raises(Conflict, match="--reset-clock: the schedule contains 1 job; drain it"):
         begin(clean=False, reset_clock=True)
     live = begin(clean=False)
     live.cancel(job.id)

@@ -38,7 +38,7 @@ from service_process import (
 from strategies import Seconds
 
 from gas.service import processes
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 from gas.service.live import LiveScheduler
 from gas.service.runner import Runner
 
@@ -284,7 +284,7 @@ class Run:
             record = ended_record(self.place.state, id)
             assert running or (record and record.end >= came), f"processes {pids} of {first[id]} are not known"
         for id, job in before.jobs.items():
-            assert (first[id]["first_promise"], first[id]["name"]) == (job.first_promise, job.wish.name)
+            assert (first[id]["first_promise"], first[id]["name"]) == (job.first_promise, job.request.name)
         promises = {id: job["promise"] for id, job in first.items()}
         self.check_promises(self.outages[-1], before, promises, self.broken)
 
@@ -328,18 +328,18 @@ class Run:
         free = Seconds(PROCESSORS, now, until)
         for job in before.jobs.values():
             if job.state == "running" and job not in waiting and (end := self.held_until(job, instant)) is not None:
-                free.hold(now, end, job.wish.processors)
+                free.hold(now, end, job.request.processors)
         missed = [job for job in waiting if job.promise < now]
         for job in sorted(missed, key=lambda job: job.id):
-            earliest = job.promise if job.state == "reserved" else job.wish.start or 0
-            start = free.first_fit(job.wish.processors, job.wish.walltime, max(now + 1, earliest))
-            free.hold(start, start + job.wish.walltime, job.wish.processors)
+            earliest = job.promise if job.state == "reserved" else job.request.start or 0
+            start = free.first_fit(job.request.processors, job.request.walltime, max(now + 1, earliest))
+            free.hold(start, start + job.request.walltime, job.request.processors)
         displaced = set()
         for job in sorted(waiting, key=lambda job: (job.state != "reserved", job.id)):
             if job.promise >= now:
-                end = job.promise + job.wish.walltime
-                if free.fits(job.promise, end, job.wish.processors):
-                    free.hold(job.promise, end, job.wish.processors)
+                end = job.promise + job.request.walltime
+                if free.fits(job.promise, end, job.request.processors):
+                    free.hold(job.promise, end, job.request.processors)
                 else:
                     displaced.add(job.id)
         return {job.id for job in missed}, displaced
@@ -351,14 +351,14 @@ class Run:
 
     def held_until(self, job: Job, instant: float) -> int | None:
         """Return how long a job that ran must be expected to hold its processors, None if it has ended."""
-        now, lasts = int(instant), job.wish.run_time
-        if job.wish.actuator == "process":
+        now, lasts = int(instant), job.request.run_time
+        if job.request.actuator == "process":
             record = ended_record(self.place.state, job.id)
             if record is not None and record.end <= instant:
                 return None
-        elif job.start + min(job.wish.walltime if lasts is None else lasts, job.wish.walltime) <= now:
+        elif job.start + min(job.request.walltime if lasts is None else lasts, job.request.walltime) <= now:
             return None
-        return job.due if job.due >= now else now + max(1, now - job.start - job.wish.walltime)
+        return job.due if job.due >= now else now + max(1, now - job.start - job.request.walltime)
 
     def check_normal_life(self, found: Standing) -> None:
         """Verify that no promise was broken while the service was there, but by a process that could not be killed."""
@@ -366,7 +366,9 @@ class Run:
             return
         records = {id: ended_record(self.place.state, id) for id in found.jobs}
         overran = [
-            id for id, job in found.jobs.items() if (r := records[id]) and r.end > job.start + job.wish.walltime + 0.8
+            id
+            for id, job in found.jobs.items()
+            if (r := records[id]) and r.end > job.start + job.request.walltime + 0.8
         ]
         assert overran, f"{found.broken - self.broken} promises were broken without an outage"
 
@@ -470,9 +472,9 @@ def test_a_start_that_was_noted_and_not_made_is_planned_again_with_its_whole_wal
         raise Died
 
     command = ("sh", "-c", "echo x >> proof; sleep 1.5")
-    wish = Wish("job", "job", 2, 3, actuator="process", command=command, directory=str(tmp_path), user="ada")
+    request = JobRequest("job", "job", 2, 3, actuator="process", command=command, directory=str(tmp_path), user="ada")
     first = LiveScheduler("s3", 4, tmp_path / "state")
-    job, _ = first.submit(wish)
+    job, _ = first.submit(request)
     with monkeypatch.context() as patch:
         patch.setattr(Runner, "begin", die)
         until(lambda: first.clock.now() >= job.promise)
@@ -494,7 +496,7 @@ def test_a_start_that_was_noted_and_not_made_is_planned_again_with_its_whole_wal
 
 
 def test_a_wrapper_that_died_before_it_took_its_job_is_replaced(tmp_path, monkeypatch):
-    wish = Wish("job", "job", 2, 30, actuator="process", command=("true",), user="ada")
+    request = JobRequest("job", "job", 2, 30, actuator="process", command=("true",), user="ada")
     live = LiveScheduler("s3", 4, tmp_path / "state")
     try:
         begun = []
@@ -504,7 +506,7 @@ def test_a_wrapper_that_died_before_it_took_its_job_is_replaced(tmp_path, monkey
 
         with monkeypatch.context() as patch:
             patch.setattr(processes, "start_process", write_and_die)
-            job, _ = live.submit(wish)
+            job, _ = live.submit(request)
             until(lambda: live.job(job.id) and begun)
         until(lambda: not live.job(job.id).active)
         assert live.job(job.id).state == "completed"

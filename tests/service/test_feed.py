@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gas.service.feed import Feed
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 
 
 def job(id):
-    wish = Wish("job", "job", 1, 10, actuator="simulated", run_time=10)
-    return Job(id, wish, submitted=0, state="queued", start=0, promise=0, first_promise=0, due=10)
+    request = JobRequest("job", "job", 1, 10, actuator="simulated", run_time=10)
+    return Job(id, request, submitted=0, state="queued", start=0, promise=0, first_promise=0, due=10)
 
 
 def test_a_reader_gets_what_came_after_its_position_in_order():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gas.endpoints.s3 import S3Endpoint
 from gas.errors import OverLimit, Unreachable
-from gas.service.jobs import LONG_COMMAND, Job, Wish
+from gas.service.jobs import LONG_COMMAND, Job, JobRequest
 from gas.service.limits import Limits
 from gas.service.listing import Wanted, page_of, waiting_in_line
 from gas.service.live import LiveScheduler
@@ -18,7 +18,7 @@ from gas.service.server import Embedded
 
 
 def job(id, state="queued", user="alice"):
-    return Job(id, Wish("job", "x", 1, 60, "simulated", run_time=60, user=user), 0, state, 0, 0, 0, 60)
+    return Job(id, JobRequest("job", "x", 1, 60, "simulated", run_time=60, user=user), 0, state, 0, 0, 0, 60)
 
 
 @given(st.sets(st.integers(1, 60)), st.integers(1, 7), st.sampled_from([None, "alice", "bob"]))
@@ -31,7 +31,7 @@ def test_the_pages_together_are_the_list(ids, limit, user):
         assert len(page.jobs) <= limit
         found += [one.id for one in page.jobs]
         after, pages = page.next, pages + 1
-    expected = [id for id in jobs if user in (None, jobs[id].wish.user)]
+    expected = [id for id in jobs if user in (None, jobs[id].request.user)]
     assert found == expected
     assert pages == max(1, -(-len(expected) // limit))
 

@@ -6,7 +6,7 @@ import pytest
 
 from gas.errors import Conflict, Draining, NotFound, OverLimit, StalePlan, StoreFailed
 from gas.service.clock import Clock
-from gas.service.jobs import Wish
+from gas.service.jobs import JobRequest
 from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
 
@@ -35,7 +35,7 @@ def live(tmp_path, hand):
 
 def simulated(processors, walltime, run_time=None, **more):
     lasts = walltime if run_time is None else run_time
-    return Wish("job", "job", processors, walltime, actuator="simulated", run_time=lasts, **more)
+    return JobRequest("job", "job", processors, walltime, actuator="simulated", run_time=lasts, **more)
 
 
 def until_running(live, id):
@@ -80,7 +80,7 @@ def test_a_simulated_job_longer_than_its_walltime_is_cut_off(live, hand):
 def test_the_next_life_keeps_every_promise(live, tmp_path, hand):
     for size, walltime in [(6, 100), (8, 50), (4, 30), (10, 10), (1, 500)]:
         live.submit(simulated(size, walltime))
-    live.submit(Wish("reservation", "r", 5, 100, actuator="none", start=1_000_400))
+    live.submit(JobRequest("reservation", "r", 5, 100, actuator="none", start=1_000_400))
     before = live.availability().to_wire()
     promises = {j.id: j.promise for j in live.jobs()}
     new = again(live, tmp_path, hand)
@@ -218,7 +218,7 @@ def test_the_limits_of_one_user_do_not_touch_another(tmp_path, hand):
 def test_draining_finishes_what_is_scheduled_and_takes_nothing_new(live, hand):
     live.submit(simulated(10, 100, key="k"))
     live.drain()
-    with pytest.raises(Draining, match="accepts nothing new"):
+    with pytest.raises(Draining, match="accepts no new jobs"):
         live.submit(simulated(1, 10))
     assert not live.submit(simulated(10, 100, key="k"))[1], "what was accepted is answered as before"
     assert not live.is_drained
@@ -245,13 +245,13 @@ def test_a_smaller_machine_breaks_promises_by_name_only(live, tmp_path, hand):
     hand.time += 1
     small, _ = live.submit(simulated(2, 50))
     before = live.availability().to_wire()
-    with pytest.raises(Conflict, match=f"job {large.id} would have to be cancelled"):
+    with pytest.raises(Conflict, match=f"job {large.id}: would have to be cancelled"):
         live.resize(7)
     assert live.availability().to_wire() == before
     moved = {b.job.id: b.start for b in live.resize(7, cancel_larger=True)}
     assert moved[large.id] is None
     gone = live.job(large.id)
-    assert (gone.state, gone.message) == ("cancelled", "needs 8 processors, and the machine was reduced to 7")
+    assert (gone.state, gone.message) == ("cancelled", "needs 8 processors, but the machine was reduced to 7")
     assert [live.job(1).state, live.job(beside.id).state] == ["running", "running"], "what runs goes on"
     kept = live.job(small.id)
     assert kept.promise <= kept.first_promise or moved[small.id] == kept.promise
@@ -277,7 +277,7 @@ def test_a_stall_is_an_outage_and_takes_nothing_of_a_walltime(live, hand):
     """Stopped, suspended or starved, the service starts late what it should have started; that is named."""
     live.submit(simulated(10, 5))
     command = ("sh", "-c", "exit 0")
-    job, _ = live.submit(Wish("job", "job", 10, 4, actuator="process", command=command))
+    job, _ = live.submit(JobRequest("job", "job", 10, 4, actuator="process", command=command))
     hand.time += 1
     assert live.job(1).state == "running"
     hand.time += 30  # the process should have been started 26 s ago, and have been over for 20 s
@@ -291,8 +291,8 @@ def test_a_stall_is_an_outage_and_takes_nothing_of_a_walltime(live, hand):
 def test_a_service_that_ran_and_was_slow_breaks_no_promise(live, hand):
     live._book.pulse.start()
     command = ("sleep", "60")
-    late, _ = live.submit(Wish("job", "job", 10, 40, actuator="process", command=command))
-    others = [live.submit(Wish("job", "job", 10, 40, actuator="process", command=command))[0] for _ in range(3)]
+    late, _ = live.submit(JobRequest("job", "job", 10, 40, actuator="process", command=command))
+    others = [live.submit(JobRequest("job", "job", 10, 40, actuator="process", command=command))[0] for _ in range(3)]
     promised = [job.promise for job in others]
     for _ in range(6):  # somebody holds the lock, while the process runs
         hand.time += 0.9
@@ -324,8 +324,8 @@ def test_whoever_cancels_another_s_job_is_named(live, hand):
 
 def test_an_answered_cancellation_survives_even_if_nothing_could_be_done_yet(tmp_path, monkeypatch):
     first = LiveScheduler("test", 2, tmp_path / "state")
-    wish = Wish("job", "job", 2, 60, actuator="process", command=("sleep", "30"), user="alice")
-    job, _ = first.submit(wish)
+    request = JobRequest("job", "job", 2, 60, actuator="process", command=("sleep", "30"), user="alice")
+    job, _ = first.submit(request)
     until_running(first, job.id)
     with monkeypatch.context() as patch:
         patch.setattr("gas.service.processes.cancel_process", lambda directory, reach: True)  # it was not
@@ -343,10 +343,12 @@ def test_an_answered_cancellation_survives_even_if_nothing_could_be_done_yet(tmp
 
 def test_a_job_that_was_cancelled_before_its_process_was_made_is_not_planned_again(tmp_path, monkeypatch):
     first = LiveScheduler("test", 2, tmp_path / "state")
-    wish = Wish("job", "job", 2, 60, actuator="process", command=("touch", str(tmp_path / "ran")), user="alice")
+    request = JobRequest(
+        "job", "job", 2, 60, actuator="process", command=("touch", str(tmp_path / "ran")), user="alice"
+    )
     with monkeypatch.context() as patch:
         patch.setattr("gas.service.runner.Runner.begin", lambda runner, job: None)  # a cut before it
-        job, _ = first.submit(wish)
+        job, _ = first.submit(request)
         until_running(first, job.id)
         patch.setattr("gas.service.processes.cancel_process", lambda directory, reach: True)
         first.cancel(job.id, "olga")
@@ -361,7 +363,7 @@ def test_a_job_that_was_cancelled_before_its_process_was_made_is_not_planned_aga
 
 def test_ended_jobs_are_forgotten_with_their_output_after_their_time(tmp_path):
     first = LiveScheduler("test", 2, tmp_path / "state")
-    job, _ = first.submit(Wish("job", "job", 2, 60, actuator="process", command=("echo", "x")))
+    job, _ = first.submit(JobRequest("job", "job", 2, 60, actuator="process", command=("echo", "x")))
     deadline = time.monotonic() + 10
     while first.job(job.id).active:
         assert time.monotonic() < deadline
@@ -409,8 +411,8 @@ def test_an_unknown_job_is_not_found(live):
 
 def test_a_process_outlives_the_service_and_is_found_again(tmp_path):
     first = LiveScheduler("test", 2, tmp_path / "state")
-    wish = Wish("job", "job", 2, 60, actuator="process", command=("sh", "-c", "sleep 0.7; echo done"))
-    job, _ = first.submit(wish)
+    request = JobRequest("job", "job", 2, 60, actuator="process", command=("sh", "-c", "sleep 0.7; echo done"))
+    job, _ = first.submit(request)
     until_running(first, job.id)
     first.stop()
     second = LiveScheduler("test", 2, tmp_path / "state")
@@ -426,7 +428,9 @@ def test_a_process_outlives_the_service_and_is_found_again(tmp_path):
 
 def test_a_process_that_ended_while_the_service_was_down_is_recorded_with_its_own_end(tmp_path):
     first = LiveScheduler("test", 2, tmp_path / "state")
-    job, _ = first.submit(Wish("job", "job", 2, 60, actuator="process", command=("sh", "-c", "sleep 0.3; exit 4")))
+    job, _ = first.submit(
+        JobRequest("job", "job", 2, 60, actuator="process", command=("sh", "-c", "sleep 0.3; exit 4"))
+    )
     until_running(first, job.id)
     first.stop()
     time.sleep(1.0)
@@ -509,7 +513,7 @@ def test_the_health_says_in_what_the_service_is_slow_and_waits_for_nothing(tmp_p
     assert "the dispatcher is 5 s late" in live.health()["problem"]
     live._sleeps_until = time.monotonic() + 60
     live._unfinished_since = time.monotonic() - 100
-    assert "moving to earlier starts" in live.health()["problem"]
+    assert "to earlier starts" in live.health()["problem"]
     live.stop()
 
 

@@ -405,7 +405,7 @@ REFUSED = [
     ([(4, "1h"), (4, "2h")], "1.1", "Row 2: 4 processors are there twice"),
     ([("4.5", "1h")], "1.1", "Row 1: “4.5” is not a number of processors"),
     ([(4, "0")], "1.1", "Row 1: a time is more than 0"),
-    ([("", "")], "1.1", "Give the time on at least one size"),
+    ([("", "")], "1.1", "Enter the run time for at least one size"),
     ([(4, "1h")], "high", "Safety: “high” is not a number"),
 ]
 

@@ -125,10 +125,10 @@ def test_a_process_that_was_ended_from_outside_is_replaced(made):
 
 def test_without_processes_it_says_so(made, monkeypatch):
     monkeypatch.setattr("gas.service.aside.sys.executable", "/nowhere/python")
-    with pytest.raises(Unreachable, match="no process can be started to plan in .*`gas plan`"):
+    with pytest.raises(Unreachable, match="no planning process can be started .*`gas plan`"):
         asyncio.run(made().plan("alice", PlanBody(application=TABLE)))
     monkeypatch.setattr("gas.service.aside.sys.executable", "/bin/false")
-    with pytest.raises(Unreachable, match="the processes of the service that plan have ended"):
+    with pytest.raises(Unreachable, match="the planning processes of the service have ended"):
         asyncio.run(made().plan("alice", PlanBody(application=TABLE)))
 
 
@@ -184,5 +184,5 @@ def test_processes_end_when_the_service_is_killed_even_if_they_were_held_up_then
 def test_who_plans_while_the_service_stops_is_told_so(made):
     ours = made()
     ours.stop()
-    with pytest.raises(Unreachable, match="the service stops"):
+    with pytest.raises(Unreachable, match="the service is stopping"):
         asyncio.run(ours.plan("alice", PlanBody(application=TABLE)))

@@ -22,7 +22,7 @@ from service_process import Place, Service, marked_processes, running_wrappers, 
 
 from gas.service import processes, wrapper
 from gas.service.clock import Clock
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 from gas.service.processes import Command, Ended, cancel_process, read_state, settle, start_process, was_started
 from gas.service.runner import Runner
 
@@ -229,11 +229,11 @@ def test_a_job_that_no_wrapper_could_take_ends_with_its_walltime(
     monkeypatch.setattr("sys.executable", "/bin/true")  # a wrapper that ends without having done anything
     runner = Runner(tmp_path, Clock())
     now = int(time.time())
-    wish = Wish("job", "job", 2, 60, actuator="process", command=("true",))
-    one = Job(1, wish, now, "running", now, now, now, now + 60)
+    request = JobRequest("job", "job", 2, 60, actuator="process", command=("true",))
+    one = Job(1, request, now, "running", now, now, now, now + 60)
     runner.begin(one)
     one.start -= 60
-    until(lambda: runner.end_of(one), "given up")
+    until(lambda: runner.end_of(one), "gave up")
     assert one.state == "failed"
     assert "walltime was over before it could be started: no wrapper could take it" in str(one.message)
 

@@ -10,9 +10,9 @@ import pytest
 
 from gas.service import prediction
 from gas.service.clock import Clock
-from gas.service.jobs import Job, Predicted, Wish
+from gas.service.jobs import Job, JobRequest, Predicted
 from gas.service.live import LiveScheduler
-from gas.service.prediction import LEAST, MOST, Experience, compile_predictions
+from gas.service.prediction import LEAST_ENDED, MOST_ENDED, Experience, compile_predictions
 
 KEYS = [f"predicted_{name}{iso}" for name in ("start", "low", "high") for iso in ("", "_iso")]
 SOON = 30  # seconds for what takes milliseconds
@@ -26,7 +26,7 @@ def machine_code():
 @pytest.fixture(autouse=True)
 def without_rest(monkeypatch):
     """Whatever has changed since a moment ago is seen at once."""
-    monkeypatch.setattr(prediction, "REST", 0.0)
+    monkeypatch.setattr(prediction, "REST_FACTOR", 0.0)
 
 
 class Hand:
@@ -59,8 +59,8 @@ def again(live, tmp_path, hand):
 
 def submit(live, processors, walltime, run_time=None, user="ada", **more):
     lasts = walltime if run_time is None else run_time
-    wish = Wish("job", "job", processors, walltime, actuator="simulated", run_time=lasts, user=user, **more)
-    return live.submit(wish)[0]
+    request = JobRequest("job", "job", processors, walltime, actuator="simulated", run_time=lasts, user=user, **more)
+    return live.submit(request)[0]
 
 
 def teach(live, hand, jobs=40, share=0.1, user="ada"):
@@ -144,8 +144,8 @@ def test_it_is_between_now_and_the_promise_at_every_moment(live, hand):
         submit(live, int(random.integers(1, 11)), walltime, int(walltime * random.random()), user=user)
         if random.random() < 0.1:
             start = int(hand.time) + 5000 + int(random.integers(10_000))
-            wish = Wish("reservation", "r", 5, 300, actuator="none", start=start, start_by=start + 10**7)
-            live.submit(wish)
+            request = JobRequest("reservation", "r", 5, 300, actuator="none", start=start, start_by=start + 10**7)
+            live.submit(request)
         hand.time += float(random.integers(0, 300))
         for job in live.jobs():
             answer = told(live, job.id)
@@ -161,7 +161,7 @@ def test_it_is_between_now_and_the_promise_at_every_moment(live, hand):
 def test_reservations_are_taken_to_hold_their_processors_to_the_end(live, hand):
     teach(live, hand)
     now = int(hand.time)
-    live.submit(Wish("reservation", "r", 10, 1000, actuator="none", start=now + 5))
+    live.submit(JobRequest("reservation", "r", 10, 1000, actuator="none", start=now + 5))
     job = submit(live, 10, 500)
     for _ in range(2):  # before it begins, and while it runs
         assert told(live, job.id)["predicted_start"] == live.job(job.id).promise == now + 1005
@@ -201,7 +201,7 @@ def test_the_same_state_has_the_same_answer_also_after_a_restart(live, tmp_path,
 
 
 def test_nothing_is_predicted_before_enough_jobs_have_ended(live, hand):
-    teach(live, hand, LEAST - 1)
+    teach(live, hand, LEAST_ENDED - 1)
     submit(live, 10, 1000, 100)
     waiting = submit(live, 10, 1000)
     assert is_null(told(live, waiting.id))
@@ -212,7 +212,10 @@ def test_nothing_is_predicted_before_enough_jobs_have_ended(live, hand):
 
 def test_only_who_waits_in_the_queue_has_a_prediction(live, hand):
     teach(live, hand)
-    running, reserved = submit(live, 10, 1000, 10), Wish("reservation", "r", 1, 9, actuator="none", start=2_000_000)
+    running, reserved = (
+        submit(live, 10, 1000, 10),
+        JobRequest("reservation", "r", 1, 9, actuator="none", start=2_000_000),
+    )
     reserved = live.submit(reserved)[0]
     ended = live.jobs(ended=1)[0]
     hand.time += 1
@@ -292,8 +295,8 @@ def test_the_machine_code_is_made_by_a_process_of_its_own_or_else_in_this_one(li
 
 
 def test_what_was_predicted_a_while_ago_is_told_as_it_can_still_be():
-    wish = Wish("job", "x", 2, 80, actuator="simulated", run_time=80)
-    job = Job(1, wish, 50, "queued", start=200, promise=200, first_promise=900, due=280)
+    request = JobRequest("job", "x", 2, 80, actuator="simulated", run_time=80)
+    job = Job(1, request, 50, "queued", start=200, promise=200, first_promise=900, due=280)
     wire = job.predicted_to_wire(Predicted(160, 100, 300), 150)
     assert [wire[f"predicted_{name}"] for name in ("low", "start", "high")] == [150, 160, 200]
     job.state = "running"  # meanwhile
@@ -304,8 +307,8 @@ def test_what_was_predicted_a_while_ago_is_told_as_it_can_still_be():
 
 
 def ended(state, start=100, finished=150, kind="job", walltime=80):
-    wish = Wish(kind, "x", 2, walltime, actuator="process" if kind == "job" else "none", user="ada")
-    return Job(1, wish, 50, state, start, start, start, start + walltime, finished=finished)
+    request = JobRequest(kind, "x", 2, walltime, actuator="process" if kind == "job" else "none", user="ada")
+    return Job(1, request, 50, state, start, start, start, start + walltime, finished=finished)
 
 
 @pytest.mark.parametrize("state", ["completed", "failed"])
@@ -326,9 +329,9 @@ def test_what_was_cut_off_or_lost_or_only_held_processors_teaches_nothing(job):
 
 def test_only_the_last_ones_are_remembered():
     experience = Experience()
-    for i in range(MOST + 10):
+    for i in range(MOST_ENDED + 10):
         experience.add([ended("completed", finished=100 + i)])
-    assert len(experience) == MOST
+    assert len(experience) == MOST_ENDED
     assert experience.runs[0].finished == 110
 
 
@@ -399,7 +402,7 @@ def test_many_who_ask_share_one_computation_and_nobody_else_waits(start_s3, monk
 def test_after_work_there_is_rest_in_which_who_is_known_is_told_what_was_found(live, hand, monkeypatch):
     predict, times = prediction.predictions_for, []
     monkeypatch.setattr(prediction, "predictions_for", lambda standing: times.append(1) or predict(standing))
-    monkeypatch.setattr(prediction, "REST", 1e6)
+    monkeypatch.setattr(prediction, "REST_FACTOR", 1e6)
     teach(live, hand)
     submit(live, 10, 1000)
     waiting = submit(live, 10, 1000)

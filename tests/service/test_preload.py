@@ -44,9 +44,9 @@ def test_crowded_is_when_most_jobs_wait_although_a_tenth_is_free(log):
         ("101%", "outside made-up"),
         ("300d", "outside made-up, which goes from 2001-09-09T03:46:40"),
         ("1999-01-01T00:00", "outside made-up"),
-        ("2001-99-01", "is no date and time"),
-        ("noon", "--at 'noon': is no instant of a log"),
-        ("5", "is no instant of a log; write 120d"),
+        ("2001-99-01", "is not a date and time"),
+        ("noon", "--at 'noon': is not an instant of a log"),
+        ("5", "is not an instant of a log; write 120d"),
     ],
 )
 def test_instants_that_are_none(log, text, message):

@@ -361,8 +361,8 @@ def test_a_job_is_in_a_cgroup_that_is_the_service_s_and_that_it_cannot_leave(
 def test_no_token_and_no_job_is_root_s_a_system_user_s_or_the_service_s(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refused = {"root": "no job runs as root", "daemon": "system user", site.users.service: "account of this service",
-               "no-such-user": "is no Unix user"}  # fmt: skip
+    refused = {"root": "jobs never run as root", "daemon": "system user", site.users.service: "account of this service",
+               "no-such-user": "is not a Unix user"}  # fmt: skip
     for user, why in refused.items():
         assert run(["token", "add", user, "--state", str(site.state)]) == 2
         assert why in " ".join(capsys.readouterr().err.split())
@@ -377,7 +377,7 @@ def test_no_token_and_no_job_is_root_s_a_system_user_s_or_the_service_s(
 @pytest.mark.parametrize(
     ("user", "tokens", "insecure", "message"),
     [
-        ("no-such-user", "tokens", False, "is no Unix user of this machine; make a system user"),
+        ("no-such-user", "tokens", False, "is not a Unix user of this machine; make a system user"),
         ("root", "tokens", False, "has uid 0"),
         ("SERVICE", "tokens", True, "the user of a job is known by its token"),
         ("SERVICE", "none", False, "needs tokens"),

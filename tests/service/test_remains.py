@@ -17,7 +17,7 @@ import pytest
 from gas.service import processes, remains, wrapper
 from gas.service.cgroup import Cgroups
 from gas.service.clock import Clock
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 from gas.service.processes import Started, read_state
 from gas.service.runner import Host, Runner
 
@@ -45,8 +45,8 @@ def until(condition: Callable[[], Any], what: str, seconds: float = 30) -> Any:
 
 def shell(script: str, walltime: int = 60) -> Job:
     now = int(time.time())
-    wish = Wish("job", "job", 1, walltime, actuator="process", command=("sh", "-c", script))
-    return Job(1, wish, now, "running", now, now, now, now + walltime)
+    request = JobRequest("job", "job", 1, walltime, actuator="process", command=("sh", "-c", script))
+    return Job(1, request, now, "running", now, now, now, now + walltime)
 
 
 def gone(pid: int) -> bool:

@@ -69,7 +69,7 @@ def test_every_action_has_its_row():
 
 def test_the_written_table_is_the_table():
     written = re.findall(r"^    (\w+) +(no|own|yes) +(no|own|yes) +(no|own|yes)  ", rights.__doc__, re.MULTILINE)
-    assert [(action.value, row.nobody, row.user, row.operator) for action, row in RIGHTS.items()] == written
+    assert [(action.value, row.no_token, row.user, row.operator) for action, row in RIGHTS.items()] == written
 
 
 names = st.text("ab.@-", min_size=1, max_size=3)
@@ -89,11 +89,13 @@ def test_a_user_with_another_letter_is_another_user():
 def test_a_refusal_names_the_action_who_asks_and_the_way_out():
     with pytest.raises(Unauthorized, match=r"^submitting a job needs a token; .*Authorization: Bearer.*gas token add"):
         require(Action.SUBMIT, None)
-    with pytest.raises(Forbidden, match=r"^reading the output of job 12 .*\(alice\) alone.*you are bob.*; ask alice$"):
+    with pytest.raises(
+        Forbidden, match=r"^reading the output of job 12: only for its user \(alice\), you are bob.*alice$"
+    ):
         require(Action.OUTPUT, BOB, "alice", "job 12")
-    with pytest.raises(Forbidden, match=r"^cancelling job 12 is for its user \(alice\) and for operators.*ask one"):
+    with pytest.raises(Forbidden, match=r"^cancelling job 12: only for its user \(alice\) and operators.*ask one"):
         require(Action.CANCEL, BOB, "alice", "job 12")
-    with pytest.raises(Forbidden, match=r"^changing the machine is for operators.*ask an operator$"):
+    with pytest.raises(Forbidden, match=r"^changing the machine: only for operators.*ask an operator$"):
         require(Action.MACHINE, ALICE)
 
 

@@ -11,14 +11,14 @@ import pytest
 from gas.errors import BadInput, Conflict, GasError
 from gas.service import processes
 from gas.service.clock import Clock
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 from gas.service.runner import Runner, command_of
 
 
 def job(*command, walltime=60, id=1, **more):
     now = int(time.time())
-    wish = Wish("job", "job", 2, walltime, actuator="process", command=command, **more)
-    return Job(id, wish, now, "running", now, now, now, now + walltime)
+    request = JobRequest("job", "job", 2, walltime, actuator="process", command=command, **more)
+    return Job(id, request, now, "running", now, now, now, now + walltime)
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ def test_without_descriptors_a_job_waits_to_be_started_and_a_living_one_lives_on
     assert processes.alive(started)
     assert [each.message.split(":")[0] for each in caplog.records] == [
         "job 2 cannot be started yet",
-        "job 1 is taken to run on",
+        "job 1 is assumed to be still running",
     ]
     until_ended(runner, one)
     until_ended(runner, two)
@@ -308,7 +308,7 @@ def test_cancelling_before_the_wrapper_is_up_and_after(runner):
 
 
 def test_only_a_process_has_output(runner):
-    one = Job(1, Wish("job", "x", 1, 1, actuator="simulated", run_time=1), 0, "running", 0, 0, 0, 1)
+    one = Job(1, JobRequest("job", "x", 1, 1, actuator="simulated", run_time=1), 0, "running", 0, 0, 0, 1)
     with pytest.raises(Conflict, match="no output"):
         runner.output(one, "stdout", 1)
 

@@ -35,8 +35,8 @@ def test_a_working_directory_has_the_length_that_a_path_can_have():
     for directory, right in (("/" + "a" * 4095, True), ("/" + "a" * 4096, False)):
         body = {"processors": 1, "walltime": 1, "actuator": {**actuator, "directory": directory}}
         if right:
-            wish = SubmitBody.model_validate(body).wish("ada")
-            assert wish.size >= len(directory), "it counts as what its user keeps in the schedule"
+            request = SubmitBody.model_validate(body).request("ada")
+            assert request.size >= len(directory), "it counts as what its user keeps in the schedule"
         else:
             with pytest.raises(ValidationError):
                 SubmitBody.model_validate(body)

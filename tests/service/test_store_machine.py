@@ -12,7 +12,7 @@ from strategies import TODAY
 
 from gas.errors import BadInput, Conflict, Draining, NotFound, StalePlan
 from gas.service.clock import Clock
-from gas.service.jobs import Wish
+from gas.service.jobs import JobRequest
 from gas.service.live import LiveScheduler
 
 REFUSED = (BadInput, Conflict, Draining, NotFound, StalePlan)
@@ -57,7 +57,7 @@ class Stored(RuleBasedStateMachine):
         return {
             "jobs": [job.to_wire() for job in jobs],
             "each": [scheduler.job(job.id).to_wire() for job in jobs],
-            "wishes": [job.wish for job in jobs],
+            "requests": [job.request for job in jobs],
             "keys": {key: self.with_key(scheduler, key) for key in ("a", "b", "c")},
             "availability": scheduler.availability().to_wire(),  # with its version
             "machine": scheduler.machine(),
@@ -118,8 +118,8 @@ class Stored(RuleBasedStateMachine):
 
     def submit(self, processors, walltime, run_time, *, scheduler=None, **more):
         size = min(processors, self.live.processors)
-        wish = Wish("job", "job", size, walltime, actuator="simulated", run_time=run_time, user="ada", **more)
-        return self.ask(scheduler or self.live, wish)
+        request = JobRequest("job", "job", size, walltime, actuator="simulated", run_time=run_time, user="ada", **more)
+        return self.ask(scheduler or self.live, request)
 
     @rule(
         processors=sizes,
@@ -132,22 +132,22 @@ class Stored(RuleBasedStateMachine):
         start = self.now + delay
         start_by = None if slack is None else start + slack
         more = {"actuator": "none", "start": start, "start_by": start_by, "key": key, "user": "ada"}
-        wish = Wish("reservation", "reservation", processors, walltime, **more)
-        self.ask(self.live, wish)
+        request = JobRequest("reservation", "reservation", processors, walltime, **more)
+        self.ask(self.live, request)
 
-    def ask(self, scheduler, wish):
+    def ask(self, scheduler, request):
         """Return what the scheduler answers; a refusal changes nothing, the same key never makes a second job."""
         before = self.answers(scheduler)
         try:
-            job, new = scheduler.submit(wish)
+            job, new = scheduler.submit(request)
         except REFUSED as error:
             assert self.answers(scheduler) == before
             return type(error), str(error)
         assert scheduler.job(job.id).to_wire() == job.to_wire()
         count = len(scheduler.jobs(ended=10_000))
         assert count == len(before["jobs"]) + new
-        if wish.key is not None:
-            again, another = scheduler.submit(wish)
+        if request.key is not None:
+            again, another = scheduler.submit(request)
             assert (again.id, another) == (job.id, False)
         return job.to_wire(), new
 
@@ -176,7 +176,7 @@ class Stored(RuleBasedStateMachine):
         after = {id: self.live.job(id) for id in before}
         assert self.live.processors == processors
         gone = {id for id, job in after.items() if not job.active}
-        assert all(after[id].wish.processors > processors and after[id].state == "cancelled" for id in gone)
+        assert all(after[id].request.processors > processors and after[id].state == "cancelled" for id in gone)
         late = {id for id, job in after.items() if job.active and job.promise > before[id]}
         assert told == {
             **{id: (before[id], None) for id in gone},

@@ -13,7 +13,7 @@ import pytest
 from gas.errors import GasError
 from gas.service.backup import check
 from gas.service.clock import Clock
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 from gas.service.live import LiveScheduler
 from gas.service.store import Store
 
@@ -26,11 +26,13 @@ def made(folder):
     """Return a store of which half is still in the WAL, as after a kill."""
     live = LiveScheduler("test", 8, folder / "made", clock=Clock(origin=NOW, real_origin=NOW, real=lambda: NOW))
     for n in IDS:
-        wish = Wish("job", f"job {n}", 1 + n % 8, 100 * n, actuator="simulated", run_time=50, user=f"user{n % 3}")
+        request = JobRequest(
+            "job", f"job {n}", 1 + n % 8, 100 * n, actuator="simulated", run_time=50, user=f"user{n % 3}"
+        )
         if n % 4 == 0:
             command = ("sh", "-c", f"echo {n}" * n)
-            wish = replace(wish, actuator="process", run_time=None, command=command, start=NOW + 10**6)
-        live.submit(replace(wish, key=f"key-{n}"))
+            request = replace(request, actuator="process", run_time=None, command=command, start=NOW + 10**6)
+        live.submit(replace(request, key=f"key-{n}"))
         if n % 5 == 0:
             live.cancel(n)
         if n == 30:
@@ -61,7 +63,7 @@ def contents(folder):
             except GasError as error:
                 each[n] = str(error)
         keys = {n: live.job_with_key(f"user{n % 3}", f"key-{n}") for n in IDS if not isinstance(each[n], str)}
-        asked = {n: job.wish for n, job in each.items() if not isinstance(job, str)}
+        asked = {n: job.request for n, job in each.items() if not isinstance(job, str)}
         return (listed, each, keys, asked, live.machine()), live.health()["remarks"]
     finally:
         live.stop()

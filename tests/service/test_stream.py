@@ -153,7 +153,7 @@ def test_a_user_has_so_many_streams_and_no_more():
     followers = Followers(most=10, each=2)
     with contextlib.ExitStack() as stack:
         places(followers, stack, "alice", 2)
-        with pytest.raises(TooMany, match=r"alice follows 2 times already.*--max-streams"):
+        with pytest.raises(TooMany, match=r"alice has 2 event streams open.*--max-streams"):
             places(followers, stack, "alice", 1)
         places(followers, stack, "bob", 2)
     with contextlib.ExitStack() as stack:

@@ -202,7 +202,7 @@ def test_a_file_that_cannot_be_used_lets_nobody_in_until_it_can(path, damage, ca
     damage(path)
     with caplog.at_level(logging.ERROR, "gas.s3"):
         for header in (BEARER + token, None, "Bearer x", BEARER + token):
-            with pytest.raises(Unauthorized, match="lets nobody in; its log says why"):
+            with pytest.raises(Unauthorized, match="refuses all requests; see its log"):
                 tokens.authenticate(header)
     (message,) = [r.getMessage() for r in caplog.records]  # once, not in every request
     assert str(path) in message

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gas.errors import GasError, StoreFailed, StoreInDoubt
-from gas.service.jobs import ACTIVE, Job, Wish
+from gas.service.jobs import ACTIVE, Job, JobRequest
 
 SLACK = 3.0
 """Seconds by which a start or an end may be late on a machine without faults: polling, a new wrapper, its graces."""
@@ -36,7 +36,7 @@ class Asked:
     """
 
     token: str
-    wish: Wish
+    request: JobRequest
     user: str
     id: int | None = None
     pending: int = 0
@@ -93,10 +93,10 @@ class Oracle:
 
     # ------------------------------------------------------------------------------------------------- requests
 
-    def asks(self, wish: Wish) -> Asked:
-        found = self.asked.get(wish.name)
+    def asks(self, request: JobRequest) -> Asked:
+        found = self.asked.get(request.name)
         if found is None:
-            found = self.asked[wish.name] = Asked(wish.name, wish, wish.user)
+            found = self.asked[request.name] = Asked(request.name, request, request.user)
         found.pending += 1
         found.refused = ""
         return found
@@ -128,7 +128,7 @@ class Oracle:
 
     def see(self, job: Job) -> None:
         """Judge a job as an answer shows it."""
-        token = job.wish.name
+        token = job.request.name
         asked = self.asked.get(token)
         if asked is None:
             return self.fail(f"job {job.id} is of {token!r}, which was never submitted")
@@ -137,8 +137,8 @@ class Oracle:
             return self.fail(f"number {job.id} was {before}'s and is given again, to {token}")
         if asked.refused:
             return self.fail(f"{token} was refused ({asked.refused}), and is job {job.id} now, {job.state}")
-        if job.wish.user != asked.user:
-            return self.fail(f"{token} of {asked.user} is said to be {job.wish.user}'s")
+        if job.request.user != asked.user:
+            return self.fail(f"{token} of {asked.user} is said to be {job.request.user}'s")
         if asked.id is None:
             asked.id = job.id
         elif asked.id != job.id and not asked.lost:
@@ -165,7 +165,7 @@ class Oracle:
         return None
 
     def _judge_end(self, asked: Asked, job: Job) -> None:
-        if job.wish.actuator != "process":
+        if job.request.actuator != "process":
             return
         quiet = not asked.disturbed_run and self.disturbed_until < (asked.began or asked.answered_at or 0.0)
         named = f"{asked.token} (job {job.id})"
@@ -183,8 +183,8 @@ class Oracle:
     def output(self, asked: Asked, job: Job, output: bytes) -> None:
         """Judge what a reader got as the output of a job."""
         for line in output.decode(errors="replace").split():
-            if line != job.wish.name and line in self.asked:
-                self.fail(f"the output of job {job.id} ({job.wish.name} of {job.wish.user}) shows {line}'s")
+            if line != job.request.name and line in self.asked:
+                self.fail(f"the output of job {job.id} ({job.request.name} of {job.request.user}) shows {line}'s")
 
     # -------------------------------------------------------------------------------------------------- commands
 
@@ -228,9 +228,9 @@ class Oracle:
         asked.ended = self.now()
         asked.disturbed_run |= self.runs_disturbed_until >= self.now()
         lasted = asked.ended - asked.began
-        if lasted > asked.wish.walltime + SLACK and not asked.disturbed_run:
+        if lasted > asked.request.walltime + SLACK and not asked.disturbed_run:
             self.fail(
-                f"{token} ran {lasted:.1f} s with a walltime of {asked.wish.walltime} s, and no fault explains it"
+                f"{token} ran {lasted:.1f} s with a walltime of {asked.request.walltime} s, and no fault explains it"
             )
 
     def command_ended(self, token: str, status: int) -> None:
@@ -239,8 +239,8 @@ class Oracle:
         asked.status = status
         lasted = self.now() - asked.began
         killed = status < 0 and not asked.cancel_asked and not asked.disturbed_run
-        if killed and self.runs_disturbed_until < asked.began and lasted < 0.9 * asked.wish.walltime - SLACK:
-            self.fail(f"{token} was killed after {lasted:.1f} s of its walltime of {asked.wish.walltime} s")
+        if killed and self.runs_disturbed_until < asked.began and lasted < 0.9 * asked.request.walltime - SLACK:
+            self.fail(f"{token} was killed after {lasted:.1f} s of its walltime of {asked.request.walltime} s")
 
     # ---------------------------------------------------------------------------------------------------- whole
 
@@ -249,7 +249,7 @@ class Oracle:
         found = set()
         for job in jobs:
             self.see(job)
-            found.add(job.wish.name)
+            found.add(job.request.name)
         for asked in self.asked.values():
             answered = asked.answered_at is not None and asked.answered_at < self.began
             if answered and not asked.lost and asked.token not in found:
@@ -266,12 +266,12 @@ class Oracle:
                 f"the service's clock is {wall - clock:.0f} s behind the wall clock, and was given time to follow"
             )
         for job in jobs:
-            asked = self.asked[job.wish.name]
-            if job.active and (job.wish.start or 0) > clock:
+            asked = self.asked[job.request.name]
+            if job.active and (job.request.start or 0) > clock:
                 continue
             if job.active:
                 self.fail(f"{asked.token} (job {job.id}) is still {job.state}, promised {job.promise}")
-            elif job.wish.actuator == "process" and not asked.executions and job.state not in ("cancelled",):
+            elif job.request.actuator == "process" and not asked.executions and job.state not in ("cancelled",):
                 if job.state in ("lost", "failed", "timeout") and self.outages:
                     continue  # its walltime was over before it could be started, say
                 self.fail(f"{asked.token} (job {job.id}) is {job.state} and was never executed: {job.message}")

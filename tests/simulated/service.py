@@ -240,14 +240,14 @@ class Service:
             clock = self.scheduler.clock.now()
             if not self.oracle.clock_moved:
                 running = [j for j in self.scheduler._book.jobs.values() if j.state == "running"]
-                other = sum(j.wish.processors for j in running if j.wish.actuator != "process")
+                other = sum(j.request.processors for j in running if j.request.actuator != "process")
                 sizes = self.oracle.sizes
                 if sizes[0] != sizes[1]:
                     other = 0
         process.on_death = lambda status: self.oracle.command_ended(token, status)
         self.oracle.executes(token, id, processors, other, clock)
         if process.arguments[4] in commands.HOSTILE:  # which then cannot end it
-            self.oracle.disturb(self.kernel.now + self.oracle.asked[token].wish.walltime + 10)
+            self.oracle.disturb(self.kernel.now + self.oracle.asked[token].request.walltime + 10)
 
     def process_ended(self, process: Process) -> None:
         token = process.tag

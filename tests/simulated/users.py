@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gas.errors import BadInput, Conflict, GasError
-from gas.service.jobs import Job, Wish
+from gas.service.jobs import Job, JobRequest
 from simulated import commands
 from simulated.oracle import Asked
 from simulated.service import Backup, Service
@@ -14,7 +14,7 @@ from simulated.service import Backup, Service
 class Users(Service):
     """Requests, and what is noted of their answers."""
 
-    def _wish(self, **more: Any) -> Wish:
+    def _wish(self, **more: Any) -> JobRequest:
         self.tokens += 1
         rng, token = self.rng, f"t{self.tokens}"
         walltime = rng.randint(2, self.longest)
@@ -32,7 +32,7 @@ class Users(Service):
             "key": f"k{self.tokens}" if rng.random() < 0.8 else None,
             "user": rng.choice(["ann", "bob", "cyd"]),
         }
-        return Wish(**{**given, **more})
+        return JobRequest(**{**given, **more})
 
     def _now(self) -> int:
         return int(self.scheduler.clock.now()) if self.scheduler is not None else int(self.kernel.time())
@@ -47,39 +47,39 @@ class Users(Service):
 
     def submit_simulated(self) -> None:
         walltime = self.rng.randint(1, self.longest)
-        wish = self._wish(
+        request = self._wish(
             actuator="simulated", command=(), run_time=self.rng.randint(0, walltime + 3), walltime=walltime
         )
-        self._submit(wish)
+        self._submit(request)
 
     def reserve(self) -> None:
         start = self._now() + self.rng.randint(1, 60)
         self._submit(self._wish(kind="reservation", actuator="none", command=(), start=start))
 
     def submit_again(self) -> None:
-        known = [a for a in self.oracle.asked.values() if a.wish.key is not None and not a.lost]
+        known = [a for a in self.oracle.asked.values() if a.request.key is not None and not a.lost]
         if known:
-            self._submit(self.rng.choice(known[-30:]).wish, again=True)
+            self._submit(self.rng.choice(known[-30:]).request, again=True)
 
-    def _submit(self, wish: Wish, again: bool = False) -> None:
-        self.note(f"{wish.user} submits {wish.name}{' again' if again else ''}: {wish.kind} {wish.actuator} "
-                  f"{wish.processors} × {wish.walltime} s {wish.command[2:]}")  # fmt: skip
+    def _submit(self, request: JobRequest, again: bool = False) -> None:
+        self.note(f"{request.user} submits {request.name}{' again' if again else ''}: {request.kind} "
+                  f"{request.actuator} {request.processors} × {request.walltime} s {request.command[2:]}")  # fmt: skip
         heard = self.rng.random() > 0.05
 
         def then(answer: Any) -> None:
             if not heard:  # the answer is lost on its way
                 self.oracle.unanswered(asked)
-                self.note(f"{wish.name}: the answer is lost")
+                self.note(f"{request.name}: the answer is lost")
             elif isinstance(answer, GasError):
-                self.note(f"{wish.name}: {type(answer).__name__}: {answer}")
+                self.note(f"{request.name}: {type(answer).__name__}: {answer}")
                 self.oracle.refused(asked, answer)
             else:
                 job = answer[0]
-                self.note(f"{wish.name}: job {job.id}, {job.state}, promised {job.promise}")
+                self.note(f"{request.name}: job {job.id}, {job.state}, promised {job.promise}")
                 self.oracle.accepted(asked, job)
 
-        asked = self.oracle.asks(wish)
-        if not self.request(f"submit {wish.name}", lambda s: s.submit(wish), then):
+        asked = self.oracle.asks(request)
+        if not self.request(f"submit {request.name}", lambda s: s.submit(request), then):
             asked.pending -= 1  # no service there: nothing was sent
 
     def _some(self, recent: int = 25) -> Asked | None:
@@ -144,7 +144,7 @@ class Users(Service):
 
     def read_output(self) -> None:
         asked = self._some()
-        if asked is None or asked.id is None or asked.wish.actuator != "process":
+        if asked is None or asked.id is None or asked.request.actuator != "process":
             return
         id = asked.id
 
@@ -189,7 +189,7 @@ class Users(Service):
         def ask(scheduler: Any) -> Any:
             with scheduler._lock:
                 jobs = [*scheduler._store.recent(100_000), *scheduler._store.active()]
-                return scheduler._store._database.serialize(), {job.wish.name: job.state for job in jobs}
+                return scheduler._store._database.serialize(), {job.request.name: job.state for job in jobs}
 
         def then(answer: Any) -> None:
             if not isinstance(answer, GasError):

@@ -156,7 +156,7 @@ class World(Faults):
 
 def _idle(scheduler: Any) -> bool:
     clock = scheduler.clock.now()
-    return all((job.wish.start or 0) > clock + 300 for job in scheduler.jobs())
+    return all((job.request.start or 0) > clock + 300 for job in scheduler.jobs())
 
 
 def simulate(seed: int, operations: int = 200, faults: dict[str, bool] | None = None) -> Result:

@@ -258,14 +258,14 @@ def wrong_with(found):
             for k, record in enumerate(state.records)
             if record.job is one.job and record.partition.name == one.partition
         )
-        nodes = one.nodes > 0
+        nodes = np.isin(np.arange(len(state.names)), one.places)
         if one.start < NOW:
             wrong.append(f"job {one.job.id} starts before now")
         if np.any(nodes & ~state.sets[rows.nodes[at]]) or np.any(state.sets[rows.required[at]] & ~nodes):
             wrong.append(f"job {one.job.id} is on nodes that it may not have, or not on those that it must have")
         if not rows.need[at][3] <= np.count_nonzero(nodes) <= rows.need[at][5]:
             wrong.append(f"job {one.job.id} has another number of nodes than it may")
-        if one.nodes.sum() < rows.need[at][0]:
+        if one.cpus.sum() < rows.need[at][0]:
             wrong.append(f"job {one.job.id} has too few CPUs")
         resolution = state.parameters.resolution
         end = one.start + one.limit
@@ -307,7 +307,7 @@ def test_machine_code_plans_the_same(as_machine_code, made, asked):
 
     plain = forecast(made, asked, pinned=False)
     patch = pytest.MonkeyPatch()
-    patch.setattr(module, "fastest", lambda kernel, steps: as_machine_code(kernel))
+    patch.setattr(module, "fastest", lambda kernel, steps, **_: as_machine_code(kernel))
     try:
         quick = forecast(made, asked, pinned=False)
     finally:

@@ -45,8 +45,8 @@ def test_a_partition_bounds_the_number_of_nodes():
     assert build.needs.numbers_of_nodes(job(cpus=1, tasks_asked=1, most_nodes=8), partition) == (2, 3, 3)
 
 
-@pytest.mark.parametrize(("version", "most"), [(OLD, 2), (MIDDLE, fitting.BOUNDLESS), (NEW, fitting.BOUNDLESS)])
-def test_on_22_05_gpus_in_all_are_on_no_more_nodes_than_there_are_tasks(version, most):
+@pytest.mark.parametrize(("version", "most"), [(OLD, 2), (MIDDLE, fitting.BOUNDLESS), (NEW, 2)])
+def test_on_22_05_and_26_05_gpus_in_all_are_on_no_more_nodes_than_there_are_tasks(version, most):
     asked = job(cpus=2, tasks_asked=2, gres_per_job=(Gres("gpu", "", 4),))
     assert needs(asked, version=version)[0][fitting.MOST] == most
     assert needs(job(7, 1, tasks_asked=1, gres_per_job=(Gres("gpu", "", 8),)), version=version)[0][fitting.MOST] > 8
@@ -91,3 +91,18 @@ def test_cpus_for_each_gpu_are_the_partitions_unless_the_job_says():
     row, _, _ = needs(job(**TASKS), cpus_per_gpu=3)
     assert (row[fitting.TASK_CPUS], row[fitting.CPUS]) == (3, 6)
     assert needs(job(**TASKS | {"cpus_per_gpu": 1}), cpus_per_gpu=3)[0][fitting.TASK_CPUS] == 1
+
+
+def test_cpus_for_each_gpu_that_a_job_asks_for_are_those_of_its_tasks():
+    """Seen on 26.05: ``-n 1 --ntasks-per-node=1 --gpus-per-node=1 --cpus-per-gpu=3`` has 3 CPUs for one task."""
+    gpu = (Gres("gpu", "", 1),)
+    row, _, _ = needs(job(9, 3, tasks_asked=1, tasks_per_node=1, cpus_per_gpu=3, gres_per_node=gpu))
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (3, 3)
+    row, _, _ = needs(job(9, 2, tasks_asked=2, cpus_per_gpu=3, gres_per_task=gpu))
+    assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (6, 3)
+
+
+def test_of_gpus_in_all_memory_keeps_no_tasks_apart():
+    """Seen on 26.05: ``-n 4 --gpus=12 --mem-per-gpu=1500`` is planned on three nodes of 8000 MB."""
+    row, _, _ = needs(job(cpus=4, tasks_asked=4, gres_per_job=(Gres("gpu", "", 12),), memory_per_gpu=1500))
+    assert row[fitting.TASK_MEMORY] == 1500

@@ -93,6 +93,7 @@ def test_limits_hold_back_whom_those_that_run_leave_no_room():
     queue = Waiting(made, [])
     everybody = queue.order(made.now)
     assert queue.limited(everybody, made.now, {}).tolist() == [False, False]
+    queue.ended((8, None), made.now)
     assert queue.limited(everybody, made.now, {(9, None): of_lab(9, 1, 60)}).tolist() == [True, False]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from gas.endpoints.endpoint import JobDescription, Request
 from gas.endpoints.oar.hierarchy import Hierarchy, property_of
-from gas.endpoints.wording import TOLD, checked_name, long_options, shell_word, tag_of
+from gas.endpoints.wording import SIZE_VARIABLES, checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
 from speedup_models.fields import quoted
 
@@ -136,7 +136,9 @@ def _deciding_command(words: Iterable[str], environment: Mapping[str, str], reso
         count = f"grep -o \" {key} = '[^']*'\" {lines} | sort -u | grep -c ."
     if hierarchy.outside > 1:
         count = f"expr $({count}) / {hierarchy.outside}"
-    settings = [f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items()) if name not in TOLD]
+    settings = [
+        f"{name}={shlex.quote(value)}" for name, value in sorted(environment.items()) if name not in SIZE_VARIABLES
+    ]
     script = (
         f"GAS_PROCESSORS=$({count}); GAS_WALLTIME=$OAR_JOB_WALLTIME_SECONDS; export GAS_PROCESSORS GAS_WALLTIME; "
         f"exec {' '.join([*(['env', *settings] if settings else []), *map(shell_word, words)])}"

@@ -179,7 +179,7 @@ def interpret(
     resolution = state.parameters.resolution
     for one in seen.plans:
         begin, end = span_of(one.start, one.limit, state.parameters.begin, resolution, state.rules.ends_up)
-        places = np.flatnonzero(one.nodes).tolist()
+        places = one.places.tolist()
         rows += [(at[place], begin, end, int(capacity[at[place]])) for place in places if place in at]
     version = str(cluster.now if cluster.planned is None else cluster.planned)
     names = tuple(state.names[place] for place in at)

@@ -29,9 +29,11 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
     pending = states[0] == "PENDING"
     alive = states[0] in ("PENDING", "RUNNING", *HOLDING)
     least = entry.number("node_count")
-    if pending and (asked := entry.understood(amounts, "tres_req_str").get("node")):
-        least = int(asked)  # node_count is what it may need at the least, or the most that it asks for
     most = entry.number("max_nodes", default=None)
+    if pending and (asked := entry.understood(amounts, "tres_req_str").get("node")):
+        # node_count is what it may need at the least, or the most that it asks for; see `details`, of NumNodes
+        most = None if most is None or (least or 0) < most else most
+        least = int(asked)
     exclusive, shared_with = _sharing(entry, pending)
     exit_status, signal = _ending(entry)
     stdout, stderr = _files(entry)

@@ -95,7 +95,7 @@ class _Counted:
             turn.setdefault(record.job.id, place)
         closed = {one.name: set(self._places(one)) for one in self._closed}
         for one in sorted(self._seen.forecast.plans, key=lambda one: (turn[one.job.id], one.start)):
-            places = set(np.flatnonzero(one.nodes).tolist()) - closed.get(one.job.reservation, set())
+            places = set(one.places.tolist()) - closed.get(one.job.reservation, set())
             not_before = None if one.published else one.not_before
             user = users.get(one.job.user, -1)
             yield Entry(self._asked(one, places), one.limit, one.start, False, user, not_before=not_before)

@@ -11,7 +11,7 @@ from gas.endpoints.slurm.directives import Directive, Script, from_words
 from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.sizing import shape_of
 from gas.endpoints.slurm.transport import Batch
-from gas.endpoints.wording import TOLD, checked_name, long_options, shell_word, tag_of
+from gas.endpoints.wording import SIZE_VARIABLES, checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
 from speedup_models.fields import quoted
 
@@ -121,7 +121,7 @@ def _script(request: Request, job: JobDescription, asked: Options) -> str:
     """Return the script of a job; its size is what Slurm says when it starts."""
     if job.run_time is not None:
         return f"#!/bin/sh\nexec sleep {job.run_time}\n"
-    own = {name: value for name, value in job.environment.items() if name not in TOLD}
+    own = {name: value for name, value in job.environment.items() if name not in SIZE_VARIABLES}
     command = " ".join(map(shell_word, job.template or job.command))
     lines = [
         "#!/bin/sh",

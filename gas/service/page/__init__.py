@@ -1,6 +1,6 @@
 """The page at ``/``: one static file, `index.html`, that draws what the service's own routes answer.
 
-It holds no data, asks nobody but the service that it came from, and needs no build step. `page` reads it and says
+It contains no data, sends requests only to its own service, and needs no build step. `page` reads it and says
 which script and which style it may use (Content-Security-Policy).
 """
 

@@ -38,7 +38,7 @@ class Asked:
 
     @property
     def size(self) -> int:
-        return int(self.options["ntasks"] or 1)
+        return int(self.options.get("ntasks") or 1)
 
 
 @dataclass
@@ -530,6 +530,8 @@ class Choices(Aspect):
         ]
         site.own += own
         self.partitions = ("main", *names)
+        if "PriorityCalcPeriod" in site.lines:  # minutes: the order of the queue must last as long as it is probed
+            site.lines["PriorityCalcPeriod"] = "30"
         others = [Choice("", name) for name in site.qos if name != "normal"]
         self.choices = (Choice(), *others, Choice("dept"), Choice("dept", "high"))
 

@@ -86,7 +86,8 @@ def test_it_says_what_the_commands_say(slurm, rest):
     details = with_details(there.jobs, slurm.run(*DETAILS, **ENVIRONMENT))
     here = rest.cluster("private")
     assert (here.nodes, here.version, here.reservations) == (there.nodes, there.version, there.reservations)
-    assert here.partitions == there.partitions
+    # up to v0.0.38 it says of no partition what becomes of its preempted jobs
+    assert here.partitions == tuple(replace(one, preempt_mode="") for one in there.partitions)
     assert abs(here.now - there.now) <= 5
     jobs = {job.id: job for job in here.jobs}
     assert jobs.keys() == {job.id for job in details}

@@ -531,6 +531,14 @@ def test_a_table_with_everything(monkeypatch, tmp_path):
     assert (rest.address, rest.user, rest.version()) == ("https://deep.example:6820", "ann", 40)
 
 
+def test_what_slurmrestd_does_not_publish_may_be_stated(monkeypatch, tmp_path):
+    stated = configured(monkeypatch, configuration={"SchedulerParameters": "bf_max_job_test=6"}).stated
+    assert (stated.values, stated.whole) == ({"SchedulerParameters": "bf_max_job_test=6"}, False)
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("KillWait=7")
+    assert configured(monkeypatch, slurm_conf=str(conf)).conf == conf
+
+
 def test_keys_of_others_are_left_to_them():
     fields = Fields({"url": "unix:/run/s", "partition": "main"}, "x")
     RestTransport.configured("deep", fields)
@@ -549,10 +557,14 @@ def test_keys_of_others_are_left_to_them():
         ({"token_command": ["a"], "token_file": "/b"}, "token_command: stands beside token_file"),
         ({"token_file": "/nonexistent"}, "token_file: /nonexistent: cannot be read: No such file"),
         ({"ca_file": "/nonexistent"}, "ca_file: /nonexistent: cannot be read"),
+        ({"slurm_conf": "/nonexistent/slurm.conf"}, "slurm_conf: /nonexistent/slurm.conf cannot be read"),
+        ({"configuration": {"KillWiat": 5}}, 'configuration: "KillWiat" is no key of slurm.conf.*KillWait'),
+        ({"configuration": "KillWait=5"}, "configuration: must be a table"),
+        ({"configuration": {"KillWait": 5}, "slurm_conf": "/x"}, "configuration: stands beside slurm_conf"),
         ({"user": "a b"}, 'user: "a b" is not the name of a user'),
         ({"timeout": 0}, "timeout: 0 must be more than 0"),
         ({"insecure": "yes"}, "insecure: 'yes' is neither true nor false"),
-        ({"url": "http://deep.example:6820"}, "the token would travel in the clear; use https://"),
+        ({"url": "http://deep.example:6820"}, "the token would be sent unencrypted; use https://"),
     ],
 )
 def test_a_table_that_cannot_be_used(monkeypatch, table, told):

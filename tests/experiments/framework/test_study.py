@@ -1,7 +1,7 @@
 """A study as a value: what is asked of it, which logs take part, and how it is made again."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +12,10 @@ from experiments.cli import command_for, names
 from experiments.framework.claims import Claim
 from experiments.framework.options import FirstSeed, Seeds
 from experiments.framework.report import Report
-from experiments.framework.study import Study, Where, command_of, logs_at_hand, perform
+from experiments.framework.study import Chosen, Study, Where, command_of, logs_at_hand, perform
 from gas.errors import BadInput
 
-COMMON = {"traces", "log", "output", "workers", "shard", "dask"}
+COMMON = {"traces", "log", "month", "output", "workers", "shard", "dask"}
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,9 @@ def sources(monkeypatch):
         monkeypatch.setattr(f"experiments.framework.{module}.version_of", lambda run: "1")
 
 
+BY_MONTH = replace(STUDY, by_month=True)
+
+
 def asked(*arguments):
     """Return what the command of a study passes on, by its command line."""
     return command_for(STUDY).main([str(one) for one in arguments], standalone_mode=False)
@@ -121,7 +124,26 @@ def test_a_log_can_be_chosen_and_the_report_says_that_others_are_missing(made_lo
 
 def test_a_log_that_is_not_of_the_study_is_refused(made_logs):
     with pytest.raises(BadInput, match="--log CM5: is not one of this study's; they are CTC, KTH"):
-        logs_at_hand(STUDY, made_logs, chosen=["CM5"])
+        logs_at_hand(STUDY, made_logs, chosen=Chosen(["CM5"]))
+
+
+@pytest.mark.parametrize(
+    ("study", "month", "words"),
+    [(STUDY, "1996-10", "this study simulates whole logs"), (BY_MONTH, "1996-13", "is no month; name one as 1996-10")],
+)
+def test_a_month_that_cannot_be_chosen_is_refused(made_logs, study, month, words):
+    with pytest.raises(BadInput, match=words):
+        logs_at_hand(study, made_logs, chosen=Chosen(months=[month]))
+
+
+def test_a_chosen_month_is_all_that_takes_part_and_the_report_says_so(made_logs, tmp_path, gas):
+    options = ("--runs", 3, "--traces", made_logs, "--log", "KTH", "--month", "1996-10", "--workers", 1)
+    found = gas("experiment", "walk", *options, "--output", tmp_path)
+    assert found.code == 0
+    assert {line.split(",")[1] for line in (tmp_path / "walk-outcomes.csv").read_text().splitlines()[1:]} == {"1996-10"}
+    text = (tmp_path / "walk.md").read_text()
+    assert "--traces TRACES --log KTH --month 1996-10 --seed 0 --runs 3" in text
+    assert "Only what was chosen: --log KTH, --month 1996-10." in found.out
 
 
 def test_quick_changes_what_was_not_chosen(made_logs, tmp_path):
@@ -160,7 +182,10 @@ def test_without_logs_there_is_nothing_to_study(tmp_path):
     ],
 )
 def test_the_command_names_numbers_and_what_is_not_usual(given, chosen, words):
-    assert command_of(STUDY, {**usual(STUDY), **given}, chosen) == f"gas experiment counting --traces TRACES {words}"
+    assert (
+        command_of(STUDY, {**usual(STUDY), **given}, Chosen(chosen))
+        == f"gas experiment counting --traces TRACES {words}"
+    )
 
 
 def test_kept_results_are_named_by_their_configurations(made_logs, tmp_path):
