@@ -11,17 +11,9 @@ import typer
 
 from gas.agent.gathering import find_by_key
 from gas.agent.options import checked_key
+from gas.agent.schedulers import job_endpoint, job_endpoints, job_of
 from gas.agent.states import ENDED, describe
-from gas.cli.options import (
-    ConfigFile,
-    Endpoints,
-    Json,
-    KeyOption,
-    OneEndpoint,
-    job_endpoint,
-    job_endpoints,
-    job_of,
-)
+from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
 from gas.cli.states import JobFailed, ends_text, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, remark, say, write_output
 from gas.endpoints import InDoubt, JobEndpoint, S3Endpoint

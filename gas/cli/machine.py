@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gas.cli.options import ConfigFile, Json, OneEndpoint, job_endpoint
+from gas.agent.schedulers import job_endpoint
+from gas.cli.options import ConfigFile, Json, OneEndpoint
 from gas.cli.tables import many, note, print_json, say
 from gas.endpoints import S3Endpoint
 from gas.errors import BadInput

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gas.agent.choice import Planned, why_nothing
+from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
-from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
+from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json
 from gas.cli.planning import (
     AlgorithmName,
     ApplicationFile,

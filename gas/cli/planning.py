@@ -14,6 +14,7 @@ from gas.agent.options import AUTO, MOST_SAMPLES, Forecasting, Instant, PlanOpti
 from gas.cli.options import percentage
 from gas.cli.scripts import Work
 from gas.cli.tables import note, remark
+from gas.compiled import tell_of_compiling
 from gas.errors import BadInput
 from gas.planner import Algorithm
 
@@ -178,4 +179,5 @@ def plan_options(
 
 def agent_for(work: Work, schedulers: Sequence[Scheduler], config: Path | None = None) -> Agent:
     """Return the agent of an application, or of a job script, whose remarks are printed."""
+    tell_of_compiling(remark)
     return Agent(work.app, schedulers, script=work.script, unit=work.unit, remark=remark, progress=note, config=config)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gas.agent.options import ReshapeOptions
+from gas.agent.schedulers import job_of
 from gas.agent.states import ENDED
 from gas.application import Application
 from gas.cli.jobs import JobReference
-from gas.cli.options import ConfigFile, Json, OneEndpoint, job_of, percentage
+from gas.cli.options import ConfigFile, Json, OneEndpoint, percentage
 from gas.cli.planning import MaxProcessorHours, StaleOk, agent_for
 from gas.cli.scripts import Work
 from gas.cli.states import report_end

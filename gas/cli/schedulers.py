@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, chosen_endpoints
+from gas.agent.schedulers import chosen_endpoints
+from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
+from gas.compiled import tell_of_compiling
 from gas.endpoints import JobEndpoint, ask
 from gas.endpoints.configuration import tables_of
 from gas.endpoints.trust import allow, read_document, withdraw
@@ -35,6 +37,7 @@ def availability_command(
     With --json and one scheduler, the output is an availability list for `gas plan --availability`. It counts
     processors over all nodes; for a Slurm, `gas plan -e` also knows which nodes are free.
     """
+    tell_of_compiling(lambda text: note(f"gas: {text}"))
     chosen = chosen_endpoints(endpoint, availability, config)
     broken = [e for e in chosen if isinstance(e, tuple)]
     answers = ask([e for e in chosen if not isinstance(e, tuple)])
@@ -133,6 +136,7 @@ def endpoints_command(
         say(text_here().rstrip())
         note("gas: save it as gas.toml in the current folder, then run gas endpoints --trust")
         return
+    tell_of_compiling(lambda text: note(f"gas: {text}"))
     chosen = chosen_endpoints(endpoint, availability, config)
     asked = {id(a.endpoint): a for a in ask([e for e in chosen if not isinstance(e, tuple)])}
     entries: list[dict[str, Any]] = []

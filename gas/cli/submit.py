@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gas.agent.options import Run, checked_key
+from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
 from gas.cli.jobs import wait_for_end
-from gas.cli.options import (
-    ConfigFile,
-    Endpoints,
-    Json,
-    KeyOption,
-    chosen_endpoints,
-)
+from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption
 from gas.cli.plan import draw, how_sure, sentence, show_plan
 from gas.cli.planning import (
     AlgorithmName,

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from gas.agent.schedulers import job_of
 from gas.agent.states import describe
-from gas.cli.options import ConfigFile, Json, OneEndpoint, job_of
+from gas.cli.options import ConfigFile, Json, OneEndpoint
 from gas.cli.tables import many, note, print_json, say
 from gas.errors import BadInput
 from gas.times import duration_text, iso_time, relative_text

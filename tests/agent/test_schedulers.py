@@ -1,0 +1,79 @@
+"""Schedulers are named by address or by the configuration; a job by its number, and by its scheduler if need be."""
+
+import pytest
+
+from gas.agent.schedulers import chosen_endpoints, job_endpoint, job_endpoints, job_of
+from gas.endpoints import FileEndpoint
+from gas.errors import BadInput, NotFound
+
+AWAY = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def configured(tmp_path, monkeypatch):
+    """Write the configuration that is in force; without one there is no scheduler, and no Slurm in PATH."""
+
+    def write(text):
+        (tmp_path / "gas.toml").write_text(text)
+        monkeypatch.setenv("GAS_CONFIG", str(tmp_path / "gas.toml"))
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return write
+
+
+def s3(name):
+    return f'[endpoints.{name}]\ntype = "s3"\nurl = "{AWAY}"\n'
+
+
+def test_without_names_all_of_the_configuration(configured):
+    configured(s3("kth") + s3("ctc"))
+    assert [one.name for one in chosen_endpoints()] == ["kth", "ctc"]
+    assert [one.name for one in chosen_endpoints(["ctc", f"{AWAY}/", "ctc"])] == ["ctc", AWAY]
+
+
+def test_lists_in_files_stand_for_themselves_or_beside_those_named(configured):
+    configured(s3("kth"))
+    assert chosen_endpoints(None, ["list.json"]) == [FileEndpoint("list.json", "list.json")]
+    assert [one.name for one in chosen_endpoints(["kth"], ["list.json"])] == ["kth", "list.json"]
+    with pytest.raises(BadInput, match="standard input can be read only once"):
+        chosen_endpoints(None, ["-", "-"])
+
+
+def test_one_that_cannot_be_set_up_is_its_name_and_the_error(configured):
+    configured(s3("kth") + '[endpoints.broken]\ntype = "s3"\n')
+    first, (name, error) = chosen_endpoints()
+    assert (first.name, name) == ("kth", "broken")
+    assert "url" in str(error)
+    with pytest.raises(NotFound):
+        chosen_endpoints(["sdsc"])
+
+
+def test_none_is_named_and_none_configured(configured):
+    for call in (chosen_endpoints, lambda: job_endpoint(None, None)):
+        with pytest.raises(BadInput, match="which scheduler?"):
+            call()
+    with pytest.raises(BadInput, match="write http://localhost:8642"):
+        chosen_endpoints(["localhost:8642"])
+
+
+def test_jobs_are_on_one_scheduler_that_takes_jobs(configured):
+    configured(s3("kth") + '[endpoints.disk]\ntype = "file"\npath = "list.json"\n')
+    assert job_endpoint("kth", None).name == "kth"
+    assert [one.name for one in job_endpoints(None, None)] == ["kth"]
+    for call in (lambda: job_endpoint("disk", None), lambda: job_endpoints(["disk"], None)):
+        with pytest.raises(BadInput, match="accepts no jobs; it is only an availability list"):
+            call()
+    with pytest.raises(BadInput, match=r"which scheduler\?.*\(kth, disk\)"):
+        job_endpoint(None, None)
+
+
+def test_a_job_by_number_and_scheduler(configured):
+    configured(s3("kth"))
+    found = [job_of(text, None, None) for text in ("12", "kth:3", f"{AWAY}:4")]
+    assert [(one.name, number) for one, number in found] == [("kth", 12), ("kth", 3), (AWAY, 4)]
+    for text in ("", "kth:", "kth:x", "0", "12²"):
+        with pytest.raises(BadInput, match="is not a job"):
+            job_of(text, None, None)
+    with pytest.raises(BadInput, match="names the scheduler kth, but -e names ctc"):
+        job_of("kth:3", "ctc", None)
