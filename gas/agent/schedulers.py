@@ -97,10 +97,13 @@ def _address(name: str) -> str:
 
 
 def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
-    """Return the scheduler named, or the only one of the configuration; it must accept jobs."""
-    configuration = Configuration() if name and "://" in name else _configuration(config)[0]
+    """Return the scheduler named, or the only one of the configuration; it must accept jobs.
+
+    Without a configuration, any partition of the local Slurm knows the jobs of all.
+    """
+    configuration, here = (Configuration(), None) if name and "://" in name else _configuration(config)
     if name is None:
-        if len(configuration.names) != 1:
+        if len(configuration.names) != 1 and (here is None or not configuration.names):
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""
             raise BadInput(f"which scheduler? Name it with -e NAME or URL{known}")
         name = configuration.names[0]

@@ -277,7 +277,7 @@ def reserve_command(
     used = key or uuid.uuid4().hex
     way_out = (
         f"it may or may not have been reserved: check with gas status --key {used} -e {where.name}, or repeat gas "
-        f"reserve with --key {used}, which never reserves twice"
+        f"reserve with --key {used} (it never reserves twice)"
     )
     try:
         found = where.reserve(name, processors, begin, seconds, used)

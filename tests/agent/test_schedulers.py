@@ -4,6 +4,7 @@ import pytest
 
 from gas.agent.schedulers import chosen_endpoints, job_endpoint, job_endpoints, job_of
 from gas.endpoints import FileEndpoint
+from gas.endpoints.slurm import discovery
 from gas.errors import BadInput, NotFound
 
 AWAY = "http://127.0.0.1:9"
@@ -66,6 +67,14 @@ def test_jobs_are_on_one_scheduler_that_takes_jobs(configured):
             call()
     with pytest.raises(BadInput, match=r"which scheduler\?.*\(kth, disk\)"):
         job_endpoint(None, None)
+
+
+def test_without_a_configuration_any_partition_of_the_local_slurm_knows_the_jobs_of_all(configured, monkeypatch):
+    tables = {f"here-{name}": {"type": "slurm", "partition": name} for name in ("main", "gpu")}
+    monkeypatch.setattr(discovery, "is_here", lambda: True)
+    monkeypatch.setattr(discovery, "here", lambda: discovery.Here(tables, object()))
+    assert job_of("12", None, None)[0].name == "here-main"
+    assert job_of("12", "here-gpu", None)[0].name == "here-gpu"
 
 
 def test_a_job_by_number_and_scheduler(configured):

@@ -245,7 +245,7 @@ def test_one_that_never_answers_is_given_up_and_the_others_are_planned(example, 
     call = start("plan", example, "--config", config, "--stale-ok", "--json")
     out, err = call.communicate(timeout=60)
     assert call.returncode == 0, err
-    assert "gas: hung: has not answered within 1 s; given up" in err
+    assert "gas: hung: has not answered within 1 s; gave up" in err
     assert [(e["name"], e["ok"]) for e in json.loads(out)["endpoints"]] == [("hung", False), ("here", True)]
     assert json.loads(out)["best"]["processors"] == 20
 
@@ -254,7 +254,7 @@ def test_the_only_one_that_never_answers_is_exit_4(example, endpoints):
     call = start("plan", example, "--config", endpoints(hung='type = "hanging"\ntimeout = 0.2'))
     out, err = call.communicate(timeout=60)
     assert (call.returncode, out) == (4, "")
-    assert err.endswith("gas: hung: has not answered within 0.4 s; given up\n")
+    assert err.endswith("gas: hung: has not answered within 0.4 s; gave up\n")
 
 
 @pytest.mark.parametrize("command", [["plan", "EXAMPLE"], ["availability"], ["endpoints"]], ids=lambda c: c[0])

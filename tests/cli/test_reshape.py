@@ -196,7 +196,7 @@ def test_the_file_of_another_application_is_noticed(story, gas, config, tmp_path
     (tmp_path / "other.toml").write_text('[speedup]\nmodel = "table"\ntimes = { 3 = 10 }\n')
     found = gas("reshape", "7", str(tmp_path / "other.toml"), "--config", config)
     assert found.code == 2
-    assert "the job asks for 4 processors, which other does not run on" in found.err
+    assert "the job asks for 4 processors, which other does not allow" in found.err
 
 
 @pytest.mark.parametrize("command", ["reshape", "watch"])
