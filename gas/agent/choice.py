@@ -15,6 +15,7 @@ from gas.endpoints.freshness import MOST_APART_LIVE
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate, Plan, plan
 from gas.prediction.choice import PredictedPlan
+from gas.printable import many
 from gas.times import duration_text, iso_time
 
 if TYPE_CHECKING:
@@ -166,6 +167,6 @@ def why_nothing(found: Plan) -> str:
     nearest = {r.kind: r for r in reversed(found.rejected)}  # the first of each kind is the one that misses by least
     if not nearest:
         return f"{found.application}: its constraint allows no processor count on these machines"
-    said = [f"{r.processors} processors: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
+    said = [f"{many(r.processors, 'processor')}: {r.reason}" for r in found.rejected if r is nearest[r.kind]]
     more = "" if len(found.rejected) == len(said) else " (--explain tells it of every size)"
     return f"{found.application}: no request is possible; {'; '.join(said)}{more}"

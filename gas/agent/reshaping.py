@@ -14,6 +14,7 @@ from gas.endpoints import ReshapingEndpoint, Standing
 from gas.endpoints.freshness import why_old
 from gas.errors import BadInput, Conflict, Unreachable
 from gas.planner import Candidate
+from gas.printable import many
 from gas.reshaping import Reshaping, reshaping
 from gas.times import duration_text, relative_text
 
@@ -160,7 +161,7 @@ def expected_as_it_is(found: Reshaping) -> str:
     if found.current is None:
         return "cannot start with what it asks for"
     start, finish = (relative_text(instant, found.now) for instant in (found.current.start, found.current.finish))
-    return f"waits for {found.current.processors} processors, planned to start {start} and to finish {finish}"
+    return f"waits for {many(found.current.processors, 'processor')}, planned to start {start} and to finish {finish}"
 
 
 def new_shape(chosen: Candidate, found: Reshaping) -> str:
@@ -168,4 +169,6 @@ def new_shape(chosen: Candidate, found: Reshaping) -> str:
     start, finish = (relative_text(instant, found.now) for instant in (chosen.start, chosen.finish))
     before = "" if found.current is None else f" instead of {found.current.processors}"
     walltime = duration_text(chosen.walltime)
-    return f"{chosen.processors} processors{before}, walltime {walltime}, to start {start} and to finish {finish}"
+    return (
+        f"{many(chosen.processors, 'processor')}{before}, walltime {walltime}, to start {start} and to finish {finish}"
+    )

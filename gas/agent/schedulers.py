@@ -37,6 +37,8 @@ def chosen_endpoints(
     configuration, known = (Configuration(), None) if lists and not given else _configuration(config, needed=slurm_here)
     if not given and not lists:
         given = configuration.names
+        if not given and slurm_here:
+            raise BadInput("no Slurm commands (scontrol, sbatch) in PATH; name a scheduler with -e NAME or URL")
         if not given:
             raise BadInput(
                 "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
@@ -101,7 +103,8 @@ def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
 
     Without a configuration, any partition of the local Slurm knows the jobs of all.
     """
-    configuration, here = (Configuration(), None) if name and "://" in name else _configuration(config)
+    by_address = name is not None and "://" in name
+    configuration, here = (Configuration(), None) if by_address else _configuration(config, needed=True)
     if name is None:
         if len(configuration.names) != 1 and (here is None or not configuration.names):
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""

@@ -131,7 +131,8 @@ def sentence(candidate: Candidate, found: Plan) -> str:
     """Return a candidate in words."""
     start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
     verb = "starts" if candidate.kind == "promise" else "may start"
-    what = f"{candidate.processors} processors on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
+    size = many(candidate.processors, "processor")
+    what = f"{size} on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
     if isinstance(found, PredictedPlan) and (likely := found.predictions.get(candidate)) is not None:
         bound = "no later than" if candidate.kind == "promise" else "planned"
         _, between, *_ = _when(candidate, found)
@@ -156,7 +157,7 @@ def without_predictions(found: PredictedPlan) -> str:
     promised = planned.finish - best.finish
     certain = "promised to finish" if {best.kind, planned.kind} == {"promise"} else "planned to finish"
     return (
-        f"Without predictions it would be {planned.processors} processors on {planned.scheduler}: "
+        f"Without predictions it would be {many(planned.processors, 'processor')} on {planned.scheduler}: "
         f"{likely}, {certain} {_apart(promised)}."
     )
 

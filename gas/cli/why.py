@@ -65,7 +65,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
     for one in found["sooner"]:
         gain = "" if one["seconds_sooner"] is None else f", {duration_text(one['seconds_sooner'])} sooner"
         lines.append(f"with {one['words']} it would start {relative_text(one['start'], now)}{gain}")
-    if not found["sooner"]:
+    if any(one["change"] in ("time", "size") for one in found["sooner"]):
+        lines.append("(only if the job can do with less time or fewer processors)")
+    if not found["sooner"] and expected is not None:
         lines.append("nothing that was tried (less time, fewer processors, other partitions and QOS) starts it sooner")
     return lines
 

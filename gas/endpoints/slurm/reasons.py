@@ -34,6 +34,14 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
     others = list(_others(cluster, job, groups)) if job.user == user else []
     limits = limits_in(cluster, groups=groups)
     outlook, changes = sooner(cluster, job, limits=limits, others=others, unseen_until=unseen_until)
+    expected, remarks = outlook.expected, list(cluster.cautions)
+    if job.held:  # whatever is free, until it is released
+        expected, changes = None, []
+    elif job.start is not None:
+        expected = max(job.start, cluster.now)
+        if outlook.expected is None or abs(outlook.expected - expected) > cluster.scheduling.resolution:
+            remarks.append("its plan is not as Gas works it out: what would start it sooner is uncertain")
+    changes = [one for one in changes if expected is None or one.start < expected]
     return {
         "id": job.id,
         "name": job.name,
@@ -45,10 +53,10 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
             for name, (ahead, own, verdict) in found.in_partition.items()
         ],
         "planned": outlook.planned if job.start is None else job.start,
-        "expected": outlook.expected,
+        "expected": expected,
         "no_plan_because": _no_plan(outlook) if job.start is None else None,
-        "sooner": [_sooner(one, job, outlook.expected) for one in changes],
-        "remarks": list(cluster.cautions),
+        "sooner": [_sooner(one, job, expected) for one in changes],
+        "remarks": remarks,
     }
 
 
