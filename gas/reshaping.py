@@ -21,6 +21,7 @@ from gas.application import Application
 from gas.errors import BadInput
 from gas.node_availability import Availability
 from gas.planner import Candidate, Limits, Plan, plan
+from gas.printable import many
 from gas.profile import NEVER
 from gas.times import LONGEST, duration_text
 
@@ -170,7 +171,7 @@ def reshaping(
     time = 0 if refusal else int(application.execution_times(np.array([processors], np.int64), limits.speed)[0])
     if time <= 0:
         raise BadInput(
-            f"the job asks for {processors} processors, which {application.name} does not allow "
+            f"the job asks for {many(processors, 'processor')}, which {application.name} does not allow "
             f"({refusal or 'its model has no time for it'}); name the application file of this job"
         )
     asked, first = min(walltime or LONGEST, LONGEST), max(now, not_before or now)

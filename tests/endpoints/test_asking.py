@@ -156,7 +156,7 @@ def test_one_that_does_not_come_back_is_given_up_after_its_own_time():
     finally:
         ever.set()  # its thread ends
     assert isinstance(hung.error, Unreachable)
-    assert str(hung.error) == "hung: has not answered within 0.2 s; given up"
+    assert str(hung.error) == "hung: has not answered within 0.2 s; gave up"
     assert (slow.name, slow.error, quick.name, quick.error) == ("slow", None, "quick", None)
     assert slow.availability is not None
 

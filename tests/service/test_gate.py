@@ -109,7 +109,7 @@ def test_the_table_of_rights_holds_for_everybody_on_every_route(site, method, pa
         status = answer.status_code
         answer.close()
         mine = who == "alice"
-        entry = {None: right.nobody, "olga": right.operator}.get(who, right.user)
+        entry = {None: right.no_token, "olga": right.operator}.get(who, right.user)
         welcome = entry == "yes" or (entry == "own" and mine)
         if welcome:
             assert status < 300, (who, status)

@@ -180,7 +180,7 @@ def test_a_job_submitted_elsewhere_appears_moves_and_ends(page, s3):
     page.open(s3.url)
     page.until_live()
     page.until(lambda: page.jobs().get(blocker["id"], {}).get("state") == "running")
-    assert page.text("#in-use") == "10"
+    page.until(lambda: page.text("#in-use") == "10")
 
     middle, last = s3.simulated(10, 1200), s3.simulated(4, 600, 2, name="lu.C")
     shown = page.until(lambda: page.jobs().get(last["id"]))
@@ -402,8 +402,8 @@ def test_a_plan_goes_stale_with_the_schedule_and_leaves_the_picture_when_told(pa
 REFUSED = [
     ([(4, "1h")], "0.5", "The scheduler refused: body.application [walltime] safety: 0.5 is below 1"),
     ([(4, "1:30")], "1.1", "Row 1: 1:30 could mean hours and minutes or minutes and seconds"),
-    ([(4, "1h"), (4, "2h")], "1.1", "Row 2: 4 processors are there twice"),
-    ([("4.5", "1h")], "1.1", "Row 1: “4.5” is not a number of processors"),
+    ([(4, "1h"), (4, "2h")], "1.1", "Row 2: 4 processors are listed twice"),
+    ([("4.5", "1h")], "1.1", "Row 1: “4.5” is not a processor count"),
     ([(4, "0")], "1.1", "Row 1: a time is more than 0"),
     ([("", "")], "1.1", "Enter the run time for at least one size"),
     ([(4, "1h")], "high", "Safety: “high” is not a number"),

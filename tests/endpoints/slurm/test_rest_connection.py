@@ -112,7 +112,9 @@ def test_a_command_that_prints_no_token(printed):
 
 def test_no_token_travels_in_the_clear_to_another_machine_unless_that_is_meant(tmp_path):
     environment = {"SLURM_JWT": GOOD}
-    with pytest.raises(BadInput, match="would travel in the clear; use https://, or say insecure = true") as caught:
+    with pytest.raises(
+        BadInput, match="the token would be sent unencrypted; use https://, or set insecure = true"
+    ) as caught:
         Tokens(AWAY, environment=environment).current()
     assert GOOD not in str(caught.value)
     assert Tokens(AWAY, environment=environment, insecure=True).current() == GOOD
