@@ -9,7 +9,7 @@ from typing import Any
 from gas.agent.gathering import Scheduler
 from gas.endpoints import Configuration, Endpoint, FileEndpoint, JobEndpoint, S3Endpoint, load_configuration
 from gas.endpoints.access import Access
-from gas.errors import BadInput, GasError
+from gas.errors import BadInput, GasError, Unreachable
 from speedup_models import FieldError
 
 __all__ = ["chosen_endpoints", "job_endpoint", "job_endpoints", "job_of"]
@@ -104,7 +104,12 @@ def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
     Without a configuration, any partition of the local Slurm knows the jobs of all.
     """
     by_address = name is not None and "://" in name
-    configuration, here = (Configuration(), None) if by_address else _configuration(config, needed=True)
+    try:
+        configuration, here = (Configuration(), None) if by_address else _configuration(config, needed=True)
+    except Unreachable as error:
+        if name is not None:
+            raise
+        raise BadInput(f"which scheduler? Name it with -e NAME or URL; the local Slurm fails: {error}") from None
     if name is None:
         if len(configuration.names) != 1 and (here is None or not configuration.names):
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""
