@@ -10,7 +10,7 @@ from private_slurm import RELEASES
 sys.path.insert(0, str(Path(__file__).parent))
 runs = import_module("runs")
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.long]  # one small queue: a few seconds of the machine's decide
 
 
 @pytest.mark.parametrize("release", RELEASES)
