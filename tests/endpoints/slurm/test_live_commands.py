@@ -24,6 +24,8 @@ TOLD = "echo $GAS_PROCESSORS $GAS_WALLTIME $1 $(SLURM_CONF={conf} {srun} sh -c '
 
 @pytest.fixture(scope="module", params=RELEASES)
 def slurm(request):
+    if request.param == "26.05" and os.getuid() != 0:
+        pytest.skip("slurmrestd 26.05 runs neither as SlurmUser nor, for others than root, as another user")
     with PrivateSlurm(NODES, CPUS, release=request.param, rest=True) as cluster:
         yield cluster
 
