@@ -74,7 +74,8 @@ SMALL = shell(1, 600, "true")
 
 def storm(client):
     """Fill the quota with large commands, and withdraw them in a random order, which promotes all the others."""
-    for _ in range(5):
+    answer = {}
+    while "error" not in answer and len(client.mine) < 20:
         answer = client.ask("large", "POST", "/v1/jobs", client.random.choice(BODIES), allowed=(201, 403))
         if "id" in answer:
             client.mine.append(answer["id"])

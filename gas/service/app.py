@@ -16,7 +16,6 @@ from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
@@ -47,7 +46,7 @@ from gas.service.schemas import (
     ReserveBody,
     SubmitBody,
 )
-from gas.service.stream import MOST_FOLLOWERS, Followers, events
+from gas.service.stream import MOST_FOLLOWERS, EventStream, Followers, events
 from gas.service.tokens import Tokens
 from speedup_models.fields import shown
 
@@ -331,10 +330,10 @@ def _add_events(
         with followers.place(caller.user) as request.state.follower:
             yield
 
-    @app.get("/v1/events", response_class=EventSourceResponse, dependencies=[Depends(place)])
+    @app.get("/v1/events", status_code=200, response_class=EventStream, dependencies=[Depends(place)])
     async def follow(
         request: Request, caller: Caller, last_event_id: Annotated[str | None, Header()] = None
-    ) -> AsyncIterator[ServerSentEvent]:
+    ) -> EventStream:
         """Follow the schedule: an event for each change of a job or the machine; missed events are sent again."""
         authorization = request.headers.get("authorization")
 
@@ -344,7 +343,7 @@ def _add_events(
             except GasError:
                 return False
 
-        async for event in events(
+        stream = events(
             scheduler.feed,
             last_event_id,
             scheduler.machine,
@@ -352,8 +351,8 @@ def _add_events(
             lambda machine: machine_for(machine, caller),
             still_welcome,
             request.state.follower,
-        ):
-            yield event
+        )
+        return EventStream(stream)
 
 
 def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:

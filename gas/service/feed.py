@@ -81,8 +81,9 @@ class Feed:
             wanted = self._last - number
             if not 0 < wanted <= kept:
                 return None
-            first = kept - wanted
-            return list(islice(self._changes, first, kept if most is None else min(kept, first + most)))
+            latest = list(islice(reversed(self._changes), wanted))  # from the end: most readers are nearly there
+            latest.reverse()
+            return latest if most is None else latest[:most]
 
     @property
     def readers(self) -> int:

@@ -30,6 +30,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from gas.errors import Forbidden, Unauthorized
@@ -247,6 +248,7 @@ def admit(method: str, path: str, principal: Principal | None) -> Action | None:
     return action
 
 
+@lru_cache(1024)  # asked once for each job of each list
 def hidden_keys(principal: Principal | None, owner: str | None) -> frozenset[str]:
     """Return the keys of a job on the wire that are null for a principal."""
     return frozenset().union(*(keys for action, keys in _JOB_KEYS.items() if not allowed(action, principal, owner)))

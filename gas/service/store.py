@@ -52,6 +52,7 @@ COMMANDED = (
 )
 _CHANGE = f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in LIFE)}, life_seal = ? WHERE id = ?"
 _LONG_ENVIRONMENT = 2**16  # with one of more characters, a command is not read for a list
+_ENDED_KEPT = 10_000  # jobs that have ended and were listed are kept in memory: as many as a client may ask for
 _ACTIVE = "state IN ('queued', 'reserved', 'running')"
 
 _UNWRITTEN = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR_WRITE)
@@ -119,6 +120,7 @@ class Store:
         self.lost: Loss | None = None
         self.doubtful = False
         self.damaged: set[str] = set()
+        self._ended: dict[tuple[int, str], Job] = {}  # those listed lately, by number and seal
         self._path = Path(path)
         self._mark = MarkFile(self._path.with_suffix(".mark"))
         before = self._mark.read()
@@ -365,15 +367,27 @@ class Store:
         if wanted.states:
             conditions.append(f"state IN ({', '.join('?' * len(wanted.states))})")
             values += sorted(wanted.states)
-        statement = f"{_JOB} WHERE {' AND '.join(conditions)} ORDER BY id LIMIT ?"
+        statement = f"SELECT id, life_seal FROM jobs WHERE {' AND '.join(conditions)} ORDER BY id LIMIT ?"
         found: list[Job] = []
         while len(found) <= wanted.limit:
             rows = self._database.execute(statement, (*values, wanted.limit + 1)).fetchall()
-            found += [whole for job in self._sound(rows) for whole in self._with_short_command(job)]
+            found += [job for row in rows for job in self._listed(row["id"], row["life_seal"])]
             if len(rows) <= wanted.limit:
                 break
             values[0] = rows[-1]["id"] + 1  # rows that are damaged hide no others
         return found
+
+    def _listed(self, id: int, life_seal: str) -> Iterator[Job]:
+        """Yield a job that has ended as it was listed before, or read it; none if it is damaged."""
+        if (job := self._ended.get((id, life_seal))) is None:
+            rows = self._database.execute(f"{_JOB} WHERE id = ?", (id,))
+            job = next((whole for job in self._sound(rows) for whole in self._with_short_command(job)), None)
+            if job is None:
+                return
+            self._ended[id, life_seal] = job
+            if len(self._ended) > _ENDED_KEPT:
+                del self._ended[next(iter(self._ended))]
+        yield job
 
     def _with_short_command(self, job: Job) -> Iterator[Job]:
         """Yield a job that was read without its command with it, or with its length alone; none if it is damaged."""
