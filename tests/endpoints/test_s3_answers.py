@@ -21,8 +21,8 @@ def test_what_an_older_service_does_not_say_is_unknown_and_what_a_newer_one_says
     ("key", "value"),
     [
         ("id", "7"), ("id", True), ("id", None), ("state", []), ("processors", -1), ("processors", None),
-        ("walltime", 1e300), ("start", 2**60), ("promise", "soon"), ("name", {}), ("name", "x" * 200_000), ("message", 5),
-        ("exit_status", 10**400), ("mine", "yes"), ("predicted_start", float("nan")),
+        ("walltime", 1e300), ("start", 2**60), ("promise", "soon"), ("name", {}), ("name", "x" * 200_000),
+        ("message", 5), ("exit_status", 10**400), ("mine", "yes"), ("predicted_start", float("nan")),
     ],
 )  # fmt: skip
 def test_a_job_with_a_value_that_cannot_be_is_not_taken(key, value):
