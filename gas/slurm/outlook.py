@@ -18,7 +18,7 @@ from gas.compiled import fastest
 from gas.slurm import rows as states
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import bench_of, run_cycle
-from gas.slurm.fitting import Use, capable, choose
+from gas.slurm.fitting import Use, capable, choose, leave_weights
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Limits, Record, end_of, queue
 from gas.slurm.out_of_turn import out_of_turn
@@ -229,13 +229,7 @@ def forecast(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until,
         like=before,
     )  # fmt: skip
-    if before is None and len(state.machine.near) and state.rows.gres.any():  # weights are as the last cycle left them
-        last = state_of(
-            cluster, queue(cluster, (), limits, believe_plans=False), pinned=False, preempts=preempts,
-            memory_counts=memory_counts, unseen_until=unseen_until,
-        )  # fmt: skip
-        _run(last)
-        state.machine.near[:] = last.machine.near
+    _leave_weights_of_main(state)
     turn = out_of_turn(cluster, state) if probes else {}
     passes = None
     weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves weights to the next
@@ -259,6 +253,28 @@ def forecast(
         if record.probe is None and (why := _why(record, int(first.state[at]))) is not None
     )
     return Forecast(state, found, tuple(plans), unplanned, 0 if second is None else second.left, (did, second))
+
+
+def _leave_weights_of_main(state: State) -> None:
+    """Set the weights of nodes as the main scheduler leaves them, where jobs with GPUs change them (`Machine.near`).
+
+    Its pass tries the first job of each partition, which sets the weights of the partition's nodes anew; and where that
+    does not start, whether it would if the nodes were idle (node_scheduler.c, _sync_node_weight and _pick_best_nodes).
+    """
+    rows, machine, seen = state.rows, state.machine, set[int]()
+    if not len(machine.near) or not rows.gres.any():
+        return
+    machine.near[:] = 0
+    left = np.ones(len(state.names), np.bool_)
+    able, idle = np.zeros(len(state.names), np.int64), idle_of(state.use)
+    for at in np.flatnonzero(rows.considered & ~rows.probe).tolist():
+        partition = int(rows.partition[at])
+        if partition not in seen:
+            seen.add(partition)
+            nodes = state.sets[rows.nodes[at]] & left
+            capable(nodes, rows.need[at], rows.gres[at], machine, idle, able)
+            leave_weights(able, rows.need[at], rows.gres[at], machine, idle)
+            left &= ~nodes
 
 
 def _in_one_order(some: Sequence[Record], records: Sequence[Record]) -> bool:
