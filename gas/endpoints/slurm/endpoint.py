@@ -25,6 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from gas.collector import uncollected
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
 from gas.endpoints.programs import end_of_file, own_groups, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
@@ -178,7 +179,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def availability(self) -> Availability:
         """Return when which nodes are free, by Slurm's own plans."""
-        return self.read(self.reading.cluster(self.name))
+        with uncollected():
+            return self.read(self.reading.cluster(self.name))
 
     def read(self, cluster: Cluster) -> Availability:
         """Return what a cluster's answers say; sets `limits` and `remarks`."""
