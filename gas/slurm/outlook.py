@@ -77,7 +77,7 @@ _BLOCKED = {
     Blocked.RESERVATION: Why.RESERVATION, Blocked.FORBIDDEN: Why.FORBIDDEN,
 }  # fmt: skip
 FINAL = frozenset({Why.PARTITION, Why.CONSTRAINT, Why.FORBIDDEN})
-"""For these a job never starts, unless somebody changes something."""
+"""For these a job never starts, unless a user or an administrator changes something."""
 
 
 @dataclass(frozen=True)
