@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import budget
 import pytest
 import requests
 import typer.main
@@ -17,6 +19,11 @@ from hypothesis import settings
 
 settings.register_profile("no deadline", settings(), deadline=None)  # times say nothing on a busy machine
 settings.load_profile("no deadline")
+
+# What tests import and start is compiled to bytecode once, also where the machine's settings say otherwise: without,
+# each of a hundred programs compiles all of Gas, and each worker rewrites the asserts of all tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background without it
 
@@ -27,6 +34,14 @@ model = "nas"
 benchmark = "LU"
 class = "C"
 """
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--budget", metavar="FILE", help="write what each test took, as CSV")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(budget.Budget(config.getoption("budget")))
 
 
 @pytest.hookimpl(optionalhook=True)
