@@ -15,6 +15,7 @@ import budget
 import pytest
 import requests
 import typer.main
+import warm
 from hypothesis import settings
 
 settings.register_profile("no deadline", settings(), deadline=None)  # times say nothing on a busy machine
@@ -24,6 +25,8 @@ settings.load_profile("no deadline")
 # each of a hundred programs compiles all of Gas, and each worker rewrites the asserts of all tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+warm.install()
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background without it
 
