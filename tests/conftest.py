@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import budget
+import layers
 import pytest
 import requests
 import typer.main
@@ -45,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(budget.Budget(config.getoption("budget")))
+    config.pluginmanager.register(layers.Layers())
 
 
 @pytest.hookimpl(optionalhook=True)
