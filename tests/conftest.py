@@ -15,11 +15,13 @@ import budget
 import layers
 import pytest
 import requests
+import thorough
 import typer.main
 import warm
 from hypothesis import settings
 
-settings.register_profile("no deadline", settings(), deadline=None)  # times say nothing on a busy machine
+# No deadline: times say nothing on a busy machine.
+settings.register_profile("no deadline", settings(), max_examples=thorough.rounds(100), deadline=None)
 settings.load_profile("no deadline")
 
 # What tests import and start is compiled to bytecode once, also where the machine's settings say otherwise: without,
