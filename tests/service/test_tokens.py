@@ -14,8 +14,9 @@ import threading
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from thorough import examples
 
 from gas.errors import BadInput, Conflict, NotFound, StoreFailed, Unauthorized
 from gas.service.token_file import add_token, read_tokens, revoke_tokens
@@ -293,7 +294,7 @@ headers = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(header=headers)
 def test_any_other_header_is_unauthorized_and_nothing_else(known, header):
     tokens, _ = known
@@ -303,7 +304,7 @@ def test_any_other_header_is_unauthorized_and_nothing_else(known, header):
         assert len(word) < 20 or word not in str(refused.value)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(data=st.data())
 def test_a_true_token_with_one_slip_is_refused_and_no_message_repeats_its_secret(known, data):
     tokens, token = known

@@ -6,9 +6,10 @@ from datetime import UTC
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slurm_answers import recorded
+from thorough import examples
 
 from gas.endpoints.slurm.command_line import (
     COLUMNS,
@@ -186,7 +187,7 @@ WRITTEN = {
 }  # fmt: skip
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters=RS)))
 def test_a_name_of_any_characters_shifts_nothing(name):
     record = US.join((WRITTEN | {"name": name})[column] for column in COLUMNS) + RS + "\n"
@@ -247,7 +248,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.sampled_from([1, 2, 4, 5, 16]), TEXTS, TEXTS)
 def test_nothing_in_a_name_or_a_comment_changes_anything_of_other_jobs(id, name, comment):
     plain, odd = understood(written(SAID, id)), understood(written(SAID, id, name=name, comment=comment))
