@@ -1,4 +1,4 @@
-"""The availability list: what a scheduler says it has free, and until when (DESIGN.md, wire format).
+"""The availability list: what a scheduler says it has free, and until when (`gas guide formats`).
 
 The paper's section 4.3 lists frames (from, to, free processors); here they adjoin, half-open, and the last one has no
 end. `AvailabilityList` is what the planner reads; `read_availability` and `AvailabilityList.from_wire` refuse

@@ -1,4 +1,4 @@
-"""The event loop, for every policy and both orders (DESIGN.md, simulation rules 3 and 4).
+"""The event loop, for every policy and both orders (`gas guide rules`, 3 and 4).
 
 `run` goes on from wherever a simulation stands and says why it stopped. Between two steps of it everything is in the
 `State`, so that it can be copied there and gone on with, twice and differently.

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Policy = Literal["fcfs", "easy", "conservative", "s3", "s3-1999", "conservative-replan", "conservative-static"]
-"""How jobs are chosen to start; DESIGN.md's rules 5 and 6 in one word each.
+"""How jobs are chosen to start; `gas guide rules`, 5 and 6, in one word each.
 
 =====================  ================================================================================================
 fcfs                   in submission order, no backfilling
