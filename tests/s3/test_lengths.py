@@ -11,8 +11,8 @@ from gas.s3.lengths import (
     clear_staircases,
     closes,
     first_long_hole,
-    look_again,
     longest_hole,
+    look_again,
     new_hole,
     opens,
 )
