@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose, idle_of
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import HOLDING, end_of
-from gas.slurm.outlook import idle_of, run_state
+from gas.slurm.outlook import run_state
 from gas.slurm.rows import Plans, Records, empty_plans
 from gas.slurm.search import room_of
 from gas.slurm.state import State, state_of

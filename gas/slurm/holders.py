@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.slurm.fitting import Use
+from gas.slurm.fitting import Use, idle_of
 from gas.slurm.will_run import Running, add
 
 __all__ = ["Holder", "Holders"]
@@ -80,7 +80,7 @@ class Holders:
             np.diff(running.end[running.order[:jobs]]) < 0
         ):
             wrong.append("the order is not that of the ends")
-        again = Use(*(np.zeros_like(one) for one in use))
+        again = idle_of(use)
         for at in range(jobs):
             add(again, running, at, 1)
         for name, one, other in zip(Use._fields, use, again, strict=True):

@@ -18,7 +18,7 @@ from gas.compiled import fastest
 from gas.slurm import rows as states
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import bench_of, run_cycle
-from gas.slurm.fitting import Use, capable, choose, leave_weights
+from gas.slurm.fitting import Use, capable, choose, idle_of, leave_weights
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Limits, Record, end_of, queue
 from gas.slurm.out_of_turn import out_of_turn
@@ -301,11 +301,6 @@ def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) 
 
 
 # -- running the kernel
-
-
-def idle_of(use: Use) -> Use:
-    """Return what is in use on the same machine without any job."""
-    return Use(*(np.zeros_like(one) for one in use))
 
 
 def _room(rows: Records, array_depth: int) -> int:
