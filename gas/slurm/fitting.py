@@ -39,7 +39,7 @@ COLUMNS = (
 
 CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
 numbers of nodes, MEMORY and TASK_MEMORY MB per node and per task, ALL_MEMORY says that it wants all memory of its nodes
-and WHOLE that it shares them with nobody. LIMITED is the number of the limit on CPUs of a node that it is under (-1:
+and WHOLE that no other job shares them. LIMITED is the number of the limit on CPUs of a node that it is under (-1:
 none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
 only CPUs count that make up whole tasks.
 """

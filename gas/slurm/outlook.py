@@ -79,7 +79,7 @@ _BLOCKED = {
     Blocked.RESERVATION: Why.RESERVATION, Blocked.FORBIDDEN: Why.FORBIDDEN,
 }  # fmt: skip
 FINAL = frozenset({Why.PARTITION, Why.CONSTRAINT, Why.FORBIDDEN})
-"""For these a job never starts, unless somebody changes something."""
+"""For these a job never starts, unless a user or an administrator changes something."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,9 @@ class Outlook:
         It can't start, whatever ends.
     cpus
         How many CPUs of each of the nodes.
+    crowd
+        How many jobs and tasks come before it that are too many to be planned: it is then expected later than behind
+        what is planned, by as long as the CPUs of its partition need for the work of these.
     """
 
     expected: int | None
@@ -139,6 +142,7 @@ class Outlook:
     words: str = ""
     never: bool = False
     cpus: tuple[int, ...] = ()
+    crowd: int = 0
 
 
 @dataclass(frozen=True)
@@ -449,6 +453,9 @@ class _Second:
         By record of a probe, when it is expected, and its nodes with the CPUs that it has of each.
     since
         By record of a probe, from when on something that Slurm does not plan may be in its way.
+    crowd
+        By record of a probe, how many jobs and tasks before it were not planned at all, and for how many seconds its
+        nodes are busy with them.
     order, did
         What was planned in which order, without probes, and what the pass came to.
     """
@@ -458,6 +465,7 @@ class _Second:
     start: dict[int, int]
     row: dict[int, Shares]
     since: dict[int, int]
+    crowd: dict[int, tuple[int, int]] = field(default_factory=dict)
     order: list[tuple[int, bool, int, int]] = field(default_factory=list)
     did: _Pass | None = None
 
@@ -490,12 +498,14 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
     order: list[tuple[int, int, int, int]] = []  # record, row of its plan or -1, copies, not before
     late: list[tuple[int, int, int, int]] = []
     budget = min(MOST, max(NODES_PLANNED // max(len(state.names), 1), 100))
+    crowds: dict[int, tuple[int, int]] = {}  # by set of nodes, what is left out: how many, and CPU seconds
     for at, record in enumerate(records):
         if record.probe is not None:
             late.sort(key=lambda one: one[3])
             order += late
             late = []
             order.append((at, -1, 1, _not_before(state, record)))
+            found.crowd[at] = _crowd_before(state, at, crowds)
             continue
         planned = mine.get(at, [])
         if first.state[at] != states.STARTED:
@@ -507,6 +517,13 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
             there = min(copies, budget)
             found.left += copies - there
             budget -= there
+            if there < copies:
+                many, work = crowds.get(int(rows.nodes[at]), (0, 0))
+                once = copies - there
+                if record.job.tasks is not None and record.job.tasks.at_once:
+                    once = min(once, record.job.tasks.at_once)  # the others are behind these, and in no other's way
+                work += once * max(record.job.cpus, 1) * int(rows.limit[at])
+                crowds[int(rows.nodes[at])] = many + copies - there, work
             if there:
                 late.append((at, -1, there, _not_before(state, record)))
     late.sort(key=lambda one: one[3])
@@ -567,6 +584,21 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
                 for row in placed
             ]  # fmt: skip
     return found
+
+
+def _crowd_before(state: State, at: int, crowds: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
+    """Return how many are left out that may be in a record's way, and how many seconds of its nodes they need.
+
+    Only what cannot run elsewhere counts as work.
+    """
+    own = state.sets[int(state.rows.nodes[at])]
+    count = work = 0
+    for nodes, (many, theirs) in crowds.items():
+        if np.any(state.sets[nodes] & own):
+            count += many
+            if not np.any(state.sets[nodes] & ~own):
+                work += theirs
+    return count, work // max(int(state.machine.cpus[own].sum()), 1)
 
 
 def parameters_of_beyond(state: State) -> Parameters:
@@ -640,6 +672,10 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
                 shares = second.row[at]
         elif late and planned is None:
             expected = None
+    crowd = 0
+    if planned is None and expected is not None and second is not None and at in second.crowd:
+        crowd, busy = second.crowd[at]
+        expected += busy
     never = why in FINAL
     words = record.why
     if why is Why.LICENCES and record.release is None:
@@ -651,7 +687,7 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
         lacking = lacks(state, at)
         never, words = bool(lacking), lacking or words
     names, cpus = places_of(state, shares)
-    return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus)
+    return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus, crowd)
 
 
 def places_of(state: State, shares: Shares) -> tuple[tuple[str, ...], tuple[int, ...]]:
