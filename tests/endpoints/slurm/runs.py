@@ -353,6 +353,9 @@ def _read_line(found: Recorded, line: str) -> None:
         found.passes.append((at, "full" in match[1]))
     elif words.endswith("_attempt_backfill: beginning"):
         found.cycles.append(at)
+    elif match := re.search(r"slurm_cred_create: .*JobId=(\d+)(?:_(\d+))?", words):  # all that 26.05 says of its starts
+        if found.cycles and at < found.cycles[-1] + 0.5:
+            found.by.setdefault((int(match[1]), int(match[2]) if match[2] else None), "backfill")
 
 
 def _tasks_of(id: int, text: str) -> list[Key]:
@@ -385,28 +388,34 @@ class Judged:
     words: str = ""
 
 
-def seconds_of(found: Recorded) -> dict[int, int | list[int]]:
-    """Return how long jobs ran, as the engine is given it."""
+def seconds_of(found: Recorded, longer: int = 0) -> dict[int, int | list[int]]:
+    """Return how long jobs ran, as the engine is given it, or so many seconds longer."""
     took: dict[int, int | list[int]] = {}
     for job in [*found.cluster.jobs, *(job for _, job in found.arrivals)]:
         if job.tasks is None:
             if (job.id, None) in found.ends:
-                took[job.id] = found.ends[job.id, None] - found.starts[job.id, None]
+                took[job.id] = found.ends[job.id, None] - found.starts[job.id, None] + longer
         else:
             keys = [(job.id, task) for one in job.tasks.ranges for task in one]
-            took[job.id] = [found.ends.get(key, 60) - found.starts.get(key, 0) if key in found.ends else 60
-                            for key in keys]  # fmt: skip
+            took[job.id] = [found.ends[key] - found.starts[key] + longer if key in found.ends else 60 for key in keys]
     return took
 
 
 def engine(
-    found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None
-) -> Run:
-    """Run the engine from the snapshot, with the backfill scheduler in step with Slurm's at first, or so much later."""
-    first = next((int(one) for one in found.cycles if one >= found.cluster.now), found.cluster.now) + later
+    found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None,
+    longer: int = 0,
+) -> Run:  # fmt: skip
+    """Run the engine from the snapshot, with both schedulers in step with Slurm's at first.
+
+    To see what depends on seconds, epilogs take so long, the first cycle is so much later, and jobs take longer.
+    """
+    base = found.cluster.now
+    cycle = next((int(one) for one in found.cycles if one >= base), base) + later
+    full = next((int(at) for at, of_all in found.passes if of_all and at >= base), None)
     return run_forward(
-        found.cluster, seconds_of(found), found.arrivals, known=known, first_cycle=first, epilog=epilog, until=until
-    )
+        found.cluster, seconds_of(found, longer), found.arrivals, known=known, first_cycle=cycle, first_pass=full,
+        epilog=epilog, until=until,
+    )  # fmt: skip
 
 
 def known_of(found: Recorded, key: Key) -> Known:
@@ -435,8 +444,9 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
         for other, start in found.starts.items()
         if other != key and other not in known and first - CYCLE <= start <= first + CYCLE and start < theirs
     }
-    for epilog, later in ((0, 0), (2, 0), (3, 0), (1, 2), (1, 4), (1, 6), (0, 4), (2, 4)):
-        run = engine(found, dict(known), epilog, later, until)
+    ways = ((0, 0, 0), (1, 0, 1), (2, 0, 0), (3, 0, 0), (1, 2, 0), (1, 4, 0), (1, 6, 0), (0, 4, 0), (2, 4, 0))
+    for epilog, later, longer in ways:
+        run = engine(found, dict(known), epilog, later, until, longer)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
             return "the second at which an end is noticed, or a cycle begins"
     for epilog in (1, 0, 2, 3):
