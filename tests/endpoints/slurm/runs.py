@@ -353,17 +353,9 @@ def _read_line(found: Recorded, line: str) -> None:
         found.passes.append((at, "full" in match[1]))
     elif words.endswith("_attempt_backfill: beginning"):
         found.cycles.append(at)
-    elif match := re.search(r"slurm_cred_create: .*JobId=(\d+)(?:_(\d+))?", words):  # all that 26.05 says of its starts
-        if found.cycles and at < found.cycles[-1] + 0.5:
+    elif found.cycles and at < found.cycles[-1] + 0.5:  # all that 26.05 says of what it starts in a cycle
+        if match := re.search(r"slurm_cred_create: .*JobId=(\d+)(?:_(\d+))?", words):
             found.by.setdefault((int(match[1]), int(match[2]) if match[2] else None), "backfill")
-
-
-def _tasks_of(id: int, text: str) -> list[Key]:
-    found: list[Key] = []
-    for part in text.partition("%")[0].split(","):
-        first, _, last = part.partition("-")
-        found += [(id, task) for task in range(int(first), int(last or first) + 1)]
-    return found
 
 
 # -- comparing
