@@ -324,7 +324,18 @@ class _Forward:
             known = self.known.get(waiting.next_task(record))
             if known is not None:  # it has not started yet, so it does not now
                 rows.not_before[at] = now + 1
+                if known.start <= now + self.interval:
+                    rows.licences[at] = 0  # they are kept for it
         return index, rows
+
+    def _kept_licences(self) -> NDArray[np.int64]:
+        """Return what others may not take of the licences, as it is known who starts with them in the next cycle."""
+        state, soon = self.state, np.zeros_like(self.state.licences)
+        for key, one in self.known.items():
+            record = self.waiting.record_of(key, one.partition) if one.start <= self.clock.now + self.interval else None
+            if record is not None:
+                soon += state.rows.licences[record]
+        return np.minimum(soon, state.licences)
 
     def _limited(self, index: NDArray[np.int64]) -> NDArray[np.int8]:
         return self.waiting.limited(index, self.clock.now, self.jobs)
@@ -347,6 +358,8 @@ class _Forward:
         tried = np.zeros(partitions + 1, np.int64)
         parameters = state.parameters._replace(now=self.clock.now)
         held, refused = np.zeros(len(index), np.int8), np.zeros(len(index), np.bool_)
+        kept = self._kept_licences()
+        state.licences[:] -= kept
         at, begun = 0, False
         while at < len(index):
             if waiting.limits_count:
@@ -370,6 +383,7 @@ class _Forward:
                 self._started(int(index[place]), before + number, "main" if only is None else "submission")
                 begun = True
             rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
+        state.licences[:] += kept
         self.clock.changed |= len(index) > 0  # it writes why they wait, which the backfill scheduler takes for a change
         return begun
 
@@ -405,7 +419,10 @@ class _Forward:
                 state, records=[waiting.records[at] for at in index], rows=rows, parameters=parameters,
                 running_jobs=there, leaving=self.leaving,
             )  # fmt: skip
+            kept_licences = self._kept_licences()
+            state.licences[:] -= kept_licences
             plans = run_state(current)
+            state.licences[:] += kept_licences
             new = int(state.running.total[0]) - before
             if not new:
                 return

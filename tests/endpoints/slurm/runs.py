@@ -353,9 +353,18 @@ def _read_line(found: Recorded, line: str) -> None:
         found.passes.append((at, "full" in match[1]))
     elif words.endswith("_attempt_backfill: beginning"):
         found.cycles.append(at)
-    elif found.cycles and at < found.cycles[-1] + 0.5:  # all that 26.05 says of what it starts in a cycle
-        if match := re.search(r"slurm_cred_create: .*JobId=(\d+)(?:_(\d+))?", words):
+    elif match := re.search(r"slurm_cred_create: .*JobId=(\d+)(?:_(\d+))?", words):
+        in_a_cycle = found.cycles and at < found.cycles[-1] + 0.5
+        if in_a_cycle:  # all that 26.05 says of what it starts there
             found.by.setdefault((int(match[1]), int(match[2]) if match[2] else None), "backfill")
+
+
+def _tasks_of(id: int, text: str) -> list[Key]:
+    found: list[Key] = []
+    for part in text.partition("%")[0].split(","):
+        first, _, last = part.partition("-")
+        found += [(id, task) for task in range(int(first), int(last or first) + 1)]
+    return found
 
 
 # -- comparing
@@ -519,7 +528,7 @@ def compare(asked: argparse.Namespace) -> None:
     with Path(asked.output).open("w") as lines:
         for path in paths:
             began = time.monotonic()
-            kept = pickle.loads(path.read_bytes())
+            kept = Recorded(**vars(pickle.loads(path.read_bytes())))  # older ones have not everything
             judged = judge(kept, causes=not asked.fast)
             found += judged
             lines.writelines(json.dumps(asdict(one)) + "\n" for one in judged)
