@@ -114,7 +114,8 @@ class Waiting:
 
     def age(self, now: int) -> None:
         """Calculate priorities anew if it is time."""
-        self.ageing.calculate(now, np.where(self.arrived[self._places], self.eligible[self._places], 0))
+        there = self.arrived[self._places]
+        self.ageing.calculate(now, np.where(there, self.eligible[self._places], 0), there & (self.tasks > 0))
 
     # -- who waits
 
