@@ -68,7 +68,10 @@ class Counted:
         return len(self.jobs)
 
     def amount(self, resource: str) -> float:
-        """Return how much of a resource they have."""
+        """Return how much of a resource they have; a node that several have counts once (acct_policy.c)."""
+        if resource == "node":
+            unknown = sum(amounts.get("node", 0) for job, amounts in self.jobs if not job.nodes)
+            return unknown + len({name for job, _ in self.jobs for name in job.nodes})
         return sum(amounts.get(resource, 0) for _, amounts in self.jobs)
 
     def when_fewer(self, by: int) -> int | None:

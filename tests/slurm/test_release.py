@@ -26,6 +26,14 @@ def test_jobs_end_one_after_the_other():
     ]  # fmt: skip
 
 
+def test_a_node_counts_once_for_all_jobs_that_have_it():
+    jobs = [running(1, 2, 60, nodes=("n1", "n2")), running(2, 2, 60, nodes=("n2",)), running(3, 9, 60, nodes=())]
+    assert counted(jobs[:2]).amount("node") == 2
+    assert counted(jobs).amount("node") == 2 + max(jobs[2].least_nodes, 1), (
+        "of one whose nodes are not shown, the least"
+    )
+
+
 def test_only_those_that_count():
     assert counted(counts=lambda job: job.user == "other").when_fewer(1) == NOW + 1800
 
