@@ -1,6 +1,6 @@
 """The application: how long it runs on how many processors, which counts it accepts, and how safe its walltime is.
 
-Written as a TOML file (DESIGN.md, "Application file"), or built in Python from a speed-up model and a constraint.
+Written as a TOML file (`gas guide formats`), or built in Python from a speed-up model and a constraint.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The availability list: what a scheduler says it has free, and until when (DESIGN.md, wire format).
+"""The availability list: what a scheduler says it has free, and until when (`gas guide formats`).
 
 The paper's section 4.3 lists frames (from, to, free processors); here they adjoin, half-open, and the last one has no
 end. `AvailabilityList` is what the planner reads; `read_availability` and `AvailabilityList.from_wire` refuse
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from gas.compiled import fastest
 from gas.errors import BadInput
 from gas.json_text import parsed
-from gas.printable import first_steering
+from gas.printable import first_control
 from gas.profile import Profile, earliest_fits, profile_of
 from gas.times import LATEST
 from speedup_models.fields import FieldError, Fields, shown
@@ -148,8 +148,8 @@ class AvailabilityList:
         fields = Fields(document, place)
         fields.text("schema", choices=[SCHEMA])
         scheduler = fields.text("scheduler")
-        if (steering := first_steering(scheduler)) is not None:
-            raise fields.fail("scheduler", f"{shown(scheduler)} holds {steering}; a name is one line of plain text")
+        if (control := first_control(scheduler)) is not None:
+            raise fields.fail("scheduler", f"{shown(scheduler)} holds {control}; a name is one line of plain text")
         kind = fields.text("kind", choices=["promise", "estimate"])
         now = fields.integer("now", minimum=0, maximum=LATEST)
         processors = fields.integer("processors", minimum=1, maximum=MOST_PROCESSORS)

@@ -2,7 +2,7 @@
 
 For every allowed processor count p, with walltime w(p), it takes the earliest start s such that the availability list
 has p free throughout [s, s + w(p)); the candidate finishes at s + t(p). The least finish wins; ties go to fewer
-processors, then the earlier start, then the order in which schedulers were named (DESIGN.md, "The planner"). It is
+processors, then the earlier start, then the order in which schedulers were named (`gas guide formats`). It is
 exact, and pure: lists in, `Plan` out.
 """
 
@@ -72,7 +72,7 @@ class Candidate:
         return self.processors * self.execution_time
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the JSON object C of DESIGN.md."""
+        """Return a candidate as JSON (`gas guide formats`)."""
         return {
             "scheduler": self.scheduler,
             "processors": self.processors,

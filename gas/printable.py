@@ -10,9 +10,9 @@ TYPE_CHECKING = False  # as type checkers know it: the command line begins in he
 if TYPE_CHECKING:
     import re
 
-__all__ = ["as_line", "escaped_json", "first_steering", "many", "printable"]
+__all__ = ["as_line", "escaped_json", "first_control", "many", "printable"]
 
-_STEERING = (
+_CONTROL = (
     "[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
@@ -40,11 +40,11 @@ def many(count: int, thing: str) -> str:
     return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
-def first_steering(text: str) -> str | None:
+def first_control(text: str) -> str | None:
     """Return the first control or format character of a text, such as ``U+202E``; None if there is none."""
     import re
 
-    found = None if text.isprintable() else re.search(_STEERING, text)
+    found = None if text.isprintable() else re.search(_CONTROL, text)
     return None if found is None else f"U+{ord(found[0]):04X}"
 
 

@@ -10,7 +10,7 @@ integer seconds and spans half-open, ``[start, end)``.
     verify   check
 
 Every function above the line of "build" is a kernel (`gas.compiled`): the same source serves the planner and the live
-scheduler as it stands, and simulations as machine code. Kernels trust their arguments; whoever takes data from
+scheduler as it stands, and simulations as machine code. Kernels trust their arguments; what takes data from
 outside checks it first.
 """
 
@@ -131,7 +131,7 @@ def earliest_fits(
     `processors` ascends strictly. At any instant the requests that fit the free processors are the first ones in
     that order, and of those the smaller have had their processors for longer: a stack of groups, each of neighbouring
     requests whose hole opened at the same instant. When fewer processors get free, the holes of the largest close;
-    whoever of them asked for no longer than the hole lasted starts where it opened. A tree of minima over the
+    those of them that asked for no longer than the hole lasted start where it opened. A tree of minima over the
     walltimes of those still without a start finds them.
 
     O((frames + requests) log requests), whatever the lengths of the frames.

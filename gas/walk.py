@@ -2,7 +2,8 @@
 
 For each frame with n processors free it finds d, the last moment until which n stay free, and tries the allowed sizes
 k ≤ n inside [s, d). Because d belongs to n and not to k, a size that would have lasted beyond d is not seen, and the
-walk can miss the optimum (`models.md` 6.1). `gas.profile.earliest_fits` answers the same question exactly.
+walk can miss the optimum (`gas guide formulas`, "Planning"). `gas.profile.earliest_fits` answers the same question
+exactly.
 """
 
 from __future__ import annotations

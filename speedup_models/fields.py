@@ -1,7 +1,7 @@
 """Reading one table of a TOML or JSON document strictly, key by key.
 
 A person wrote the table, so every refusal names the place, the value, the limit and the way out, and a key that
-nobody reads is an error that names the nearest right one. Application files, model tables and the configuration
+is not read is an error that names the nearest right one. Application files, model tables and the configuration
 are all read through `Fields`.
 """
 
@@ -177,7 +177,7 @@ class Fields:
         return left
 
     def done(self) -> None:
-        """Refuse the first key that nobody asked for."""
+        """Refuse the first key that was not asked for."""
         for key in self._table:
             if key not in self._asked:
                 raise FieldError(self.place, f"has no key {quoted(str(key))}{nearest(str(key), set(self._asked))}")

@@ -2,7 +2,7 @@
 
 - Errors of timings are relative, so the fit is least squares on the logarithm of time (`families`).
 - The models are compared by AICc, which charges for parameters, and by predicting each processor count from the others.
-- Intervals are percentiles of a residual bootstrap: somebody chose the counts, so they stay, and the fit's relative
+- Intervals are percentiles of a residual bootstrap: the counts were chosen, so they stay, and the fit's relative
   errors are dealt out anew. (Drawing whole timings instead would often leave too few distinct counts.)
 - Where every measured n is at most A, Downey's speed-up depends on A and sigma through one ratio only and *is*
   Amdahl's law. The timings then fix neither. No bootstrap shows that, so it is looked for along A.
@@ -43,7 +43,7 @@ COVERAGE: Final = 0.95
 """Share of the bootstrap samples inside of an interval or a band."""
 
 DECISIVE: Final = 2.0
-"""Models whose AICc differs by less cannot be told apart (Burnham and Anderson's rule of thumb)."""
+"""Models whose AICc differs by less cannot be distinguished (Burnham and Anderson's rule of thumb)."""
 
 FEWEST_COUNTS: Final = 3
 """A curve of fewer distinct counts has no shape."""
@@ -155,9 +155,9 @@ class FitReport:
     Attributes
     ----------
     better
-        The model to use; the simpler one where the timings cannot tell.
+        The model to use; the simpler one where the timings do not decide.
     decided
-        Whether the timings can tell the models apart.
+        Whether the timings distinguish the models.
     verdict
         Which and why, in a sentence or two.
     warnings
@@ -354,7 +354,7 @@ def _judged(amdahl: ModelFit, downey: ModelFit, distinct: int, timings: int) -> 
     simpler = "Amdahl's law is taken, having fewer parameters."
     if amdahl.aicc is None or downey.aicc is None or distinct < ENOUGH_COUNTS or timings < ENOUGH_TIMINGS:
         few = (
-            "The timings are too few to tell the models apart; "
+            "The timings are too few to distinguish the models; "
             f"that takes {ENOUGH_TIMINGS} of them, on {ENOUGH_COUNTS} processor counts."
         )
         if d < a / 2:
@@ -362,7 +362,7 @@ def _judged(amdahl: ModelFit, downey: ModelFit, distinct: int, timings: int) -> 
         return "amdahl", False, f"{few} {simpler}"
     gain = amdahl.aicc - downey.aicc
     if abs(gain) < DECISIVE:
-        cannot = f"The timings cannot tell the models apart: AICc differs by {abs(gain):.1f}, less than {DECISIVE:g}."
+        cannot = f"The timings do not distinguish the models: AICc differs by {abs(gain):.1f}, less than {DECISIVE:g}."
         return "amdahl", False, f"{cannot} {simpler}"
     better, own, others = (downey, d, a) if gain > 0 else (amdahl, a, d)
     verdict = f"AICc prefers {better.title} (it is {abs(gain):.1f} lower)"

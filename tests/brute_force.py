@@ -1,4 +1,4 @@
-"""A scheduler simulator by the letter of DESIGN.md's rules, for small logs: the oracle of the simulator's tests.
+"""A scheduler simulator by the letter of `gas guide rules`, for small logs: the oracle of the simulator's tests.
 
 It shares nothing with the package: plain numbers in, plain lists out, and no state but the list of jobs. Whenever it
 needs the free processors over time it adds them up anew from the jobs that run, are planned or are reserved. Nothing

@@ -269,6 +269,36 @@ def by_commands(site):
     }  # fmt: skip
 
 
+PROGRAM = """\
+#!/bin/sh
+case "$(basename "$0") $*" in
+sdiag*) cat "{folder}/diagnostics" ;;
+squeue*)
+    for word; do case "$word" in
+        %*) mark="${{word#%A{us}}}"; mark="${{mark%%[%]*}}" ;;
+    esac; done
+    sed "s/{us}{mark}/{us}$mark/g; s/{rs}{mark}/{rs}$mark/g" "{folder}/jobs" ;;
+*"show nodes"*) cat "{folder}/nodes" ;;
+*"show partitions"*) cat "{folder}/partitions" ;;
+*"show licenses"*) cat "{folder}/licences" ;;
+*"show reservations"*) cat "{folder}/reservations" ;;
+*"show config"*) cat "{folder}/config" ;;
+*"show jobs"*) cat "{folder}/details" ;;
+*) echo "disabled" >&2; exit 1 ;;
+esac
+"""
+
+
+def as_programs(said, folder):
+    """Write programs that answer as the commands do, from what `by_commands` has made."""
+    folder.mkdir()
+    for name, text in said.items():
+        (folder / name).write_text(text)
+    for name in ("squeue", "scontrol", "sdiag", "sacctmgr", "sprio", "sshare"):
+        (folder / name).write_text(PROGRAM.format(folder=folder, us=US, rs=RS, mark=MARK))
+        (folder / name).chmod(0o755)
+
+
 def _with_values(line, changed):
     """Return a line of scontrol with other values; keys that it does not have are left out."""
     for key, value in changed.items():

@@ -18,7 +18,7 @@ MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 
 FLOORS = [
     {"speedup_models", "workloads"},
-    {"gas.errors", "gas.compiled", "gas.printable", "gas.json_text"},
+    {"gas.errors", "gas.compiled", "gas.collector", "gas.printable", "gas.json_text"},
     {"gas.times", "gas.profile"},
     {"gas.availability", "gas.application", "gas.walk", "gas.gaps"},
     {"gas.node_availability"},

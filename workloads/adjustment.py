@@ -65,7 +65,7 @@ class Adjuster:
 
     Ends and questions come in the order of time, so an answer can use nothing that happens later. Each takes
     O(log n) for n jobs within the window, amortised: whatever falls out of the window is dropped at the next event,
-    once. A user or group of -1 is unknown: a job that lacks what the key asks for is similar to nobody.
+    once. A user or group of -1 is unknown: a job that lacks what the key asks for is similar to none.
     """
 
     def __init__(self, scheme: Scheme) -> None:
@@ -118,7 +118,7 @@ class Adjuster:
         Raises
         ------
         ValueError
-            If `now` is before an end that was told or a question that was asked.
+            If `now` is before an end that was given or a question that was asked.
         """
         found = self.factors(user, group, request, now, (self.scheme.percentile,))
         return None if found is None else found[0]
@@ -165,7 +165,7 @@ class Adjuster:
         assert kept == Counter((key, used) for _, key, used in self._recent), "ratios and ends are of different jobs"
 
     def _key(self, user: int, group: int, request: int) -> Hashable:
-        """Return what similar jobs have in common; None for a job that is similar to nobody."""
+        """Return what similar jobs have in common; None for a job that is similar to none."""
         key = self.scheme.key
         if key == "all":
             return ()

@@ -40,7 +40,7 @@ ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
 """Where the archive is."""
 
 REQUEST = (
-    f"name the Parallel Workloads Archive ({ARCHIVE}/) as your source, and whoever gave the log",
+    f"name the Parallel Workloads Archive ({ARCHIVE}/) as your source, and those who gave the log",
     "cite D. G. Feitelson, D. Tsafrir and D. Krakov, Experience with using the Parallel Workloads Archive, "
     "J. Parallel and Distributed Computing 74(10), 2014",
 )
@@ -275,7 +275,7 @@ def _download(log: ArchivedLog, url: str, path: Path, progress: Callable[[float]
     path.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path.parent))
-    pooch.get_logger().setLevel("WARNING")  # what is going on is told by the caller
+    pooch.get_logger().setLevel("WARNING")  # what is going on is reported by the caller
     try:
         pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent, downloader=checked)
     except requests.HTTPError as error:

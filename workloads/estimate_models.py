@@ -40,7 +40,7 @@ def with_estimates(log: Log, model: str, *, seed: int = 0, **constants: Any) -> 
     seed
         Of the random choices; the same seed gives the same estimates.
     constants
-        What else the model can be told (see `constants_of`): the parameters of the functions in `workloads.estimates`
+        What else the model can be given (see `constants_of`): the parameters of the functions in `workloads.estimates`
         and of `workloads.history.MeanAndDeviation`, by their names.
 
     Raises
@@ -68,7 +68,7 @@ def with_estimates(log: Log, model: str, *, seed: int = 0, **constants: Any) -> 
 
 
 def constants_of(model: str) -> Mapping[str, Any]:
-    """Return the constants that a model can be told, with their defaults; `inspect.Parameter.empty` if it has none.
+    """Return the constants that a model can be given, with their defaults; `inspect.Parameter.empty` if it has none.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def unnamed(log: Log, model: str) -> dict[str, int]:
 
 
 def _check_named(log: Log, model: str) -> None:
-    """Refuse a log without users: all jobs would be one user's, or nobody's, and the estimates say nothing."""
+    """Refuse a log without users: all jobs would be one user's, or no user's, and the estimates say nothing."""
     missing = [_IN_WORDS[name] for name, jobs in unnamed(log, model).items() if jobs == len(log)]
     if len(log) and missing[:1] == [_IN_WORDS["user"]]:
         raise LogError(
@@ -111,9 +111,9 @@ def _check_kind(model: str, name: str, value: Any, default: Any) -> None:
 
 
 def _said(log: Log, model: str, seed: int, constants: Mapping[str, Any], rows: NDArray[np.intp]) -> str:
-    told = "".join(f", {name} {value}" for name, value in constants.items())
+    given = "".join(f", {name} {value}" for name, value in constants.items())
     kept = len(log) - rows.size
-    text = f"estimates (field 9) of {rows.size} jobs by the model {model}{told}, seed {seed}"
+    text = f"estimates (field 9) of {rows.size} jobs by the model {model}{given}, seed {seed}"
     unknown = int(np.count_nonzero(log.run_time < 0))
     return f"{text}; {kept} jobs keep theirs ({unknown} jobs have no known run time)" if kept else text
 
@@ -234,7 +234,7 @@ MODELS: Mapping[str, Callable[..., _Chosen]] = {
 """Each is given the log and a generator of random numbers; its constants are its keyword-only parameters."""
 
 _GOES_BY: Mapping[str, tuple[str, ...]] = {"history": ("user", "executable"), "last-two": ("user",)}
-"""The columns by which a model tells whose past a job shares."""
+"""The columns by which a model knows whose past a job shares."""
 
 _IN_WORDS = {"user": "users (field 12)", "executable": "programs (field 14)"}
 
@@ -255,7 +255,7 @@ def _replayed(log: Log, learn: Callable[[int, int, int], None], ask: Callable[[i
     if len(log) and (end == NEVER).all():
         raise LogError(
             log.name,
-            "without wait times and run times nobody knows when a job ended; gas simulate LOG --output FILE adds them",
+            "without wait times and run times, ends of jobs are not known; gas simulate LOG --output FILE adds them",
         )
     submit = np.floor(log.submit).astype(np.int64)
     run_time = np.ceil(log.run_time).astype(np.int64).tolist()

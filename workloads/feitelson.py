@@ -113,7 +113,7 @@ def generate(
 ) -> Log:
     """Return a log of jobs drawn from the model.
 
-    The executable field tells the runs of one job, and the preceding-job field which run a job repeats. There are no
+    The executable field identifies the runs of one job, the preceding-job field the run that it repeats. There are no
     estimates; see `workloads.estimates`.
 
     Parameters

@@ -61,7 +61,7 @@ def generated_log(
 
     Notes
     -----
-    Arrays are taken over, not copied: whoever calls gives them away.
+    Arrays are taken over, not copied: the caller gives them away.
     """
     seconds = submit_at_load(submit, sizes, run_times, machine, load) if load is not None else np.trunc(submit)
     scaling = "as the model gives it" if load is None else f"scaled to {load:g} by interarrival times"

@@ -118,7 +118,7 @@ class LublinModel:
     interactive: TypeModel = INTERACTIVE
     batch: TypeModel = BATCH
     one: TypeModel = ONE_TYPE
-    """For logs that do not tell the types apart."""
+    """For logs that do not distinguish the types."""
     machine: int = 128
     """The processors for which the sizes of the types are stated."""
     longest_ln_run_time: float = 12.0
@@ -142,7 +142,7 @@ def generate(
 ) -> Log:
     """Return a log of jobs drawn from the model.
 
-    Second 0 is a midnight, of 1 January 1970 in UTC by the header. The queue field tells the type: 0 interactive,
+    Second 0 is a midnight, of 1 January 1970 in UTC by the header. The queue field is the type: 0 interactive,
     1 batch, -1 with types "one". There are no estimates; see `workloads.estimates`.
 
     Parameters
@@ -152,7 +152,7 @@ def generate(
     processors
         Of the machine, at least 8; sizes are scaled to it.
     types
-        "batch", "interactive", both, or "one" for the model that does not tell them apart.
+        "batch", "interactive", both, or "one" for the model that does not distinguish them.
     load
         The offered load to reach by scaling interarrival times; by default what the model gives. The daily cycle is
         stretched with them.

@@ -51,7 +51,7 @@ def pages_of(source: Source, size: int = BLOCK) -> Iterator[str]:
     rest = b""
     first = True
     for data in _blocks(source, size):
-        if first and len(rest) + len(data) < 4:  # too short to tell what it is
+        if first and len(rest) + len(data) < 4:  # too short to recognise
             rest += data
             continue
         data = rest + data

@@ -68,8 +68,8 @@ class _Job(NamedTuple):
 class _Malformed(ValueError):
     """A line that cannot be understood; the reason is the same for all lines of its kind."""
 
-    def __init__(self, reason: str, told: str) -> None:
-        super().__init__(f"{reason}: {told}")
+    def __init__(self, reason: str, found: str) -> None:
+        super().__init__(f"{reason}: {found}")
         self.reason = reason
 
 
@@ -103,7 +103,7 @@ class Accounting:
         Raises
         ------
         LogError
-            The fields do not tell how many there are.
+            The fields do not say how many there are.
         """
         if unit not in self._units:
             wanted = {"cpus": "AllocCPUS", "nodes": "AllocNodes"}[unit]
@@ -154,7 +154,7 @@ def why_no_sacct(source: str | Path | bytes) -> str:
     if line.lstrip().startswith(";"):
         return ""
     if {"jobid", "jobidraw"} & set(words):
-        return f"looks like what sacct prints in columns of blanks, which cannot be told apart{way_out}"
+        return f"looks like what sacct prints in columns of blanks, which cannot be separated{way_out}"
     if line.count("|") >= 4 or (_INSTANT.search(line) and _JOB.match(line.strip())):
         return f"looks like what sacct prints, without its header line{way_out}"
     return ""
@@ -274,8 +274,8 @@ class _Reader:
         """Return the job of a line; None for a step, and for one that is left out."""
         values = (line.rstrip().removesuffix("|") if self._trailing else line).split("|")
         if len(values) != self._width:
-            told = f"{len(values)} where the header has {self._width}"
-            raise _Malformed("another number of fields than the header", told)
+            found = f"{len(values)} where the header has {self._width}"
+            raise _Malformed("another number of fields than the header", found)
         cells = {name: values[place].strip() for name, place in self._at.items()}
         id = cells[self._id]
         if "." in id:

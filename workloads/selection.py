@@ -188,7 +188,7 @@ def checked_instant(text: str) -> datetime:
 
 
 def parts_of(log: Log) -> tuple[str, ...]:
-    """Return which part of the original log this is, and how its load was scaled, as Notes of its header tell."""
+    """Return which part of the original log this is, and how its load was scaled, from Notes of its header."""
     found = (" ".join(note.split()) for note in log.header.notes)
     return tuple(note.removeprefix(_SELECTED) for note in found if note.startswith((_SELECTED, _SCALED)))
 

@@ -1,6 +1,6 @@
 """Logs in the Standard Workload Format, version 2.2: reading, with every refusal named by line and field, and writing.
 
-A file is plain or gzip (told by its first bytes, whatever its name), one job a line in 18 fields, comments behind
+A file is plain or gzip (recognised by its first bytes, whatever its name), one job a line in 18 fields, comments behind
 ``;``. Comments between jobs are kept with those of the header, in order, and are written before the first job.
 
 Reading and writing go piece by piece, some thousands of lines at a time, so that a log takes little more memory than
@@ -248,7 +248,7 @@ def _table(lines: list[str]) -> NDArray[np.float64] | None:
     if table.shape != (len(lines), len(FIELDS)):
         return None
     identities = table[:, [field.number - 1 for field in FIELDS if field.kind == "identity"]]
-    # Strictly below the limit: at it, only the text tells 2**53 from 2**53 + 1.
+    # Strictly below the limit: at it, only the text distinguishes 2**53 from 2**53 + 1.
     usual = (np.abs(table) < LARGEST).all() and (identities == np.trunc(identities)).all()
     return table if usual else None
 

@@ -84,7 +84,7 @@ def tsafrir(
 ) -> NDArray[np.int64]:
     """Return an estimate for each job: at least its run time, but never above the longest.
 
-    In whole seconds, at least 1. Run times are rounded up to whole seconds, and cut at the longest estimate: whoever
+    In whole seconds, at least 1. Run times are rounded up to whole seconds, and cut at the longest estimate: a job that
     runs longer has that.
 
     Parameters

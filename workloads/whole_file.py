@@ -34,7 +34,7 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             yield direct
         return
     if mode is not None and not os.access(target, os.W_OK):
-        # To replace it would need leave for the folder only, but whoever protected it meant it.
+        # To replace it would need leave for the folder only, but its protection was meant.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     partial = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
     try:

@@ -8,7 +8,7 @@ claims         which of the paper's statements hold
 pictures       its pictures
 tables         its results as rows
 method         how it was done, and in what form
-models_report  the parts of its report that tell of the models
+models_report  the parts of its report on the models
 report         its report
 study          the study as the command line finds it
 """

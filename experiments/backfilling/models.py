@@ -23,7 +23,7 @@ __all__ = ["CHANGES", "MOST_REPEATS", "PROCESSORS", "Change", "Model", "generate
 Model = Literal["F", "J"]
 
 PROCESSORS: dict[Model, int] = {"F": 128, "J": 322}
-"""Of their machines: ours for F, which the paper does not tell; for J the part of the CTC SP2 that Jann et al. had."""
+"""Of their machines: ours for F, which the paper does not give; for J the part of the CTC SP2 that Jann et al. had."""
 
 MOST_REPEATS = 20
 """Of a job of model F. Its runs are submitted at the pace of an empty machine: a job as large as the machine that is

@@ -1,4 +1,4 @@
-"""The parts of the report of backfilling that tell of the models: Fig. 4, Fig. 5, and why model F differs."""
+"""The parts of the report of backfilling on the models: Fig. 4, Fig. 5, and why model F differs."""
 
 from __future__ import annotations
 

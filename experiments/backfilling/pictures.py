@@ -16,7 +16,7 @@ __all__ = ["draw_backfilling", "draw_models", "unequal"]
 
 Points = Sequence[tuple[float, Mapping[str, Any]]]
 
-# From Okabe and Ito's palette, told apart with any kind of colour vision.
+# From Okabe and Ito's palette, distinct with any kind of colour vision.
 _COLOURS: Final = {"easy": ORANGE, "conservative": BLUE}
 _DASHES: Final = {"easy": "solid", "conservative": (0, (5, 2))}
 _MARKERS: Final = {"easy": "o", "conservative": "s"}
@@ -99,7 +99,7 @@ def _legend(figure: Figure, axes: Axes, some_unequal: bool) -> None:
 
 _OWN_END: Final[dict[str, Any]] = {"linestyle": "none", "marker": "x", "markersize": 5.5, "markeredgewidth": 0.9}
 _APART: Final = {"easy": -0.003, "conservative": 0.003}
-"""By how much marks are moved along the load, so that intervals of both schemes can be told apart."""
+"""By how much marks are moved along the load, so that intervals of both schemes do not overlap."""
 
 
 def _lines(axes: Axes, points: Points, measure: str) -> None:

@@ -206,8 +206,8 @@ def _facts(study: Results, log: Found) -> list[str]:
         if all(row.month in ours for row in rows):
             off[kind] = sum(abs(ours[row.month] - row.jobs) for row in rows)
     if len(off) == 2:
-        told = ", ".join(f"{apart:,} by the month of their {kind}" for kind, apart in off.items())
-        found.append(f"Months: numbers of jobs, {sum(row.jobs for row in rows):,} in the paper, are off by {told}.")
+        parts = ", ".join(f"{apart:,} by the month of their {kind}" for kind, apart in off.items())
+        found.append(f"Months: numbers of jobs, {sum(row.jobs for row in rows):,} in the paper, are off by {parts}.")
     if result["overall"]:
         found.append(_nearest_rules(study, log))
     return found

@@ -116,7 +116,7 @@ def variants(log: Found) -> list[Variant]:
 
 @dataclass(frozen=True)
 class LogRun:
-    """A log under some rules; those that differ only in how months are told apart share a run."""
+    """A log under some rules; those that differ only in how jobs belong to months share a run."""
 
     log: Found
     variant: Variant

@@ -25,7 +25,7 @@ Role: TypeAlias = Literal["static", "gas", "neither", "other static", "other gas
 Lines: TypeAlias = Mapping[str, tuple[Role, Points]]
 """By what the legend calls them."""
 
-# From Okabe and Ito's palette, told apart with any kind of colour vision; markers and dashes tell them apart without.
+# From Okabe and Ito's palette, distinct with any kind of colour vision; markers and dashes differ, too.
 _STYLES: Final[Mapping[Role, Mapping[str, str]]] = {
     "static": {"color": ORANGE, "marker": "o", "linestyle": "-"},
     "gas": {"color": BLUE, "marker": "s", "linestyle": "-"},

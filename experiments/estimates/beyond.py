@@ -49,7 +49,7 @@ def beyond_section(study: Results) -> Section | None:
             Column("against exact", policy),
         ]
     text = (
-        "Some of these are too short for some jobs. So that all schemes do the same work, nobody is killed here: an "
+        "Some of these are too short for some jobs. So that all schemes do the same work, no job is killed here: an "
         "estimate that is exceeded is raised to the run time (`overrun extend`), which makes those exact and flatters "
         "models that underestimate. History and the last two jobs are those that had ended, in the log, before a job "
         "was submitted. Where a log names no programs (KTH), history goes by user and size; where hardly any program "

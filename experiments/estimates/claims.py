@@ -158,7 +158,7 @@ def _originals(study: Results, cells: Sequence[Mean]) -> Claim:
         for key in own
         if (mean := study.mean(study.log(key[0]), key[1], key[2], Terms("users", overrun="extend"))) is not None
     }
-    if longer:  # the same work as with drawn estimates: nobody is killed
+    if longer:  # the same work as with drawn estimates: no job is killed
         here += "; with overrun extend {} of {}".format(*beaten(at_hand, longer))
     return Claim(text, 2 * worse > pairs, here)
 

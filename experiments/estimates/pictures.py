@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_means", "draw_use"]
 
-# From Okabe and Ito's palette, told apart with any kind of colour vision.
+# From Okabe and Ito's palette, distinct with any kind of colour vision.
 _PARTS: Final = {
     "others": (BLUE, "other jobs"),
     "short": (SKY, "below 90 s"),
@@ -133,7 +133,7 @@ def _means(axes: Axes, cells: Sequence[Mean], policy: str) -> None:
 
     colour, marker, name = _COLOURS[policy], _MARKERS[policy], _NAMES[policy]
     drawn = [(cell.factor, cell.ours, cell.paper) for cell in cells if cell.factor is not None and cell.ours]
-    # Both schemes a little apart, so that their intervals can be told from each other.
+    # Both schemes a little apart, so that their intervals do not hide each other.
     factors = [factor * (0.96 if policy == "easy" else 1.04) for factor, _, _ in drawn]
     axes.errorbar(
         factors,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from experiments.estimates.history import knows_programs
 from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, load_log
+from experiments.framework.results import LogResults
 from experiments.published import FACTORS, Measure
 
 __all__ = [
@@ -143,6 +144,11 @@ class LogRun:
             "overrun": self.terms.overrun,
         }
 
+    @property
+    def label(self) -> str:
+        """The log."""
+        return self.log.name
+
 
 def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
     """Return all runs of the study with the logs at hand."""
@@ -212,20 +218,8 @@ def _drawn(weeks: int, seed: int) -> NDArray[np.float64]:
     return found.astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
+class Results(LogResults[Options, LogRun]):
     """All runs and their results, in the same order."""
-
-    options: Options
-    runs: Sequence[LogRun]
-    results: Sequence[Result]
-    missing: Sequence[str] = ()
-    """Logs that are not at hand."""
-
-    @cached_property
-    def logs(self) -> list[Found]:
-        """The logs that take part."""
-        return list(dict.fromkeys(run.log for run in self.runs))
 
     def log(self, trace: str) -> Found | None:
         """Return the log of a trace, None if it is not at hand."""
@@ -271,9 +265,3 @@ class Results:
             np.mean([figures["weeks"][measure] for figures in of_seeds], axis=0) for of_seeds in (first, then)
         )
         return Change(interval(percent), *over_weeks(before_sums, after_sums, self.options.seed))
-
-    @property
-    def done(self) -> list[tuple[str, Configuration, dict[str, Any]]]:
-        """Everything that was computed: a log, a configuration and how many jobs it has; none of them is moldable."""
-        pairs = zip(self.runs, self.results, strict=True)
-        return [(run.log.name, run.configuration, {"jobs": result["jobs"], "moldable": 0}) for run, result in pairs]

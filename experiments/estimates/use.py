@@ -137,7 +137,7 @@ def picture_of(jobs: Given) -> dict[str, Any]:
     """Return what is drawn of these jobs.
 
     `histogram` has the number of jobs that used 0, 1, … whole per cents of the estimate, rounded down, up to `LAST`,
-    which stands for everything beyond, too; jobs are told apart as killed, very short, and others. `cells` has, for
+    which stands for everything beyond, too; jobs are classed as killed, very short, and others. `cells` has, for
     those with an estimate of at most `LONGEST`, the number in each cell: a list by estimate of lists by run time, the
     last of which stands for everything beyond.
     """

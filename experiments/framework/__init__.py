@@ -7,6 +7,7 @@ dependencies  what computing a result depends on: modules reached by imports, da
 cluster       Dask workers in place of processes
 compiling     the simulator is compiled once, before worker processes start
 intervals     means over seeds, and how sure they are
+results       what came of a study whose runs are of one log each
 claims        statements and whether they hold
 report        the same report as self-contained HTML and as Markdown
 columns       tables by their columns: the title of each, and what it shows of a row

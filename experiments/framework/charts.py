@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BLUE", "GREEN", "ORANGE", "PINK", "SKY", "YELLOW", "as_svg", "plain"]
 
-# Okabe and Ito's palette, told apart with any kind of colour vision.
+# Okabe and Ito's palette, distinct with any kind of colour vision.
 BLUE: Final = "#0072B2"
 ORANGE: Final = "#D55E00"
 GREEN: Final = "#009E73"

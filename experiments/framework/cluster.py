@@ -40,7 +40,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
     dask: Any = distributed  # its types are incomplete
     _refuse_silence(address)
     for name in ("distributed", "distributed.client", "distributed.core", "tornado.application"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is told below, in a line
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are reported below, in a line
     try:
         client = dask.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -59,7 +59,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 def _refuse_silence(address: str) -> None:
-    """Raise `BadInput` where nobody listens: Dask itself would go on trying for a long while."""
+    """Raise `BadInput` where no server listens: Dask itself would go on trying for a long while."""
     match = re.fullmatch(r"(?:tcp|tls)://\[?([^\[\]/]+?)\]?:([0-9]{1,5})/?", address)
     if match is None:
         raise BadInput(f"--dask {address}: is no address of a scheduler; name one as tcp://HOST:8786")

@@ -16,7 +16,7 @@ from experiments.framework.ledger import interrupts_blocked
 from gas.cli.progress import progress
 from gas.cli.tables import note, say
 
-__all__ = ["tell", "tell_claims", "tell_verdict", "told_often"]
+__all__ = ["often_reported", "tell", "tell_claims", "tell_verdict"]
 
 _OFTEN = 10.0
 """Seconds between two lines."""
@@ -29,7 +29,7 @@ _VERDICT = 10
 
 
 @contextmanager
-def told_often(what: str) -> Iterator[Callable[[float], None]]:
+def often_reported(what: str) -> Iterator[Callable[[float], None]]:
     """Show how far a study is while the block runs; the block calls what it is given with the share that is done.
 
     Where standard error is not a terminal, a line comes every ten seconds, whether or not anything was done

@@ -23,7 +23,7 @@ _ABOUT = (
     "moldable jobs, some are made again with half and a quarter of them, for this table alone."
 )
 _ENOUGH = 2.0
-"""Sizes that differ by less than this factor tell nothing of growth."""
+"""Sizes that differ by less than this factor say nothing of growth."""
 _EXPLAINED = 0.5
 """Nor do times of which the sizes explain less than this share of the variance."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from experiments.framework.cluster import dask_executor
 from experiments.framework.compiling import compile_simulator
-from experiments.framework.console import told_often
+from experiments.framework.console import often_reported
 from experiments.framework.cost import Entry, cost_report
 from experiments.framework.dependencies import version_of
 from experiments.framework.ledger import Configuration, Ledger, Result
@@ -73,7 +73,7 @@ def computed(
     if dask is None and any(ledger.find(run, one) is None for one in wanted):
         compile_simulator()
     try:
-        with told_often("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
+        with often_reported("simulating") as show, nullcontext() if dask is None else dask_executor(dask) as executor:
             results = ledger.run(
                 run,
                 wanted,

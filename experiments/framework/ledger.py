@@ -169,7 +169,7 @@ class Ledger:
 
 
 def _digest(result: Result) -> str:
-    """Return what tells whether a result is still the one that was kept."""
+    """Return what decides whether a result is still the one that was kept."""
     return hashlib.sha256(_canonical(result).encode()).hexdigest()[:16]
 
 

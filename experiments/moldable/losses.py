@@ -1,6 +1,6 @@
-"""Why a request of Gas ended later than a static one: the same moment again, with less that nobody could foresee.
+"""Why a request of Gas ended later than a static one: the same moment again, with less that could not be foreseen.
 
-Gas plans as if everybody used up what was asked for and nobody else came. If that were so it could not lose, so what
+Gas plans as if each job used up what was asked for and no other came. If that were so it could not lose, so what
 made it lose is that running jobs ended early, that waiting ones did, or that others came. Each world of `WORLDS` keeps
 some of that; where Gas still loses in one, what that world keeps is enough.
 """
@@ -20,9 +20,9 @@ from workloads import RigidJobs
 __all__ = ["WORLDS", "Request", "still_loses"]
 
 WORLDS: Mapping[str, str] = {
-    "running": "only jobs that were running end early, and nobody comes later",
-    "waiting": "only jobs that were waiting end early, and nobody comes later",
-    "no arrivals": "all end as they did, and nobody comes later",
+    "running": "only jobs that were running end early, and no job comes later",
+    "waiting": "only jobs that were waiting end early, and no job comes later",
+    "no arrivals": "all end as they did, and no job comes later",
 }
 
 Request = tuple[int, int, int]

@@ -7,10 +7,10 @@ ended there. So every run knows what Gas got, what the static request got, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,32 @@ from experiments.framework.logs import load_log
 from experiments.moldable.benchmarks import Form, application, requests
 from experiments.moldable.losses import Request, still_loses
 from experiments.moldable.substitution import Substitute, load_ratio, substitutes
+from gas.application import Application, Requests
 from gas.planner import plan
 from gas.simulation.schedule import Policy
 from gas.simulation.simulate import Simulation, simulate
 from workloads import RigidJobs, apply_overrun, rigid_jobs
 from workloads.selection import in_months
 
-__all__ = ["Outcome", "month_with_substitutes", "outcomes", "rows_of"]
+__all__ = ["Outcome", "month_with_substitutes", "outcomes", "rows_of", "stops"]
 
 
 Predicted: TypeAlias = Callable[[Simulation, tuple[NDArray[np.int64], ...], int], int]
+
+
+class Stop(NamedTuple):
+    """Where a job gives way to a benchmark: the simulation stands at its submission.
+
+    Attributes
+    ----------
+    asked
+        Sizes, execution times and walltimes that the benchmark accepts there.
+    """
+
+    substitute: Substitute
+    simulation: Simulation
+    application: Application
+    asked: Requests
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,17 @@ class Outcome:
         return self.gas - self.best
 
 
+def stops(jobs: RigidJobs, placed: Sequence[Substitute], form: Form, policy: Policy) -> Iterator[Stop]:
+    """Yield where a simulation of the jobs stands still, in order of submission; it goes on with the job as it was."""
+    at = {one.place: one for one in placed}
+    simulation = Simulation(jobs, policy, ask=np.array(sorted(at), np.int64))
+    while (place := simulation.run()) is not None:
+        one = at[place]
+        app = application(one.benchmark, one.problem_class, form)
+        yield Stop(one, simulation, app, requests(app, jobs.machine))
+        simulation.answer()
+
+
 def outcomes(
     jobs: RigidJobs,
     placed: list[Substitute],
@@ -91,17 +118,12 @@ def outcomes(
         How a Gas that predicts chooses a size, from where the simulation stands, the requests that are possible, and
         the size that is planned without.
     """
-    at = {one.place: one for one in placed}
     schedule = simulate(jobs, policy)
-    simulation = Simulation(jobs, policy, ask=np.array(sorted(at), np.int64))
     found = []
-    while (place := simulation.run()) is not None:
-        one = at[place]
-        app = application(one.benchmark, one.problem_class, form)
-        sizes, times, walltimes = requests(app, jobs.machine)
+    for one, simulation, app, (sizes, times, walltimes) in stops(jobs, placed, form, policy):
         best = plan(app, simulation.availability()).best
         assert best is not None, "S³'s last frame is the whole machine, so every size has a slot"
-        submit = int(jobs.submit[place])
+        submit = int(jobs.submit[one.place])
         turnaround = simulation.outcomes(sizes, walltimes, times)[:, 1] - submit
         by_size = dict(zip(sizes.tolist(), turnaround.tolist(), strict=True))
         asked: dict[int, Request] = {
@@ -111,7 +133,7 @@ def outcomes(
         gas, static = best.processors, one.static
         why: Sequence[str] = ()
         if by_size[gas] > by_size[static]:
-            why = still_loses(jobs, schedule, place, asked[gas], asked[static], policy)
+            why = still_loses(jobs, schedule, one.place, asked[gas], asked[static], policy)
         hindsight = int(np.argmin(turnaround))
         other = None if predicted is None else predicted(simulation, (sizes, times, walltimes), gas)
         found.append(
@@ -127,13 +149,12 @@ def outcomes(
                 int(sizes[hindsight]),
                 best.finish - submit,
                 load_ratio(jobs, [one], form),
-                int(jobs.user[place]),
+                int(jobs.user[one.place]),
                 tuple(why),
                 None if other is None else by_size[other],
                 other,
             )
         )
-        simulation.answer()
     return found
 
 

@@ -34,7 +34,7 @@ def simulated_section(logs: Sequence[tuple[Site, Found]], begins: str) -> Sectio
             Bullets(
                 (
                     "S³, unless it is said otherwise: conservative backfilling in which every job gets, when it is "
-                    "submitted, the earliest start that delays nobody, and when a job ends early the waiting ones move "
+                    "submitted, the earliest start that delays no other, and when a job ends early the others move "
                     "forward, in the order of their submission, until none can. No start ever gets later.",
                     f"{begins} The machine is empty at the beginning.",
                     f"Processors of the machines, as in the paper: {sites}. (The CTC log's header names its batch "

@@ -204,7 +204,7 @@ def _losing(study: Results) -> Section:
         Column("in none of them"),
     )
     text = (
-        "Gas plans as if everybody used up what was asked for and nobody came later; then it cannot lose. Each run "
+        "Gas plans as if each job used up what was asked for and none came later; then it cannot lose. Each run "
         "that it lost was made again in worlds that keep some of what it could not know. Where it still loses, that is "
         "enough to make it lose; a run may be lost in several."
     )

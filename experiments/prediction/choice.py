@@ -1,4 +1,4 @@
-"""The part of the report on predictions that tells of choosing by them."""
+"""The part of the report on predictions that is about choosing by them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ from experiments.published import PAPER_LOSES
 __all__ = ["choice_sections"]
 
 _PAIRED = "± is half of a 90% interval after Student with months as batches, of differences in pairs."
+
+
+def _of_both(group: str) -> tuple[Column, Column]:
+    return Column("Gas", group), Column("Gas that predicts", group)
+
+
+_MEANS = tuple(
+    Column(title, "mean turn-around time (s)") for title in ("static", "Gas", "Gas that predicts", "best in hindsight")
+)
 
 
 def choice_sections(study: Results) -> list[Section]:
@@ -51,10 +60,7 @@ def _turnaround(study: Results) -> Section:
     columns = (
         Column("", left=True),
         Column("runs"),
-        Column("static", "mean turn-around time (s)"),
-        Column("Gas", "mean turn-around time (s)"),
-        Column("Gas that predicts", "mean turn-around time (s)"),
-        Column("best in hindsight", "mean turn-around time (s)"),
+        *_MEANS,
         Column("seconds", "predicting adds"),
         Column("of Gas's", "predicting adds"),
         Column("share of Gas's regret that it takes away"),
@@ -101,16 +107,13 @@ def _losing(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        Column("Gas", "loses to static"),
-        Column("Gas that predicts", "loses to static"),
+        *_of_both("loses to static"),
         Column("points that predicting adds", "loses to static"),
         Column("both", "runs that lose"),
         Column("Gas alone", "runs that lose"),
         Column("predicting alone", "runs that lose"),
-        Column("Gas", "median of losses (s)"),
-        Column("Gas that predicts", "median of losses (s)"),
-        Column("Gas", "all losses over all runs (s)"),
-        Column("Gas that predicts", "all losses over all runs (s)"),
+        *_of_both("median of losses (s)"),
+        *_of_both("all losses over all runs (s)"),
     )
     return Section("Losing to static", (Table(columns, tuple(rows), f"The paper: {PAPER_LOSES}%. {_PAIRED}"),))
 
@@ -174,11 +177,7 @@ def _months(study: Results) -> Section:
         Column("month", left=True),
         Column("", left=True),
         Column("runs"),
-        Column("static", "mean turn-around time (s)"),
-        Column("Gas", "mean turn-around time (s)"),
-        Column("Gas that predicts", "mean turn-around time (s)"),
-        Column("best in hindsight", "mean turn-around time (s)"),
-        Column("Gas", "loses to static"),
-        Column("Gas that predicts", "loses to static"),
+        *_MEANS,
+        *_of_both("loses to static"),
     )
     return Section("The choice by month", (Table(columns, tuple(rows)),))

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.framework.claims import Claim
 from experiments.framework.intervals import FEWEST, Interval, better, signed, within
 from experiments.prediction.results import Choices, Predictions, Results
-from experiments.prediction.run import TOLD
+from experiments.prediction.run import REVEALED
 from experiments.published import PAPER_LOSES
 
 __all__ = ["COVERED", "SHARE", "SHARP", "claims", "ratio", "ratio_of_medians"]
@@ -68,12 +68,12 @@ def _is_sharp(study: Results, trace: str) -> Claim:
         return Claim(text, None, "no job of a held-out month had to wait")
     each, medians = ratio(found), ratio_of_medians(found)
     here = f"{100 * each:.1f}% (median width over median way: {100 * medians:.1f}%)"
-    told = [
+    shown = [
         f"{whose} {100 * ratio(known):.1f}%"
-        for one, whose in TOLD.items()
-        if one != "nothing" and len(known := study.predictions(trace, told=one))
+        for one, whose in REVEALED.items()
+        if one != "nothing" and len(known := study.predictions(trace, revealed=one))
     ]
-    here += f"; were run times known {', '.join(told)}" if told else ""
+    here += f"; were run times known {', '.join(shown)}" if shown else ""
     return Claim(text, max(each, medians) <= SHARP, here)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BINS", "draw_choices", "draw_ranks", "draw_reliability", "draw_starts"]
 
-# From Okabe and Ito's palette, told apart with any kind of colour vision.
+# From Okabe and Ito's palette, distinct with any kind of colour vision.
 _COLOURS: Final = (BLUE, ORANGE, GREEN, PINK)
 _MARKERS: Final = ("o", "s", "^", "D")
 _CHOICES: Final = {

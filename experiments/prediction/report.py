@@ -16,7 +16,7 @@ from experiments.prediction.choice import choice_sections
 from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians
 from experiments.prediction.pictures import draw_ranks, draw_reliability, draw_starts
 from experiments.prediction.results import FULL, POLICY, SIZES, Predictions, Results
-from experiments.prediction.run import SHARES, TOLD
+from experiments.prediction.run import REVEALED, SHARES
 from gas.prediction.forecast import TAIL
 from gas.prediction.past import STREAMS
 from gas.prediction.usage import LAST, PRIOR
@@ -123,10 +123,10 @@ def _span(months: Sequence[str]) -> str:
     return " to ".join(dict.fromkeys((months[0], months[-1]))) if months else ""
 
 
-def _parts(study: Results, *, held_out: bool = True, told: str = "nothing") -> dict[str, Predictions]:
+def _parts(study: Results, *, held_out: bool = True, revealed: str = "nothing") -> dict[str, Predictions]:
     """Return what was predicted, by log and, where there are several, of all."""
-    parts = {trace: study.predictions(trace, held_out=held_out, told=told) for trace in study.traces}
-    parts |= {"all": study.predictions(held_out=held_out, told=told)} if len(parts) > 1 else {}
+    parts = {trace: study.predictions(trace, held_out=held_out, revealed=revealed) for trace in study.traces}
+    parts |= {"all": study.predictions(held_out=held_out, revealed=revealed)} if len(parts) > 1 else {}
     return {name: found for name, found in parts.items() if len(found)}
 
 
@@ -176,13 +176,13 @@ def _coverage(study: Results) -> Section:
 
 
 def _width(study: Results) -> Section:
-    told = {one: _parts(study, told=one) for one in TOLD if one != "nothing"}
+    revealed = {one: _parts(study, revealed=one) for one in REVEALED if one != "nothing"}
     parts = _parts(study)
     alike = {name: _alike(study, name, found) for name, found in parts.items()}
     some_alike = any(alike.values())
     rows = []
     for name, found in parts.items():
-        known = [of[name] for of in told.values()]
+        known = [of[name] for of in revealed.values()]
         rows.append(
             (
                 name,
@@ -204,7 +204,7 @@ def _width(study: Results) -> Section:
         Column("one median over the other"),
         *(Column(f"{100 * share:g}%", group) for share in SHARES),
         *((Column("width over way", same), Column("% that contain the truth", same)) if some_alike else ()),
-        *(Column(whose, known_group) for one, whose in TOLD.items() if one != "nothing"),
+        *(Column(whose, known_group) for one, whose in REVEALED.items() if one != "nothing"),
         Column("of both, mean", known_group),
     )
     same_for_all = (
@@ -215,7 +215,7 @@ def _width(study: Results) -> Section:
         same_for_all += f" There is none of {', '.join(lacking)}, of which no such month took part."
     text = (
         "Held-out months. The way to the promise is the time from submission to the promised start. "
-        f"{same_for_all} What makes intervals wide is that nobody knows run times: were the prediction told the true "
+        f"{same_for_all} What makes intervals wide is that run times are not known: were the prediction given the true "
         "ones of who runs, of who waits or of both, it would be as in the last columns, arrivals still being drawn "
         "from past weeks."
     )
@@ -335,7 +335,7 @@ def _by_month(study: Results) -> Section:
 def prediction_rows(study: Results) -> Sequence[dict[str, Any]]:
     """Return a row for each start that was predicted."""
     return [
-        {"log": run.site.trace, "month": run.month, "held_out": run.held_out, "told": run.told} | row
+        {"log": run.site.trace, "month": run.month, "held_out": run.held_out, "told": run.revealed} | row
         for run, result in zip(study.calibrations, study.calibrated, strict=True)
         for row in result["outcomes"]
     ]

@@ -26,7 +26,7 @@ from experiments.moldable import months as power_study
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import MonthRun, Outcomes
 from experiments.moldable.terms import BASE
-from experiments.prediction.run import TOLD
+from experiments.prediction.run import REVEALED
 from gas.errors import BadInput
 from gas.prediction.past import STREAMS
 
@@ -38,8 +38,8 @@ POLICY: Final = "s3"
 SIZES: Final = {"up to 1/8": (0.0, 1 / 8), "to 1/2": (1 / 8, 1 / 2), "more": (1 / 2, 1.0)}
 """Shares of the machine, above the first and up to the second."""
 
-_SAMPLES_TOLD: Final = {"running": 100, "waiting": 100, "all": STREAMS}
-"""Where all run times are told only who arrives is drawn, and there are so many streams of arrivals."""
+_SAMPLES_REVEALED: Final = {"running": 100, "waiting": 100, "all": STREAMS}
+"""Where all run times are known only who arrives is drawn, and there are so many streams of arrivals."""
 
 Month: TypeAlias = tuple[str, str]
 """A log as the papers call it, and a month of it."""
@@ -82,8 +82,8 @@ class Calibration:
     site: Site
     month: str
     held_out: bool
-    told: str
-    """Whose run times are told, see `experiments.prediction.run.TOLD`."""
+    revealed: str
+    """Whose run times are known, see `experiments.prediction.run.REVEALED`."""
     options: Options
 
     @property
@@ -95,10 +95,10 @@ class Calibration:
             "processors": self.site.processors,
             "month": self.month,
             "jobs": self.options.jobs,
-            "samples": min(_SAMPLES_TOLD.get(self.told, self.options.samples), self.options.samples),
+            "samples": min(_SAMPLES_REVEALED.get(self.revealed, self.options.samples), self.options.samples),
             "seed": self.options.seed,
             "policy": POLICY,
-            "told": self.told,
+            "told": self.revealed,
         }
 
 
@@ -129,8 +129,8 @@ def study_runs(options: Options, logs: Sequence[Found]) -> tuple[list[Calibratio
             half = -(-len(months) // 2)  # a month in the middle was looked at when the constants were chosen
             held_out = dict.fromkeys(months[:half], False) | dict.fromkeys(months[half:], True)
             for month in filter(log.takes, months if options.months is None else months[-options.months :]):
-                told = tuple(TOLD) if held_out[month] else ("nothing",)
-                calibrations += [Calibration(log, site, month, held_out[month], one, options) for one in told]
+                revealed = tuple(REVEALED) if held_out[month] else ("nothing",)
+                calibrations += [Calibration(log, site, month, held_out[month], one, options) for one in revealed]
     of_power = power_study.Options(options.seed, options.seeds, options.runs, others=False)
     found, left_out = power_study.month_runs(of_power, logs, (BASE,))
     last: dict[str, list[str]] = {}
@@ -269,18 +269,18 @@ class Results:
         return [
             (run, result)
             for run, result in zip(self.calibrations, self.calibrated, strict=True)
-            if run.told == "nothing" and trace in ("", run.site.trace) and held_out in (None, run.held_out)
+            if run.revealed == "nothing" and trace in ("", run.site.trace) and held_out in (None, run.held_out)
         ]
 
     def predictions(
-        self, trace: str = "", *, held_out: bool | None = True, told: str = "nothing", month: str = ""
+        self, trace: str = "", *, held_out: bool | None = True, revealed: str = "nothing", month: str = ""
     ) -> Predictions:
         """Return what was predicted on held-out months (or the others, or all if None), of a log or a month."""
         rows: list[Mapping[str, Any]] = []
         months: list[Month] = []
         machine: list[int] = []
         for run, result in zip(self.calibrations, self.calibrated, strict=True):
-            if run.told != told or trace not in ("", run.site.trace) or held_out not in (None, run.held_out):
+            if run.revealed != revealed or trace not in ("", run.site.trace) or held_out not in (None, run.held_out):
                 continue
             if month in ("", run.month):
                 rows += result["outcomes"]

@@ -27,13 +27,13 @@ from workloads import RigidJobs, apply_overrun, rigid_jobs
 from workloads.replay import NEVER, ends
 from workloads.selection import months_of
 
-__all__ = ["SHARES", "TOLD", "calibration_run", "choice_run", "past_before", "prediction_run"]
+__all__ = ["REVEALED", "SHARES", "calibration_run", "choice_run", "past_before", "prediction_run"]
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
 """Probabilities of the intervals that are looked at."""
 
-TOLD = {"nothing": "of nobody", "running": "of who runs", "waiting": "of who waits", "all": "of both"}
-"""Whose true run times may be told, in words."""
+REVEALED = {"nothing": "of no job", "running": "of who runs", "waiting": "of who waits", "all": "of both"}
+"""Whose true run times the prediction may know, in words."""
 
 MOST_SIZES = 24
 """Among how many sizes of an application the prediction chooses; more are thinned out evenly by their logarithm."""
@@ -55,7 +55,7 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     ----------
     configuration
         "log" (sha256 of its content), "processors" of the machine, "month", "jobs" (how many are drawn at most),
-        "samples", "seed", "policy", and whose run times, which cannot be known, are "told" (a key of `TOLD`), to see
+        "samples", "seed", "policy", and "told": whose true run times the prediction knows (a key of `REVEALED`), to see
         how much of what is not sure comes of them.
     files
         The path of each log.
@@ -72,7 +72,7 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     simulation = Simulation(jobs, configuration["policy"], ask=asked)
     past = Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, schedule.end, jobs.user)
     if configuration["told"] != "nothing":
-        past.usage = _Told(simulation, configuration["told"])
+        past.usage = _Revealed(simulation, configuration["told"])
     rows = []
     while (place := simulation.run()) is not None:
         made = forecast(
@@ -97,17 +97,17 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     return {"jobs": int(np.count_nonzero(in_month)), "waiting": len(waits), "outcomes": rows}
 
 
-class _Told(Usage):
+class _Revealed(Usage):
     """In place of what can be learnt of the run times of some: those that come true."""
 
-    def __init__(self, simulation: Simulation, told: str) -> None:
+    def __init__(self, simulation: Simulation, revealed: str) -> None:
         super().__init__()
-        self._simulation, self._told = simulation, told
+        self._simulation, self._revealed = simulation, revealed
 
     def draw(self, snapshot: Snapshot, samples: int, generator: np.random.Generator) -> NDArray[np.int64]:
         drawn = super().draw(snapshot, samples, generator)
         places, _, running = self._simulation.standing()
-        known = {"running": running, "waiting": ~running, "all": np.ones(len(places), np.bool_)}[self._told]
+        known = {"running": running, "waiting": ~running, "all": np.ones(len(places), np.bool_)}[self._revealed]
         drawn[:, known] = self._simulation.jobs.run_time[places[known]]
         return drawn
 

@@ -68,7 +68,7 @@ class Difference:
     @property
     def sign(self) -> int:
         """-1 where conservative is better (lower), 1 where EASY is, 0 where the paper shows no difference."""
-        # Where the two figures were rounded to one, the printed percentage still tells them apart, and the other way.
+        # Where the two figures were rounded to one, the printed percentage still distinguishes them, and the other way.
         difference = self.conservative - self.easy or self.percent
         return (difference > 0) - (difference < 0)
 

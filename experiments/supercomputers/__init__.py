@@ -4,7 +4,7 @@ machines  applications in front of machines that go on in step, and what they ca
 run       what becomes of them and of everybody else, followed both ways
 results   which runs there are; break-even charges and equilibria
 pictures  its pictures
-charge    the part of its report that tells of charging for submissions
+charge    the part of its report on charging for submissions
 report    its report
 study     the study as the command line finds it
 """

@@ -1,4 +1,4 @@
-"""The part of the report that tells of charging for submissions (the Gas paper, sections 6.1 and 6.2 ii)."""
+"""The part of the report on charging for submissions (the Gas paper, sections 6.1 and 6.2 ii)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHARGE = (
     "A submission beyond the first costs its user either so many seconds or a share of the execution time of the run: "
     "with a grant of processor time, a charge of a share φ of the processor time of the run is worth φ times its "
     "execution time on its processors. Break-even is the charge at which giving way gains nothing in the mean. In "
-    "equilibrium, nobody gives way if the first to do so loses; otherwise so many do that one more gains nothing "
+    "equilibrium, no user gives way if the first to do so loses; otherwise so many do that one more gains nothing "
     "(straight lines between the shares that were run). Where the gain does not fall steadily, there may be other "
     "equilibria at larger shares; the least is shown."
 )
@@ -74,7 +74,7 @@ def charge_section(study: Results) -> Section:
             )
         )
     if never:
-        blocks.append(Text(f"Without any charge nobody gives way: {', '.join(never)}: who does it first loses."))
+        blocks.append(Text(f"Without any charge no user gives way: {', '.join(never)}: the first to do it loses."))
     return Section("The charge", tuple(blocks))
 
 
@@ -105,7 +105,7 @@ def _swept(study: Results, game: Game) -> list[tuple[str, ...]]:
 
 
 def _curves(study: Results, game: Game) -> dict[str, tuple[list[float], list[float]]]:
-    """Return, for each currency, charges up to where nobody is left and the share in equilibrium at each."""
+    """Return, for each currency, charges up to where no user is left and the share in equilibrium at each."""
     found = {}
     for currency in PAY:
         most = max(0.0, *(break_even(study.of_game(one, share), currency) for one in GAMES for share in SHARES))

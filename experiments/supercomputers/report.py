@@ -63,8 +63,8 @@ _GAIN = (
     "By how much sooner an application ends if it gives way to the temptation, in the mean over the applications. In "
     "each run a share of them does, at random, and each application is followed both ways from the moment of its "
     "arrival, all others doing what they do: nothing differs but what this one submits. ± is half of a 90% interval "
-    "over months and seeds. Waiting are those none of whose requests could start at once, should they give way; nobody "
-    "else submits more than once. Everybody's change is against the same runs where nobody gives way. The last column "
+    "over months and seeds. Waiting are those none of whose requests could start at once, should they give way; no "
+    "other user submits more than once. Changes are against the same runs where none gives way. The last column "
     "compares the two groups as they came out, without following anybody twice, and so differs by chance, too."
 )
 _LIMITS = (
@@ -146,7 +146,7 @@ def _verdict(study: Results, game: Game) -> str:
         )
     seconds, shares = ([max(charge, 0.0) for charge in of_shares] for of_shares in charges.values())
     return (
-        f"{game.name}: it gains its user {gains[0]:,.0f} s where nobody else does it and {gains[-1]:,.0f} s where "
+        f"{game.name}: it gains its user {gains[0]:,.0f} s where no other user does it and {gains[-1]:,.0f} s where "
         f"everybody does, which a charge of {min(seconds):,.0f} to {max(seconds):,.0f} s for each further submission "
         f"takes away, or of {100 * min(shares):,.0f} to {100 * max(shares):,.0f}% of the run's execution time."
     )
@@ -208,7 +208,7 @@ def _same(study: Results) -> Section:
 def _temptation(study: Results) -> Section:
     rows = []
     for game in GAMES:
-        nobody = study.of_game(game, SHARES[0])
+        none_do = study.of_game(game, SHARES[0])
         for share in SHARES:
             found = study.of_game(game, share)
             groups = [one["mean_others"] - one["mean_some"] for one in found if 0 < one["some"] < one["applications"]]
@@ -223,9 +223,9 @@ def _temptation(study: Results) -> Section:
                     f"{100 * pooled(found, 'later', 'waiting'):.0f}%",
                     f"{pooled(found, 'extra'):.2f}",
                     f"{mean_of(found, 'mean'):,.0f}",
-                    *_change([one["mean"] for one in found], [one["mean"] for one in nobody]),
+                    *_change([one["mean"] for one in found], [one["mean"] for one in none_do]),
                     f"{rigid_mean_of(found):,.0f}",
-                    *_change([rigid_mean(one) for one in found], [rigid_mean(one) for one in nobody]),
+                    *_change([rigid_mean(one) for one in found], [rigid_mean(one) for one in none_do]),
                     interval(groups).text() if groups else "",
                 )
             )
@@ -259,7 +259,7 @@ def _temptation(study: Results) -> Section:
                 }
             ),
             "Over the share of applications that give way: what that gains one of them, and by how much longer "
-            "everybody takes than where nobody gives way; with 90% intervals.",
+            "everybody takes than where no user gives way; with 90% intervals.",
         ),
         Table(columns, tuple(rows)),
     )
@@ -267,12 +267,12 @@ def _temptation(study: Results) -> Section:
 
 
 def _relative(study: Results, game: Game, share: int, figure: Callable[[Result], float]) -> Interval:
-    """Return by how many per cent a figure is more than in the same runs where nobody gives way."""
-    nobody = study.of_game(game, SHARES[0])
+    """Return by how many per cent a figure is more than in the same runs where no user gives way."""
+    none_do = study.of_game(game, SHARES[0])
     return interval(
         [
             100 * (figure(there) / max(figure(before), 1.0) - 1)
-            for there, before in zip(study.of_game(game, share), nobody, strict=True)
+            for there, before in zip(study.of_game(game, share), none_do, strict=True)
         ]
     )
 
@@ -340,13 +340,13 @@ def _settings(study: Results) -> list[Section]:
     columns = (
         Column("setting", left=True),
         Column("temptation", left=True),
-        Column("nobody", "gain (s) where … gives way"),
+        Column("no user", "gain (s) where … gives way"),
         Column("everybody", "gain (s) where … gives way"),
-        Column("s", "break-even where nobody does"),
-        Column("of the run", "break-even where nobody does"),
-        Column("nobody", "applications' mean (s) where … gives way"),
+        Column("s", "break-even where no user does"),
+        Column("of the run", "break-even where no user does"),
+        Column("no user", "applications' mean (s) where … gives way"),
         Column("everybody", "applications' mean (s) where … gives way"),
-        Column("nobody", "rigid jobs' mean (s) where … gives way"),
+        Column("no user", "rigid jobs' mean (s) where … gives way"),
         Column("everybody", "rigid jobs' mean (s) where … gives way"),
     )
     caption = f"One seed, {'; '.join(' + '.join(map(str, one)) for one in places)}."

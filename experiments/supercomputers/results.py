@@ -311,7 +311,7 @@ def break_even(results: Sequence[Result], currency: str) -> float:
 def equilibrium(shares: Sequence[float], net: Sequence[float]) -> float:
     """Return which share gives way if that gains `net` where a share of the others does, in straight lines between.
 
-    Nobody, if who does it first loses; else the least share at which one more gains nothing; else everybody.
+    None, if the first to do it loses; else the least share at which one more gains nothing; else all.
     """
     if net[0] <= 0:
         return float(shares[0])

@@ -25,7 +25,7 @@ _ABOUT = (
     "it fits first. Both read the same lists at the same moments."
 )
 _PROMISED = (
-    "By the list, that is if everybody uses up what was asked for and nobody else comes. The exact planner cannot be "
+    "By the list, that is if each job uses up what was asked for and no other comes. The exact planner cannot be "
     "later here."
 )
 _REAL = "As it came out: the choice of each was followed until it ended. Where jobs end early, a worse choice may win."

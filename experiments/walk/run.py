@@ -11,12 +11,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from experiments.framework.ledger import Configuration, Result
-from experiments.moldable.benchmarks import Form, application, requests
-from experiments.moldable.outcomes import month_with_substitutes
+from experiments.moldable.benchmarks import Form
+from experiments.moldable.outcomes import month_with_substitutes, stops
 from experiments.moldable.substitution import Substitute, TooFewJobs
 from gas.planner import plan
 from gas.simulation.schedule import Policy
-from gas.simulation.simulate import Simulation
 from workloads import RigidJobs
 
 __all__ = ["Comparison", "comparisons", "walk_run"]
@@ -42,15 +41,10 @@ class Comparison:
 
 def comparisons(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Policy = "s3") -> list[Comparison]:
     """Return what both planners chose in place of each job, in order of submission."""
-    at = {one.place: one for one in placed}
-    simulation = Simulation(jobs, policy, ask=np.array(sorted(at), np.int64))
     found = []
-    while (place := simulation.run()) is not None:
-        one = at[place]
-        app = application(one.benchmark, one.problem_class, form)
-        sizes, times, walltimes = requests(app, jobs.machine)
+    for one, simulation, app, (sizes, times, walltimes) in stops(jobs, placed, form, policy):
         availability = simulation.availability()
-        submit = int(jobs.submit[place])
+        submit = int(jobs.submit[one.place])
         exact, walked = plan(app, availability).best, plan(app, availability, algorithm="walk").best
         assert exact is not None, "S³'s last frame is the whole machine, so every size has a slot"
         chosen = sorted({one.processors for one in (exact, walked) if one is not None})
@@ -70,7 +64,6 @@ def comparisons(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: P
                 real[walked.processors] if walked else None,
             )
         )
-        simulation.answer()
     return found
 
 

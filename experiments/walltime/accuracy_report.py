@@ -22,7 +22,7 @@ __all__ = ["accuracy_sections"]
 
 
 def accuracy_sections(study: Results) -> list[Section]:
-    """Return what the logs tell by themselves, in the order of the paper's figures."""
+    """Return what the logs show by themselves, in the order of the paper's figures."""
     return [part(study) for part in (_use, _spread, _accuracy, _categories, _windows, _cumulative)]
 
 

@@ -20,13 +20,13 @@ CATEGORIES_MEAN: Final = (
 def replaced(study: Results) -> str:
     """Return what stands in for what the paper had."""
     blank = [log.name for log in study.logs if (use := study.use(log)) and not use["known"]]
-    nobody = (
+    unadjusted = (
         f" {', '.join(blank)}: no job names both its user and its group, so none is similar to another by both, and "
         "none is adjusted."
         if blank
         else ""
     )
-    return _stand_in(study) + nobody
+    return _stand_in(study) + unadjusted
 
 
 def _stand_in(study: Results) -> str:

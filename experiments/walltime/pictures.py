@@ -31,7 +31,7 @@ __all__ = [
     "draw_use",
 ]
 
-# From Okabe and Ito's palette, told apart with any kind of colour vision.
+# From Okabe and Ito's palette, distinct with any kind of colour vision.
 _COLOURS: Final = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY)
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P")
 _PARTS: Final = dict(zip(CATEGORIES, ("0.8", BLUE, YELLOW, "#B2182B"), strict=True))

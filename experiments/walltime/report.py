@@ -204,7 +204,7 @@ def _changes(study: Results) -> Section:
     columns += [Column(adjustment, NAMES[measure]) for measure in MEASURES for adjustment in ADJUSTMENTS]
     text = (
         "One change at a time to the triple key, one month, p85 and a floor of 0.5, in per cent of the baseline. The "
-        "last is what nobody can know: what perfect accuracy would bring on a log. It is no bound, as wrong estimates "
+        "last is what cannot be known: what perfect accuracy would bring on a log. It is no bound, as wrong estimates "
         "can be lucky."
     )
     return Section("Other schemes, and exact walltimes", (Text(text), Table(tuple(columns), tuple(rows))))

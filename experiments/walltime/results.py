@@ -17,6 +17,7 @@ import numpy as np
 from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, Source
+from experiments.framework.results import LogResults
 from experiments.walltime.accuracy import KEYS, LEAST, WINDOWS
 from workloads.adjustment import MONTH, Key
 
@@ -169,20 +170,8 @@ def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
+class Results(LogResults[Options, LogRun]):
     """All runs and their results, in the same order."""
-
-    options: Options
-    runs: Sequence[LogRun]
-    results: Sequence[Result]
-    missing: Sequence[str] = ()
-    """Logs that are not at hand."""
-
-    @cached_property
-    def logs(self) -> list[Found]:
-        """The logs that take part."""
-        return list(dict.fromkeys(run.log for run in self.runs))
 
     @cached_property
     def _by_run(self) -> dict[LogRun, Result]:
@@ -225,7 +214,7 @@ class Results:
         return [month["month"] for month in found["months"] if month["after"] >= MONTH] if found else []
 
     def by_month(self, log: Found, terms: Terms, measure: str) -> dict[str, float]:
-        """Return the mean of each month over that without adjustment; none for a month in which nobody waited."""
+        """Return the mean of each month over that without adjustment; empty for a month in which no job waited."""
         found, base = self.simulation(log, terms), self.simulation(log, terms.baseline)
         if found is None or base is None:
             return {}
@@ -256,7 +245,7 @@ class Results:
     def steady(self, log: Found, queue: str, adjustment: str, measure: str) -> dict[str, float]:
         """Return `gains` at the 85th percentile, averaged over the numbers of similar jobs that could be asked for.
 
-        One simulation is a throw of dice: whoever starts a second later moves everybody behind. This is five throws.
+        One simulation is one random draw: a job that starts a second later moves all behind it. These are five draws.
         """
         terms = [adjusted(queue, adjustment, least=least) for least in (LEAST, *NEIGHBOURS)]
         found = [gains for each in terms if (gains := self.gains(log, each, measure))]
@@ -282,9 +271,3 @@ class Results:
         if found is None or base is None or terms.apart or not base["all"][measure]:
             return None
         return float(100 * (1 - found["all"][measure] / base["all"][measure]))
-
-    @property
-    def done(self) -> list[tuple[str, Configuration, dict[str, Any]]]:
-        """Everything that was computed: what it was, a configuration and how many jobs; none of them is moldable."""
-        pairs = zip(self.runs, self.results, strict=True)
-        return [(run.label, run.configuration, {"jobs": result["jobs"], "moldable": 0}) for run, result in pairs]

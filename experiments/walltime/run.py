@@ -1,4 +1,4 @@
-"""Runs of the study of walltime adjustment: what a log tells of it, and what EASY makes of it.
+"""Runs of the study of walltime adjustment: what a log shows of it, and what EASY makes of it.
 
 Each is a pure function of its configuration (see `experiments.framework.ledger`), in which `kind` says what is asked:
 
@@ -57,7 +57,7 @@ def walltime_run(configuration: Configuration, *, files: Mapping[str, str]) -> R
     configuration
         ``kind`` and the ``log``'s hash. Of "accuracy" also ``key`` and ``months``; of "simulation" ``processors``,
         ``queue``, ``adjustment`` (None: nothing is adjusted), the scheme (``key``, ``months``, ``percentile``,
-        ``floor``, ``least``; a percentile of None adjusts everything to the run time, which nobody can know) and
+        ``floor``, ``least``; a percentile of None adjusts everything to the run time, which cannot be known) and
         ``apart``: whether each month is simulated alone, from an empty machine, with walltimes adjusted by the record.
     files
         Where the log with a hash is.

@@ -1,4 +1,4 @@
-"""The schedulers asked at the same time: whoever answers is planned with, on each account and QOS that it offers.
+"""The schedulers asked at the same time: those that answer are planned with, on each account and QOS that it offers.
 
 A list that is not of the present is left out (`gas.endpoints.freshness`).
 """

@@ -67,17 +67,17 @@ class Predictor:
         Raises
         ------
         GasError, LogError
-            Nobody can be predicted.
+            No scheduler can be predicted.
         """
         forecasts: dict[str, Forecast] = {}
-        told: list[dict[str, Any]] = []
+        schedulers: list[dict[str, Any]] = []
         problems: list[Exception] = []
         for answer in answers:
             if answer.availability is None or all(c.scheduler != answer.name for c in found.candidates):
                 continue
             try:
                 forecasts[answer.name], facts = self._forecast(found, answer, not_before)
-                told.append(facts)
+                schedulers.append(facts)
             except (GasError, LogError) as error:
                 problems.append(error)
         if problems and not forecasts:
@@ -98,7 +98,7 @@ class Predictor:
                 "history": AUTO if self.options.history is None else self.options.history.name,
                 "samples": self._samples,
                 "seed": self.options.seed,
-                "schedulers": told,
+                "schedulers": schedulers,
             },
         )
 
@@ -165,9 +165,9 @@ def _asked(endpoint: QueueEndpoint, name: str, remark: Callable[[str], object]) 
     try:
         history = endpoint.history()
     except (BadInput, Unreachable, LogError) as error:
-        told = f"{name}'s {error}" if isinstance(error, LogError) else str(error)
+        problem = f"{name}'s {error}" if isinstance(error, LogError) else str(error)
         kind = Unreachable if isinstance(error, Unreachable) else BadInput
-        raise kind(f"{told}; name a file with its history (--predict FILE), or plan without --predict") from None
+        raise kind(f"{problem}; name a file with its history (--predict FILE), or plan without --predict") from None
     for line in history.remarks:
         remark(f"{name}'s {line}")
     return replace(history, name=f"{name}'s {history.name}")

@@ -20,7 +20,7 @@ __all__ = ["Probing", "spread"]
 
 @dataclass(frozen=True, eq=False)
 class _Probed(NodeAvailability):
-    """What is free, but for those requests of which real jobs have told when they start.
+    """What is free, but for those requests whose starts real jobs have shown.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class _Probed(NodeAvailability):
 
 
 class Probing:
-    """One scheduler's answer, and what real jobs have told besides.
+    """One scheduler's answer, and what real jobs have shown besides.
 
     Half of the probes go to the candidates that seem to finish first and to others of all sizes, since what is not
     shown may bear on any; the others to whatever seems best then, until a candidate that was probed is.

@@ -109,11 +109,13 @@ def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
     except Unreachable as error:
         if name is not None:
             raise
-        raise BadInput(f"which scheduler? Name it with -e NAME or URL; the local Slurm fails: {error}") from None
+        raise BadInput(
+            f"which scheduler? Name it with -e NAME or URL, or set GAS_ENDPOINT; the local Slurm fails: {error}"
+        ) from None
     if name is None:
         if len(configuration.names) != 1 and (here is None or not configuration.names):
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""
-            raise BadInput(f"which scheduler? Name it with -e NAME or URL{known}")
+            raise BadInput(f"which scheduler? Name it with -e NAME or URL, or set GAS_ENDPOINT{known}")
         name = configuration.names[0]
     name = _address(name)
     endpoint: Endpoint = S3Endpoint(name, name) if "://" in name else configuration.endpoint(name, alone=True)

@@ -279,7 +279,7 @@ class Submission:
 
     @contextmanager
     def _explaining_doubt(self, page: Page | None, stays: bool) -> Iterator[None]:
-        """See to it that nobody leaves in doubt without being told, and without a note of where the key went."""
+        """Explain an error that leaves open whether there is a job, and note where the key went."""
         try:
             yield
         except BaseException as problem:

@@ -1,8 +1,8 @@
 """A waiting job looked at again at every change of its queue, and given another shape whenever that is worth it.
 
 A scheduler's plan is older than the latest change of its queue, for it plans at intervals: a hole that has just opened
-will mostly go to somebody who is further ahead. So a watched queue that has changed is looked at once it has been
-planned again. After a change of the job, that plan is compared with the prediction, and `gas.reshaping` is told by how
+will mostly go to a job that is further ahead. So a watched queue that has changed is looked at once it has been
+planned again. After a change of the job, that plan is compared with the prediction, and `gas.reshaping` is given by how
 much it was wrong.
 """
 
@@ -166,7 +166,7 @@ class Watch:
     def compare(self, standing: Standing, asked: Candidate) -> None:
         """Say what the scheduler plans for the shape that was asked for."""
         self.asked, job = None, standing.job
-        if int(job["processors"]) != asked.processors:  # somebody else has changed it since
+        if int(job["processors"]) != asked.processors:  # it has been changed elsewhere since
             return
         now, expected, message = _now(standing), job["expected"], job["message"]
         instants = {"predicted": asked.start, "predicted_iso": iso_time(asked.start)}

@@ -47,7 +47,9 @@ def fit(
     if output is not None and output.exists() and not force:
         raise _exists(output)
     if plot is not None:
-        _drawable(plot)
+        from gas.pictures.canvas import picture_suffix
+
+        picture_suffix(plot)
     source = sys.stdin if str(timings) == "-" else timings
     pairs = read_timings(source)
     report = fit_models(pairs.processors, pairs.seconds, seed=seed, bootstrap=bootstrap)
@@ -135,13 +137,6 @@ def _show(report: FitReport) -> None:
 
 def _exists(output: Path) -> BadInput:
     return BadInput(f"{output}: exists already; give another name or add --force")
-
-
-def _drawable(plot: Path) -> None:
-    from gas.pictures.fit import SUFFIXES
-
-    if plot.suffix.lower() not in SUFFIXES:
-        raise BadInput(f'{plot}: pictures are {", ".join(sorted(SUFFIXES))}, not "{plot.suffix}"')
 
 
 def _write(output: Path, text: str, *, force: bool) -> None:

@@ -116,6 +116,7 @@ def endpoints_command(
 
     A configuration (./gas.toml, ~/.config/gas/config.toml, $GAS_CONFIG or --config) names the schedulers:
 
+    \b
     [endpoints.kth]
     type = "s3"
     url = "http://127.0.0.1:8642"

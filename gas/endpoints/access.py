@@ -76,7 +76,7 @@ class Access:
         Parameters
         ----------
         address
-            The service's; a token goes over plain HTTP to this machine only, unless it is told otherwise.
+            The service's; a token goes over plain HTTP to this machine only, unless `insecure`.
         fields
             The endpoint's table: ``token_file``, ``ca_file``, ``insecure``.
         environment
@@ -206,7 +206,7 @@ def is_loopback(parts: SplitResult) -> bool:
 
 
 def _read_private(path: Path) -> str:
-    """Return what is in a file that nobody else can read."""
+    """Return what is in a file that no other user can read."""
     try:
         # a pipe without a writer does not hang
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:

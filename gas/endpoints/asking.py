@@ -1,6 +1,6 @@
 """Asking several endpoints at once for what they have free; one that does not answer is reported, not fatal.
 
-Each is asked in a thread that nobody waits for longer than its patience lasts, nor at the end of the program: a
+Each is asked in a thread that is not waited for longer than its patience lasts, nor at the end of the program: a
 scheduler that hangs neither holds up the others nor Ctrl-C.
 """
 
@@ -125,7 +125,7 @@ class _Question(threading.Thread):
         self._unforeseen: BaseException | None = None
 
     def run(self) -> None:
-        """Ask in a thread, where not even somebody's sys.exit() is more than their own error."""
+        """Ask in a thread, where not even an endpoint's sys.exit() is more than their own error."""
         try:
             self.ask()
         except BaseException as problem:
@@ -176,5 +176,5 @@ def _checked(endpoint: Endpoint, answered: object) -> Availability:
 
 
 def _from_plug_in(endpoint: Endpoint) -> bool:
-    """Whether somebody else wrote this endpoint: what it does wrong must not disturb the others."""
+    """Whether this endpoint comes from another package: what it does wrong must not disturb the others."""
     return not type(endpoint).__module__.startswith("gas.")

@@ -86,7 +86,7 @@ class JobDescription:
     template: tuple[str, ...] = ()
 
     def sized(self, processors: int, walltime: int) -> JobDescription:
-        """Return the job as it is run on so many processors: filled in, and told its size."""
+        """Return the job as it is run on so many processors: filled in, and given its size."""
         values = {"{processors}": str(processors), "{walltime}": str(walltime)}
 
         def fill(text: str) -> str:

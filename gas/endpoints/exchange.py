@@ -1,6 +1,6 @@
 """One request over HTTP and its whole answer, within a deadline and a number of bytes.
 
-Whoever is asked may be hostile or broken: it may send a byte now and then, or never stop. So the seconds count for
+A server may be hostile or broken: it may send a byte now and then, or never stop. So the seconds count for
 the connection, the head and the body together, nothing is unpacked (a few bytes may become gigabytes), no redirect is
 followed, and what exceeds its limit is not read on.
 """

@@ -3,7 +3,7 @@
 A list shows what was free when it was made. One in a file may be of yesterday, or of another clock's tomorrow: it is
 planned with if it is of the present hour. One that a live scheduler answers is to be of the present minute. S³ makes
 its list when it is asked, by a clock of its own, which may run ahead by design (``gas serve --clock-speed``): there the
-answer's age counts, which HTTP tells (`gas.endpoints.s3`), and not the instant that the list is of.
+answer's age counts, which HTTP gives (`gas.endpoints.s3`), and not the instant that the list is of.
 """
 
 from __future__ import annotations

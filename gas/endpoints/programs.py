@@ -118,7 +118,7 @@ class Programs:
             _end(process)
             problem = f"{called} has not answered for {self._timeout:g} s (`timeout` in the endpoint's table)"
             raise (Unclear(problem) if sends else Unreachable(problem)) from None
-        except BaseException:  # Ctrl-C, of which a session of its own is not told
+        except BaseException:  # Ctrl-C, which does not reach a session of its own
             _end(process)
             raise
         finally:
@@ -131,7 +131,7 @@ _ASKING: set[subprocess.Popen[bytes]] = set()
 
 @atexit.register
 def _end_asking() -> None:
-    """End the programs whose answers nobody waits for any more: they hang in a thread, or somebody has interrupted."""
+    """End the programs that are not waited for any more: they hang in a thread, or the user has interrupted."""
     for process in list(_ASKING):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -16,7 +16,7 @@ Why nothing is submitted twice. One submission has *one* key K, however often it
    been restarted. The next plan may then go to that same scheduler only (`in_doubt`), where 1 holds.
 4. A request with K that differs from the one that made K's job is answered with 409; the job is then fetched by its
    key. It is the submission's own, of an earlier plan.
-5. When patience is over in doubt, the error is `InDoubt` and names K. Whoever submits again with K first asks every
+5. When patience is over in doubt, the error is `InDoubt` and names K. A submission repeated with K first asks every
    scheduler for it, and (`gas.endpoints.journal`) sends it to no other scheduler than the one in doubt.
 
 What this rests on: an intermediary between client and service may lose, delay or cut what it carries, but does not
@@ -55,7 +55,7 @@ TIMEOUT_SECONDS = 10.0
 RETRIES = 2
 PATIENCE_SECONDS = 30.0
 FOLLOW_PATIENCE_SECONDS = 300.0
-"""How long a stream of events is tried again that was lost: somebody watches, and services are restarted."""
+"""How long a stream of events is tried again that was lost: a user watches, and services are restarted."""
 
 MOST_LISTED_BYTES = 2 * MOST_ANSWER_BYTES
 """Of all pages of a list: some 130,000 jobs."""
@@ -216,7 +216,7 @@ class S3Endpoint:
     def jobs(self, ended: int = 0, fields: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Return the jobs in the schedule and the latest `ended` ones that have ended, in submission order.
 
-        The list comes in pages. A job that ends while they are read is told of as it was, or left out.
+        The list comes in pages. A job that ends while they are read is listed as it was, or left out.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class S3Endpoint:
         return snapshot_of(self.name, machine, self.jobs(fields=SNAPSHOT_FIELDS), users)
 
     def history(self) -> History:
-        """Return what the latest jobs tell that have ended here, `REMEMBERED` at most, and those in the schedule."""
+        """Return the latest jobs that have ended here, `REMEMBERED` at most, and those in the schedule."""
         from gas.endpoints.s3_queue import HISTORY_FIELDS, history_of
 
         return history_of(self.name, self.jobs(REMEMBERED, HISTORY_FIELDS))
@@ -294,14 +294,14 @@ class S3Endpoint:
         """
         from gas.endpoints.events import EventReader
 
-        reader, heard, pause, told = EventReader(), time.monotonic(), 0.2, False
-        patience = 0.0  # nobody is there who could be waited for, until somebody was
+        reader, heard, pause, said = EventReader(), time.monotonic(), 0.2, False
+        patience = 0.0  # a service that has never answered is not waited for
         while True:
             try:
                 with self._connection.stream(reader.last_id) as pieces:
                     reader = EventReader(reader.last_id)
                     for piece in pieces:
-                        heard, pause, told, patience = time.monotonic(), 0.2, False, FOLLOW_PATIENCE_SECONDS
+                        heard, pause, said, patience = time.monotonic(), 0.2, False, FOLLOW_PATIENCE_SECONDS
                         for event in reader.feed(piece):
                             vetted = _VETTED.get(event.kind)
                             yield event if vetted is None else replace(event, data=vetted(event.data, self.name))
@@ -312,9 +312,9 @@ class S3Endpoint:
                 final = isinstance(problem, NoAnswer) and not problem.again
                 if final or time.monotonic() + pause > heard + patience:
                     raise problem if isinstance(problem, TooMany) else Unreachable(str(problem)) from None
-                if not told:
+                if not said:
                     self.tell(f"{problem}; trying again")
-                    told = True
+                    said = True
                 time.sleep(pause)
                 pause = min(10.0, pause * 2)
 
@@ -341,7 +341,7 @@ class S3Endpoint:
     def _post(self, path: str, content: dict[str, Any], key: str) -> dict[str, Any]:
         """Make the request of a key until there is a definite answer or patience is over (see the module)."""
         patience_ends = time.monotonic() + self.patience
-        pause, told = 0.1, False
+        pause, said = 0.1, False
         body = {**content, "key": key}
         while True:
             try:
@@ -364,9 +364,9 @@ class S3Endpoint:
                 if self.in_doubt(key):
                     raise InDoubt(f"{problem}; what was sent may have got through (key {key})", key) from None
                 raise Unreachable(f"{problem}; nothing was submitted") from None
-            if not told:
+            if not said:
                 self.tell(f"{problem}; trying again for {max(0, patience_ends - time.monotonic()):.0f} s")
-                told = True
+                said = True
             time.sleep(wait)
 
     def _post_once(self, path: str, body: dict[str, Any], key: str) -> dict[str, Any]:

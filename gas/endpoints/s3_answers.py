@@ -33,7 +33,7 @@ def job_of(document: Any, name: str) -> dict[str, Any]:
         It cannot be understood.
     """
     job = _vetted(document, _JOB, ("id", "state", "processors", "walltime", "promise"), f"{name}: answered a job that")
-    return {**_UNTOLD, **job}
+    return {**_UNKNOWN, **job}
 
 
 def jobs_of(document: Any, name: str, *, partial: bool = False) -> list[dict[str, Any]]:
@@ -41,8 +41,8 @@ def jobs_of(document: Any, name: str, *, partial: bool = False) -> list[dict[str
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list):
         raise Unreachable(f"{name}: answered a list of jobs that cannot be understood; is it an S³ service?")
-    untold = {} if partial else _UNTOLD
-    return [{**untold, **_vetted(job, _JOB, ("id",), f"{name}: answered a job that")} for job in jobs]
+    unknown, wanted = ({}, ("id",)) if partial else (_UNKNOWN, ("id", "state", "processors"))
+    return [{**unknown, **_vetted(job, _JOB, wanted, f"{name}: answered a job that")} for job in jobs]
 
 
 def machine_of(document: Any, name: str) -> dict[str, Any]:
@@ -72,8 +72,8 @@ def _vetted(
     for key, is_right in kinds.items():
         value = document.get(key)
         if not is_right(value) and (value is not None or (key in document and key in _NEVER_NULL)):
-            told = quoted(value[:60]) if isinstance(value, str) else shown(value)
-            raise Unreachable(f"{what} cannot be understood: its {key} is {told}; is it an S³ service?")
+            found = quoted(value[:60]) if isinstance(value, str) else shown(value)
+            raise Unreachable(f"{what} cannot be understood: its {key} is {found}; is it an S³ service?")
     return document
 
 
@@ -120,8 +120,10 @@ _JOB = {
     **dict.fromkeys(_INSTANTS, _count),
     **dict.fromkeys((f"{name}_iso" for name in _INSTANTS), _text),
 }
-_NEVER_NULL = ("id", "state")
-_UNTOLD = dict.fromkeys(key for key in _JOB if not key.startswith(("predicted", "expected", "mine", "user", "kind")))
+_NEVER_NULL = frozenset(
+    {"id", "state", "scheduler", "processors", "accepting", "in_use", "queued", "running", "reserved", "promised"}
+)
+_UNKNOWN = dict.fromkeys(key for key in _JOB if not key.startswith(("predicted", "expected", "mine", "user", "kind")))
 _MACHINE = {
     **_kinds(scheduler=_text, processors=_count, accepting=_truth, now=_count, in_use=_count, queued=_count),
     **_kinds(running=_count, reserved=_count, promises_broken=_count, user=_text, role=_text, access=_truth),

@@ -61,7 +61,7 @@ def history_of(name: str, jobs: Sequence[Mapping[str, Any]]) -> History:
     Raises
     ------
     BadInput
-        Nobody has ended.
+        No job has ended.
     Unreachable
         The answer cannot be understood.
     """

@@ -19,7 +19,7 @@ class SendingTransport(Protocol[B]):
 
     @property
     def address(self) -> str:
-        """Return where it is: what is the same for the same scheduler, whoever asks."""
+        """Return where it is: what is the same for the same scheduler, for every user."""
 
     @property
     def timeout(self) -> float:
@@ -48,7 +48,7 @@ class SendingTransport(Protocol[B]):
         Raises
         ------
         NotFound, Forbidden
-            There is none; it is not the user's. Not every scheduler tells the two apart.
+            There is none; it is not the user's. Not every scheduler distinguishes the two.
         """
 
 
@@ -62,7 +62,7 @@ class Unclear(Unreachable):
     Attributes
     ----------
     over
-        Whether whoever carried it has come to an end: what is not there by now will not come any more.
+        Whether the program that carried it has ended: what is not there by now will not come any more.
     """
 
     def __init__(self, message: str, *, over: bool = False) -> None:

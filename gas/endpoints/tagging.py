@@ -3,14 +3,14 @@
 Of two equal submissions such a scheduler makes two jobs. So the key's tag is in the job's name
 (`gas.endpoints.wording`), and:
 
-1. A job of the tag is looked for before anything is sent, unless whoever submits knows that there is none (`unused`).
+1. A job of the tag is looked for before anything is sent, unless the caller knows that there is none (`unused`).
 2. What certainly was not sent (`NotSent`) is sent again for some time, if the scheduler's own rules say so; it may go
    elsewhere then.
 3. What was sent without an answer (`Unclear`) is looked for. Found, it is the job. If not, it is not sent again by this
-   call: the error is `InDoubt` and names the key. Only where whoever carried it has come to an end, so that it has
+   call: the error is `InDoubt` and names the key. Only where the program that carried it has ended, so that it has
    done whatever it ever will, nothing was submitted.
 4. A refusal is believed if there is no job of the tag: what submits can fail after it has submitted.
-5. Whoever comes again with the key comes to the only scheduler where it can be (`gas.endpoints.journal`), and looks for
+5. A repetition with the key goes to the only scheduler where it can be (`gas.endpoints.journal`), and looks for
    it until it would have settled before anything is sent.
 6. After everything that was sent, the jobs of the tag are counted, and all but the first that have not started are
    cancelled: two calls with one key may have met, on two machines that share no journal, or a request may have arrived
@@ -131,7 +131,7 @@ class TaggingEndpoint(ABC, Generic[T, B]):
         """Return a job that was just submitted and cannot be asked for."""
 
     def _tell_of(self, batch: B, job: JobDescription) -> None:
-        """Tell the user what is not looked at of a job that is about to be submitted."""
+        """Say what is not looked at of a job that is about to be submitted."""
 
     # ---------------------------------------------------------------------------------------------------- submitting
 
@@ -168,7 +168,7 @@ class TaggingEndpoint(ABC, Generic[T, B]):
     def _sent(self, batch: B, key: str, suspected: bool) -> dict[str, Any]:
         """Send it until it is sent or not worth trying, and return the job."""
         ends = time.monotonic() + self._spans.resend
-        pause, told = 0.5, False
+        pause, said = 0.5, False
         while True:
             self._doubtful.add(key)  # stays there if Ctrl-C ends what follows
             try:
@@ -179,9 +179,9 @@ class TaggingEndpoint(ABC, Generic[T, B]):
                 self._doubtful.discard(key)
                 if time.monotonic() + pause > ends:
                     raise Unreachable(f"{error}; nothing was submitted") from None
-                if not told:
+                if not said:
                     self.tell(f"{error}; trying again for {max(0, ends - time.monotonic()):.0f} s")
-                    told = True
+                    said = True
                 time.sleep(pause)
                 pause = min(5.0, 1.6 * pause)
             except Unclear as error:

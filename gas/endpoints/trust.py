@@ -1,7 +1,7 @@
 """Whose a configuration is: what runs programs or sends secrets is taken only from where the user alone can write.
 
 A configuration is *the user's own* if it belongs to the user or to root and no one else can write it, or the
-directories through which it is reached. One that merely lies in the current folder may have come there with somebody's
+directories through which it is reached. One that merely lies in the current folder may have come there with an
 archive, so it is followed only after the user has allowed it, as direnv does: its path and the hash of what it says
 are kept below ``$XDG_STATE_HOME``, and a file that has changed has to be allowed again.
 
@@ -45,7 +45,7 @@ class Document:
     location
         Where it really lies, symbolic links resolved; None for a pipe, which lies nowhere.
     flaw
-        Why the file may say what somebody else wants, and what helps; None if it is the user's own.
+        Why the file may say what another user wants, and what helps; None if it is the user's own.
     exposed
         The same of the directories that it lies in: they bear on which file is found, not on what it says.
     """
@@ -117,7 +117,7 @@ def allow(document: Document) -> None:
     Raises
     ------
     BadInput
-        Somebody else can write it, or this cannot be noted.
+        Another user can write it, or this cannot be noted.
     """
     if document.location is None:
         raise BadInput(f"{document.path}: is not a file, so it cannot be trusted")
@@ -209,7 +209,7 @@ def _location(descriptor: int, path: Path) -> str | None:
 
 
 def _flaw(found: os.stat_result, path: Path, *, with_list: bool) -> str | None:
-    """Return why a file may say what somebody else wants, and what helps; None if it is in the user's own hands."""
+    """Return why a file may say what another user wants, and what helps; None if it is in the user's own hands."""
     others = _others(found, with_list=with_list)
     if others is None:
         return None
@@ -218,7 +218,7 @@ def _flaw(found: os.stat_result, path: Path, *, with_list: bool) -> str | None:
 
 
 def _others(found: os.stat_result, *, with_list: bool = False) -> str | None:
-    """Return who besides the user and root can write a file or a directory, None if nobody can."""
+    """Return who besides the user and root can write a file or a directory, None if no other can."""
     if found.st_uid not in (os.geteuid(), 0):
         return f"belongs to {_user(found.st_uid)}"
     mode = stat.S_IMODE(found.st_mode)

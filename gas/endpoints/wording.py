@@ -1,8 +1,8 @@
 """How a job is worded for a scheduler that is given scripts or command lines: its name with a tag, options, command.
 
 Such a scheduler knows no keys, so the key of a submission goes into the job's name: ``ocean`` becomes ``ocean.gas-``
-and sixteen hexadecimal digits of the key's hash. Whoever has the key can find the job, also one that nobody was told
-of.
+and sixteen hexadecimal digits of the key's hash. The key finds the job, also one whose submission was
+never answered.
 """
 
 from __future__ import annotations

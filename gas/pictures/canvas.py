@@ -8,9 +8,9 @@ from __future__ import annotations
 import io
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gas.errors import BadInput, Missing
 from gas.printable import as_line
@@ -27,18 +27,21 @@ if TYPE_CHECKING:
 __all__ = [
     "GREY",
     "INK",
+    "STYLE",
     "SUFFIXES",
     "add_foot",
     "add_heading",
     "check_finished",
     "legend_below",
     "one_line",
+    "picture_suffix",
     "policy_handles",
     "policy_labels",
     "policy_styles",
     "rules_text",
     "tidy",
     "write_figure",
+    "write_picture",
 ]
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -65,22 +68,28 @@ _LINES: dict[Policy | None, tuple[str, Dashes]] = {
 _AGAIN: tuple[Dashes, ...] = ((0, (1, 2.5)), (0, (8, 3)), (0, (3, 1, 1, 1, 1, 1)))
 """Dashes of further schedules of a policy that has a line already."""
 
-_STYLE = {
+STYLE: Mapping[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib
-    "font.size": 9,
+    "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": GREY,
     "axes.labelcolor": INK,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
     "xtick.color": INK,
     "ytick.color": INK,
     "text.color": INK,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
     "path.simplify": False,
     "svg.hashsalt": "gas",
+}
+"""What all pictures have in common, as settings of matplotlib."""
+
+_OF_SCHEDULES = {
+    **STYLE,
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "legend.fontsize": 9,
 }
 
 _FOOT_WIDTH = 165  # characters of the foot's type across the picture
@@ -99,7 +108,31 @@ def check_finished(schedules: Sequence[Schedule]) -> None:
 
 
 def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
-    """Make a figure in the style of all pictures and write it into a PNG, SVG or PDF file.
+    """Make a figure of schedules, lay it out and write it; errors as of `write_picture`."""
+
+    def laid_out() -> Figure:
+        figure = make()
+        # The solver of the layout differs in the last digit from time to time, and so would the names in an SVG.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for ax in figure.axes:
+            left, bottom, width, height = (round(float(part), 5) for part in ax.get_position().bounds)
+            ax.set_position((left, bottom, width, height))
+        return figure
+
+    write_picture(laid_out, path, _OF_SCHEDULES)
+
+
+def picture_suffix(path: str | Path) -> str:
+    """Return the suffix of a picture's name in small letters; `BadInput` if it is none of `SUFFIXES`."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise BadInput(f"{path}: the name of a picture must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+    return suffix
+
+
+def write_picture(make: Callable[[], Figure], path: str | Path, style: Mapping[str, Any]) -> None:
+    """Make a figure in a style and write it into a PNG, SVG or PDF file.
 
     Raises
     ------
@@ -108,26 +141,16 @@ def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
     Missing
         matplotlib is not installed.
     """
-    file = Path(path)
-    suffix = file.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise BadInput(f"{path}: the name of a picture must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+    file, suffix = Path(path), picture_suffix(path)
     try:
         import matplotlib.style
     except ImportError:
         raise Missing('pictures need matplotlib; pip install "apples-gas[plot]"') from None
     buffer = io.BytesIO()
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
-    with matplotlib.style.context(["default", _STYLE]), warnings.catch_warnings():
+    with matplotlib.style.context(["default", dict(style)]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
-        figure = make()
-        # The solver of the layout differs in the last digit from time to time, and so would the names in an SVG.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
-        for ax in figure.axes:
-            left, bottom, width, height = (round(float(part), 5) for part in ax.get_position().bounds)
-            ax.set_position((left, bottom, width, height))
-        figure.savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
+        make().savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
     try:
         with whole_file(file) as opened:
             opened.write(buffer.getvalue())
@@ -180,7 +203,7 @@ def _once(names: Iterable[str]) -> str:
 
 
 def policy_labels(schedules: Sequence[Schedule]) -> list[str]:
-    """Return a name for each schedule: its policy, and what of its other rules tells it from the rest."""
+    """Return a name for each schedule: its policy, and those of its other rules in which it differs from the rest."""
     labels: list[str] = [one.policy or "unknown policy" for one in schedules]
     for rule in ("order", "overrun"):
         values: list[str] = [getattr(one, rule) for one in schedules]

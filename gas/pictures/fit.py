@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gas.errors import BadInput, Missing
+from gas.pictures.canvas import write_picture
 from speedup_models.fitting import FitReport, ModelFit, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["SUFFIXES", "draw_fit"]
+__all__ = ["draw_fit"]
 
-SUFFIXES: Final = {".pdf": {"CreationDate": None}, ".png": {"Software": None}, ".svg": {"Date": None}}
-"""File types, with the metadata left out so that the same fit gives the same bytes."""
-
-# From Okabe and Ito's palette, told apart with any kind of colour vision.
+# From Okabe and Ito's palette, distinct with any kind of colour vision.
 COLOURS: Final = {"amdahl": "#D55E00", "downey": "#0072B2"}
 DASHES: Final = {"amdahl": (0, (5, 2)), "downey": "solid"}
 
@@ -36,24 +33,16 @@ def draw_fit(report: FitReport, path: str | Path) -> None:
     Missing
         Matplotlib is not installed.
     """
-    path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise BadInput(f'{path}: pictures are {", ".join(sorted(SUFFIXES))}, not "{path.suffix}"')
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    def made() -> Figure:
         from matplotlib.figure import Figure
-        from matplotlib.style import context
-    except ImportError:
-        raise Missing('pictures need matplotlib; pip install "apples-gas[plot]"') from None
-    # Matplotlib's own style, not the user's: sizes below are meant for it, and pictures are the same everywhere.
-    with context(["default", {"svg.hashsalt": "gas fit", "font.size": 10}]):
-        figure = Figure(figsize=(7.2, 4.8), dpi=160, layout="constrained")
-        FigureCanvasAgg(figure)
+
+        figure = Figure(figsize=(7.2, 4.8), layout="constrained")
         _draw(figure, report)
-        try:
-            figure.savefig(path, metadata=SUFFIXES[path.suffix.lower()])
-        except OSError as error:
-            raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+        return figure
+
+    # Matplotlib's own style, not the user's: sizes below are meant for it, and pictures are the same everywhere.
+    write_picture(made, path, {"svg.hashsalt": "gas fit", "font.size": 10})
 
 
 def _draw(figure: Figure, report: FitReport) -> None:

@@ -5,13 +5,11 @@
     selection           which candidates of many are drawn
 
 matplotlib is imported by what draws, and used without pyplot, so that nothing global is touched. Equal arguments give
-equal bytes: no dates, no random names, nobody's matplotlibrc.
+equal bytes: no dates, no random names, no user's matplotlibrc.
 """
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.availability import AvailabilityList
-from gas.errors import BadInput, Missing
+from gas.errors import BadInput
 from gas.node_availability import Availability, NodeAvailability
-from gas.pictures.canvas import one_line
+from gas.pictures.canvas import GREY, INK, STYLE, one_line, write_picture
 from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time, relative_text
-from workloads.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -35,10 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
-__all__ = ["MOST_DRAWN", "SUFFIXES", "draw_availability", "draw_plan", "selection"]
-
-SUFFIXES = (".png", ".svg", ".pdf")
-"""What a picture's file name may end with."""
+__all__ = ["MOST_DRAWN", "draw_availability", "draw_plan", "selection"]
 
 MOST_DRAWN = 30
 """A panel with more candidates than these shows a selection."""
@@ -52,25 +46,11 @@ _HEADROOM = 1.2  # of the machine's height; the label of the best candidate stan
 # Okabe and Ito's palette, which keeps apart for every kind of colour vision.
 _BLUE, _SKY, _ORANGE, _SAND = "#0072B2", "#CFE6F5", "#E69F00", "#FBE8C2"
 _BROWN, _GREEN, _RED = "#8A5A00", "#007558", "#B8420A"
-_INK, _GREY = "#222222", "#5A5A5A"
 
 _LIKELY: dict[str, Any] = {"color": _GREEN, "lw": 2.0, "marker": "o", "ms": 5}
 _LIKELY_BEST: dict[str, Any] = {"color": _RED, "lw": 3.2, "marker": "D", "ms": 6.5}
 
-_STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": _GREY,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "text.color": _INK,
-    "axes.labelcolor": _INK,
-    "hatch.linewidth": 0.8,
-    "path.simplify": False,
-    "svg.hashsalt": "gas",
-}
+_STYLE = {**STYLE, "hatch.linewidth": 0.8}
 
 
 class _Panel(NamedTuple):
@@ -106,7 +86,7 @@ def draw_plan(
     One panel a scheduler, in the order of `availabilities`, on one time axis (`readable_horizon`). Candidates are
     rectangles from start to finish, as high as their processors, dotted on until the end of their walltime; the best
     one is filled, and the rest of its walltime hatched. A panel that does not show all of its candidates (see
-    `selection`) says so. So does the legend where there are too many frames to tell apart: then the curve is what
+    `selection`) says so. So does the legend where there are too many frames to distinguish: then the curve is what
     stays free throughout each small span.
 
     Parameters
@@ -149,7 +129,8 @@ def draw_plan(
     heading = one_line(plan.application, 45) if title is None else title
     if title is None and plan.best is None:
         heading += ": no request is possible"
-    _draw(panels, plan.now, readable_horizon(lists, plan.now, plan.candidates, plan.best), heading, path)
+    span = readable_horizon(lists, plan.now, plan.candidates, plan.best)
+    write_picture(lambda: _figure(panels, plan.now, span, heading), path, _STYLE)
 
 
 def draw_availability(availability: Availability, path: str | Path, *, title: str | None = None) -> None:
@@ -162,7 +143,8 @@ def draw_availability(availability: Availability, path: str | Path, *, title: st
     """
     counts = availability.counts
     panel = _Panel(counts, [], None, isinstance(availability, NodeAvailability), {})
-    _draw([panel], counts.now, readable_horizon([counts], counts.now), title or "", path)
+    span = readable_horizon([counts], counts.now)
+    write_picture(lambda: _figure([panel], counts.now, span, title or ""), path, _STYLE)
 
 
 def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int, span: int) -> list[Candidate]:
@@ -188,28 +170,6 @@ def selection(candidates: Sequence[Candidate], best: Candidate | None, now: int,
         ):
             drawn.append(c)
     return drawn
-
-
-def _draw(panels: Sequence[_Panel], now: int, span: int, title: str, path: str | Path) -> None:
-    """Make the figure and write it."""
-    file = Path(path)
-    suffix = file.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise BadInput(f"{path}: the name of a picture must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
-    try:
-        import matplotlib.style
-    except ImportError:
-        raise Missing('pictures need matplotlib; pip install "apples-gas[plot]"') from None
-    buffer = io.BytesIO()
-    metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
-    with matplotlib.style.context(["default", _STYLE]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
-        _figure(panels, now, span, title).savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
-    try:
-        with whole_file(file) as opened:
-            opened.write(buffer.getvalue())
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _figure(panels: Sequence[_Panel], now: int, span: int, title: str) -> Figure:
@@ -266,7 +226,7 @@ def _draw_free(ax: Axes, panel: _Panel, curve: _Curve) -> None:
     free, edges, _ = curve
     ax.stairs(free, edges, fill=True, color=_SKY, linewidth=0, zorder=1)
     ax.stairs(free, edges, baseline=None, color=_BLUE, linewidth=1.2 if len(free) < 300 else 0.7, zorder=2)
-    ax.axhline(machine, color=_INK, linewidth=1.2, linestyle=(0, (5, 3)), zorder=2)
+    ax.axhline(machine, color=INK, linewidth=1.2, linestyle=(0, (5, 3)), zorder=2)
     ax.set_ylim(0, machine * (_HEADROOM if panel.best else 1.06))
     ticks = _processor_ticks(machine)
     ax.set_yticks(ticks, [str(t) for t in ticks])
@@ -301,10 +261,10 @@ def _draw_candidate(ax: Axes, candidate: Candidate, now: int, *, best: bool) -> 
                 Rectangle((finish, 0), left, height, facecolor=_SAND, edgecolor=_ORANGE, hatch="////", lw=0.8, zorder=3)
             )
         return
-    ax.add_patch(Rectangle((start, 0), finish - start, height, fill=False, edgecolor=_GREY, lw=0.9, zorder=5))
+    ax.add_patch(Rectangle((start, 0), finish - start, height, fill=False, edgecolor=GREY, lw=0.9, zorder=5))
     if left > 0:
         end = finish + left
-        ax.plot([finish, end, end], [height, height, 0], color=_GREY, lw=0.8, linestyle=(0, (1, 2)), zorder=5)
+        ax.plot([finish, end, end], [height, height, 0], color=GREY, lw=0.8, linestyle=(0, (1, 2)), zorder=5)
 
 
 def _draw_starts(ax: Axes, processors: int, starts: Sequence[int], *, best: bool) -> None:
@@ -334,7 +294,7 @@ def _head(ax: Axes, panel: _Panel, drawn: int) -> None:
         parse_math=False,
     )
     if drawn < len(panel.candidates):
-        ax.set_title(f"{drawn} of {len(panel.candidates)} candidates shown", loc="right", fontsize=9, color=_GREY)
+        ax.set_title(f"{drawn} of {len(panel.candidates)} candidates shown", loc="right", fontsize=9, color=GREY)
 
 
 def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: int) -> None:
@@ -361,7 +321,7 @@ def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: 
         _keep_inside(text, ax, frame)
         box = text.get_window_extent()
         foot = ax.transData.inverted().transform((0, box.y0 - 2))[1]
-        ax.plot([middle, middle], [best.processors, foot], color=_INK, lw=0.9, zorder=7)
+        ax.plot([middle, middle], [best.processors, foot], color=INK, lw=0.9, zorder=7)
         taken.append(box)
     for candidate in shown:
         if candidate == best:
@@ -369,7 +329,7 @@ def _label(ax: Axes, panel: _Panel, shown: Sequence[Candidate], now: int, span: 
         x, y = ax.transData.transform((min(candidate.finish - now, span), candidate.processors))
         left = ax.transData.transform((candidate.start - now, 0))[0]
         text = ax.text(
-            0, 0, str(candidate.processors), fontsize=8.5, color=_INK, path_effects=halo, zorder=6, transform=None
+            0, 0, str(candidate.processors), fontsize=8.5, color=INK, path_effects=halo, zorder=6, transform=None
         )
         size = text.get_window_extent()
         places = [(x - 3 - size.width, y - 3 - size.height), (x + 3, y - 3 - size.height), (x - size.width, y + 3)]
@@ -413,7 +373,7 @@ def _legend(*, free: str, best: Candidate | None, others: bool, likely: bool, li
 
     handles: list[Artist] = [
         Patch(facecolor=_SKY, edgecolor=_BLUE, label=free),
-        Line2D([], [], color=_INK, linewidth=1.2, linestyle=(0, (5, 3)), label="machine"),
+        Line2D([], [], color=INK, linewidth=1.2, linestyle=(0, (5, 3)), label="machine"),
     ]
     if best is not None:
         known = "" if not likely_best else ", as promised" if best.kind == "promise" else ", as planned"
@@ -421,7 +381,7 @@ def _legend(*, free: str, best: Candidate | None, others: bool, likely: bool, li
         if best.walltime > best.execution_time:
             handles.append(Patch(facecolor=_SAND, edgecolor=_ORANGE, hatch="////", label="rest of its walltime"))
     if others:
-        handles.append(Patch(fill=False, edgecolor=_GREY, label="other candidates"))
+        handles.append(Patch(fill=False, edgecolor=GREY, label="other candidates"))
     if likely:
         handles.append(Line2D([], [], mec="white", label="likely start: 90%, and the mean", **_LIKELY))
     if likely_best:

@@ -92,7 +92,7 @@ def draw_run_times(
     """Draw the cumulative distributions of run times by size into a PNG, SVG or PDF file, a panel for each log.
 
     Run times are on a logarithmic axis, those of 0 s at 1 s. Legends say which share of the jobs each class has;
-    classes of fewer than 30 jobs are named but not drawn. Whoever contributed a log is thanked below (as in Fig. 6 of
+    classes of fewer than 30 jobs are named but not drawn. Contributors of logs are thanked below (as in Fig. 6 of
     Mu'alem & Feitelson 2001, which this follows).
 
     Parameters
@@ -102,7 +102,7 @@ def draw_run_times(
     names
         Of the panels, by default the logs' names.
     classes
-        The sizes told apart, at most seven classes.
+        The classes of size, at most seven classes.
 
     Raises
     ------

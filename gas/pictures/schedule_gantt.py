@@ -260,7 +260,7 @@ def _rectangles(boxes: _Boxes, chosen: NDArray[np.bool_]) -> list[NDArray[np.flo
 
 def _colours(schedule: Schedule, users: Sequence[int], row: NDArray[np.int64]) -> NDArray[np.str_]:
     others = np.array(_OTHERS)
-    if not users:  # colours tell neighbours apart, and nothing else
+    if not users:  # colours only distinguish neighbours
         others = np.array(_PLAIN)
     colours: NDArray[np.str_] = others[row % len(others)]
     user = schedule.jobs.user[row]

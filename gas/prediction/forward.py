@@ -57,7 +57,7 @@ from gas.simulation.state import (
 from workloads import RigidJobs
 
 __all__ = [
-    "NOBODY_ELSE",
+    "NO_ARRIVALS",
     "Arrivals",
     "begin_sample",
     "first_fits",
@@ -93,14 +93,14 @@ class Arrivals:
         return np.arange(samples, dtype=np.int64) % len(self.jobs)
 
 
-NOBODY_ELSE = Arrivals(np.zeros((1, 4, 0), np.int64))
+NO_ARRIVALS = Arrivals(np.zeros((1, 4, 0), np.int64))
 
 
 def starts_of_each(
     snapshot: Snapshot,
     run_times: NDArray[np.int64],
     candidates: NDArray[np.int64],
-    arrivals: Arrivals = NOBODY_ELSE,
+    arrivals: Arrivals = NO_ARRIVALS,
     *,
     not_before: int | None = None,
     policy: Policy = "s3",
@@ -143,7 +143,7 @@ def starts_of_each(
 def starts_of_waiting(
     snapshot: Snapshot,
     run_times: NDArray[np.int64],
-    arrivals: Arrivals = NOBODY_ELSE,
+    arrivals: Arrivals = NO_ARRIVALS,
     *,
     policy: Policy = "s3",
     threads: int = 1,
@@ -215,7 +215,7 @@ def latest_starts(
 ) -> NDArray[np.int64]:
     """Return when each candidate would start if all jobs used up their walltimes: what S³ would promise."""
     machine = machine_of(machine_code)
-    state = state_of(snapshot, policy, NOBODY_ELSE, machine)
+    state = state_of(snapshot, policy, NO_ARRIVALS, machine)
     return first_fits(state, candidates, first_instant(snapshot, not_before), machine)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.prediction.forward import NOBODY_ELSE, Arrivals
+from gas.prediction.forward import NO_ARRIVALS, Arrivals
 from gas.prediction.snapshot import UNPLANNED
 from gas.prediction.usage import Usage
 from workloads import Log, rigid_jobs
@@ -87,7 +87,7 @@ class Past:
             The instant is before the last one.
         """
         if self._now is not None and now < self._now:
-            raise ValueError(f"what was known at {now} cannot be told after {self._now}; begin anew")
+            raise ValueError(f"what was known at {now} cannot be given after {self._now}; begin anew")
         self._now = now
         until = int(np.searchsorted(self._ends, now, side="right"))
         for row in self._ended[self._known : until].tolist():
@@ -103,12 +103,12 @@ class Past:
     def arrivals(self, now: int, horizon: int) -> Arrivals:
         """Return who may arrive within so many seconds: those who did, at this hour of this weekday, in past weeks.
 
-        Where the log is shorter than that, at this hour of past days; nobody, where it is shorter than a day.
+        Where the log is shorter than that, at this hour of past days; none, where it is shorter than a day.
         """
         horizon = min(horizon, _LONGEST)
         known = int(np.searchsorted(self._submit, now, side="right"))
         if known == 0:
-            return NOBODY_ELSE
+            return NO_ARRIVALS
         last = min(now, int(self._submit[known - 1]) + 1)
         for period in (7 * _DAY, _DAY):
             nearest = max(1, -(-(now + horizon - last) // period))
@@ -121,7 +121,7 @@ class Past:
                 streams.append(self._stream(slice(int(begin), min(int(end), int(begin) + _MOST)), now, shift))
             if streams:
                 return Arrivals(_padded(streams))
-        return NOBODY_ELSE
+        return NO_ARRIVALS
 
     def _stream(self, rows: slice, now: int, shift: int) -> NDArray[np.int64]:
         ended = (self._end[rows] != NEVER) & (self._end[rows] <= now)

@@ -2,13 +2,13 @@
 
 Two things are different from following each candidate by itself (`gas.prediction.forward`):
 
-* A candidate takes no processors. It has a planned start as it would in the queue, which never gets later and nobody
+* A candidate takes no processors. It has a planned start as it would in the queue, which never gets later and no job
   takes from it: the earliest fit at first, and after each revision the earliest fit then, if that is sooner. But jobs
   before it may move to where it would stand in their way, so that the starts of small candidates, which come long
   before those of others in the queue, are off by some tenths (tests/benchmarks/test_prediction.py shows how much).
 * In a long queue the plan is not revised after each early completion but after each `every`-th, in one pass. After the
-  others, only who can start at once moves. Revising a thousand planned starts takes most of the time, and who starts
-  next is seldom decided among those that are far away.
+  others, only jobs that can start at once move. Revising a thousand planned starts takes most of the time, and the next
+  to start is seldom among those that are far away.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import kernel, lean_kernel
 from gas.prediction.forward import (
-    NOBODY_ELSE,
+    NO_ARRIVALS,
     Arrivals,
     begin_sample,
     first_fits,
@@ -34,7 +34,7 @@ from gas.s3.blocks import BEGIN, EACH, FREE, GIVEN_MOST, HEAD, LEAST_FREE, LENGT
 from gas.s3.changes import give_back, take
 from gas.s3.holes import first_fit
 from gas.s3.placing import Q_EARLIEST, Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME
-from gas.simulation.engine import FINISHED, FULL, NOBODY, run
+from gas.simulation.engine import FINISHED, FULL, NO_JOB, run
 from gas.simulation.planning import begin, revise
 from gas.simulation.schedule import Policy
 from gas.simulation.state import (
@@ -63,7 +63,7 @@ def starts_of_all(
     snapshot: Snapshot,
     run_times: NDArray[np.int64],
     candidates: NDArray[np.int64],
-    arrivals: Arrivals = NOBODY_ELSE,
+    arrivals: Arrivals = NO_ARRIVALS,
     *,
     not_before: int | None = None,
     policy: Policy = "s3",
@@ -127,7 +127,7 @@ def follow_all(
             missing -= _start_candidates(scratch, candidates, first, planned, found[sample])
             if missing == 0:
                 break
-            why = run(scratch, 1, FOR_EVER, NOBODY)
+            why = run(scratch, 1, FOR_EVER, NO_JOB)
             if why == FULL or not is_roomy(scratch):
                 return False
             if why == FINISHED:

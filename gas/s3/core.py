@@ -431,7 +431,7 @@ class S3:
         self.version += 1
 
     def _promote_queue(self) -> None:
-        """Promote, unless `go_on` has to finish what was begun before: it comes to whoever may move by now as well."""
+        """Promote, unless `go_on` has to finish what was begun before: that reaches jobs that may move by now, too."""
         if not self.unfinished:
             self._move_earlier()
 

@@ -61,7 +61,7 @@ class Machine:
             that lies ahead, counts as the nearest one that can still be handled.
         settle
             False handles one round of `now` itself and no more: a job of zero length that starts in it ends later, in
-            the round after what is submitted at `now` (DESIGN.md, simulation rule 3).
+            the round after what is submitted at `now` (`gas guide rules`, 3).
         """
         schedule = self.schedule
         events: list[Event] = []

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 ONCE, UNTIL_NOTHING_MOVES, AGAIN_FROM_THE_HEAD = 0, 1, 2
-"""How a promotion walks the queue: policies `conservative`, `s3` and `s3-1999` (DESIGN.md, simulation rule 5)."""
+"""How a promotion walks the queue: policies `conservative`, `s3` and `s3-1999` (`gas guide rules`, 5)."""
 
 NOT_LOOKED_AT = -1
 """What `Queue.seen` says of a job that may start earlier for all that is known."""

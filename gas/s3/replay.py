@@ -1,6 +1,6 @@
 """A log driven through S³ up to an instant: the machine as it stood then.
 
-Simulated by the rules of DESIGN.md ("What the simulation results depend on"), event order `instant`, overrun `kill`,
+Simulated by `gas guide rules`, event order `instant`, overrun `kill`,
 policy `s3`: the live scheduler's own code, job by job.
 """
 

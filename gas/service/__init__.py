@@ -43,7 +43,7 @@ Its modules, from the bottom:
     connections  who is let in, and the end of patience with each
     stream       the event stream of one client, and how many there are
     page         the page at /
-    app          the routes of DESIGN.md over a `LiveScheduler`
+    app          the routes (`gas guide formats`) over a `LiveScheduler`
     backup       copies of a store: made, put back, checked; what is sound of a damaged one saved
     preload      a log, or a generated load, as the state to begin with
     logs         the service's own log

@@ -1,4 +1,4 @@
-"""The routes of S³ over HTTP (DESIGN.md, "S³ over HTTP"), over a `LiveScheduler` that is passed in.
+"""The routes of S³ over HTTP (`gas guide formats`), over a `LiveScheduler` that is passed in.
 
 The core raises, this edge translates (`gas.service.refusals`). Who asks is known before a route is reached
 (`gas.service.gate`); whose job it is about, here (`gas.service.rights`).

@@ -11,11 +11,12 @@ import gc
 import logging
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
+from gas.collector import uncollected
 from gas.compiled import available
 from gas.errors import BadInput, Conflict, StoreFailed, StoreInDoubt
 from gas.printable import many
@@ -419,7 +420,7 @@ class Book:
         self.facts = meta = self.store.meta()
         self.processors = int(meta["processors"])
         self.accepting = meta["accepting"] == "1"
-        with _uncollected():
+        with uncollected():
             self.jobs = {job.id: job for job in self.store.active()}
             self._restore(meta)
         self._spare_collector(len(self.jobs))
@@ -609,18 +610,6 @@ class Book:
             return end
         ended = self.runner.end_of(job)
         return None if ended is None else min(now, max(job.start, ended))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Leave the garbage collector out of what makes many objects and no garbage: it would take most of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _end_by_itself(job: Job) -> JobState:

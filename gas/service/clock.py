@@ -1,6 +1,6 @@
 """The service's clock: integer seconds that never go back, perhaps faster than the world's.
 
-Three clocks tell a service what time it is, and each is wrong at times. The *wall clock* is what people mean by
+A service has three clocks, and each is wrong at times. The *wall clock* is what people mean by
 "tomorrow at nine", but is set: by NTP, by an operator, by a battery that is flat. *Elapsed time* (CLOCK_BOOTTIME) is
 never set and counts a suspended machine's sleep, but begins anew with each boot. The *stored clock* is what an earlier
 life of the service showed last. Walltimes are elapsed time (`gas.service.wrapper` counts them so); reservations and

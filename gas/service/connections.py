@@ -1,6 +1,6 @@
 """The connections of the service: who is let in, who gives way, and the end of patience with each.
 
-Somebody who only connects, or sends a request without end, costs the service a file, and a job needs files to start.
+A client that only connects, or sends a request without end, costs the service a file, and a job needs files to start.
 So there are two rooms. A *stranger* is a connection on which no request of a user has arrived yet, counted by its
 address; with its first request it becomes one of that *user*. Each room has half of the places. When it is full, the
 party that has most in it gives up one, the oldest that is not being answered: no number of connections without a token

@@ -2,7 +2,7 @@
 
 The tables are read as those of an application file are, and planned by `gas.planner`; what is added here are limits,
 since the one who asks is not the one who pays: no plug-ins, and no request that keeps the service busy for long. No
-agent (`gas.agent`) is needed: the only list is at hand, so that there is nobody to ask and nothing to go stale.
+agent (`gas.agent`) is needed: the only list is at hand, so that no scheduler is asked and nothing goes stale.
 """
 
 from __future__ import annotations

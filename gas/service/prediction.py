@@ -4,7 +4,7 @@ Learnt from the jobs that have ended here lately: which part of their walltimes 
 queue is simulated forward some times with such run times (`gas.prediction.forward`), for all who wait at once.
 
 The scheduler is kept out of it. Its lock is held while the schedule is copied and no longer; one thread simulates, in
-machine code beside which all others go on; whoever asks meanwhile shares what it finds. There is no prediction, which
+machine code beside which others go on; requests that come meanwhile share the result. There is no prediction, which
 is never an error, where too few jobs have ended, the queue is too long, or the machine code is not ready.
 """
 
@@ -147,7 +147,7 @@ def predictions_for(standing: Standing) -> dict[int, Predicted]:
     from gas.endpoints.s3_queue import snapshot_of
     from gas.prediction.choice import INTERVAL
     from gas.prediction.forecast import Forecast
-    from gas.prediction.forward import NOBODY_ELSE, starts_of_waiting
+    from gas.prediction.forward import NO_ARRIVALS, starts_of_waiting
 
     if len(standing.runs) < LEAST_ENDED:
         return {}
@@ -167,7 +167,7 @@ def predictions_for(standing: Standing) -> dict[int, Predicted]:
     arrivals = past.arrivals(now, int((snapshot.start[waits] - now).max(initial=0)))
     samples = _samples(snapshot.waiting, arrivals.jobs.shape[2])
     if samples < FEWEST_SAMPLES:
-        arrivals, samples = NOBODY_ELSE, _samples(snapshot.waiting, 0)
+        arrivals, samples = NO_ARRIVALS, _samples(snapshot.waiting, 0)
     if samples < FEWEST_SAMPLES:
         return {}
     run_times = past.usage.draw(snapshot, samples, np.random.default_rng(0))
@@ -355,7 +355,7 @@ def _compile_elsewhere() -> bool:
     """Have the machine code made and kept by a process of low priority; return whether it says that it did.
 
     In a thread of this one the compiler, most of which is Python, would make everybody who asks wait for a minute. If
-    that cannot be, nothing is lost: whoever finds nothing kept compiles for itself.
+    that cannot be, nothing is lost: a process that finds nothing kept compiles for itself.
     """
     try:
         process = start_aside(f"import {__name__} as it; it.compile_predictions()", nice=19)

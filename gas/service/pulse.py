@@ -1,6 +1,6 @@
 """Whether the service ran at all: what a stopped process, a suspended machine or a starved one takes from it.
 
-A thread that does nothing but wake up tells that apart from a service that is merely slow: one that works uses the
+A thread that does nothing but wake up distinguishes that from a service that is merely slow: one that works uses the
 processor, and lets this thread run now and then.
 """
 

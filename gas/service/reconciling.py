@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gas.availability import MOST_PROCESSORS
-from gas.printable import first_steering
+from gas.printable import first_control
 from gas.service import processes
 from gas.service.clock import Clock
 from gas.service.jobs import Job, JobRequest
@@ -162,7 +162,7 @@ def _job_in(directory: Path, id: int, identity: str, store: str) -> Job | None:
             *request.command,
             *request.environment,
         )
-        if any(first_steering(text) for text in (request.name, request.user, request.key or "")):
+        if any(first_control(text) for text in (request.name, request.user, request.key or "")):
             return None
         "".join((*texts, *request.environment.values())).encode()  # SQLite takes no lone surrogates
         start = _within(facts, "start", 0, LATEST)

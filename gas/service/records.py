@@ -52,7 +52,7 @@ CANCELLED = 0
 class Started:
     """The record of a start: who watches over the job, what it is to the operating system, since when.
 
-    `wrapper_ticks` (the start of the wrapper in clock ticks since boot) and `boot` tell the wrapper from later
+    `wrapper_ticks` (the start of the wrapper in clock ticks since boot) and `boot` distinguish the wrapper from later
     processes with its pid. `start` is in epoch seconds.
     """
 
@@ -68,8 +68,9 @@ class Started:
 class Ended:
     """The record of an end: no process of the job is left.
 
-    Either `exit_status` or `signal` says how the command ended; both are None if it was never started or nobody
-    knows. `reason` is ``lost`` if the wrapper was killed (or the machine was). `start` and `end` are in epoch seconds.
+    Either `exit_status` or `signal` says how the command ended; both are None if it was never started, or if that is
+    not known. `reason` is ``lost`` if the wrapper was killed (or the machine was). `start` and `end` are epoch
+    seconds.
     """
 
     exit_status: int | None

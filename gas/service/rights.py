@@ -1,24 +1,24 @@
 """Access rights: the one table, as data, and its queries.
 
-    action     nobody  user  operator   what it is
-    ---------  ------  ----  --------   ------------------------------------------------------------------------
-    page       yes     yes   yes        read the static page at /, which holds no data
-    healthz    yes     yes   yes        read whether the service lives
-    openapi    no      yes   yes        read the OpenAPI document
-    schedule   no      yes   yes        read the availability list, the machine, and of every job what the schedule
-                                        shows: id, kind, user, state, processors, walltime, actuator, all instants
-    events     no      yes   yes        follow the schedule
-    metrics    no      yes   yes        read sums over all users
-    plan       no      yes   yes        read what a request would be promised
-    submit     no      yes   yes        submit a job, which then is the user's own
-    reserve    no      yes   yes        make a reservation, which then is the user's own
-    details    no      own   yes        read a job's name, run time, exit status and signal
-    command    no      own   own        read a job's command, environment and message
-    output     no      own   own        read the output of a job
-    cancel     no      own   yes        cancel a job or a reservation
-    machine    no      no    yes        change the machine: its size, whether it accepts jobs
+    action     anonymous  user  operator   what it is
+    ---------  ---------  ----  --------   ---------------------------------------------------------------------
+    page       yes        yes   yes        read the static page at /, which holds no data
+    healthz    yes        yes   yes        read whether the service lives
+    openapi    no         yes   yes        read the OpenAPI document
+    schedule   no         yes   yes        read the availability list, the machine, and of every job what the schedule
+                                           shows: id, kind, user, state, processors, walltime, actuator, all instants
+    events     no         yes   yes        follow the schedule
+    metrics    no         yes   yes        read sums over all users
+    plan       no         yes   yes        read what a request would be promised
+    submit     no         yes   yes        submit a job, which then is the user's own
+    reserve    no         yes   yes        make a reservation, which then is the user's own
+    details    no         own   yes        read a job's name, run time, exit status and signal
+    command    no         own   own        read a job's command, environment and message
+    output     no         own   own        read the output of a job
+    cancel     no         own   yes        cancel a job or a reservation
+    machine    no         no    yes        change the machine: its size, whether it accepts jobs
 
-*Nobody* is a request without a token although tokens are required, *own* a job of the same user. What a job runs and
+*Anonymous* is a request without a token although tokens are required, *own* a job of the same user. What a job runs and
 writes may hold secrets, so that belongs to its user alone; what keeps a machine in order (who has it, how it ended,
 cancelling) is an operator's too.
 

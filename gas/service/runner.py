@@ -139,7 +139,7 @@ class Runner:
     def was_begun(self, job: Job) -> bool:
         """Return whether a process was handed to a wrapper, or that failed for good, in this life or an earlier one.
 
-        It is assumed so while the system cannot tell: `ended` checks again.
+        It is assumed so while the system does not say: `ended` checks again.
         """
         try:
             if job.id not in self._begun and processes.was_started(self.directory_of(job)):

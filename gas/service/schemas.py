@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from gas.availability import MOST_PROCESSORS
-from gas.printable import first_steering
+from gas.printable import first_control
 from gas.service.jobs import JobRequest
 from gas.times import LATEST, LONGEST
 
@@ -45,7 +45,7 @@ Text = Annotated[str, StringConstraints(strict=True, pattern=r"^[^\x00]*$", max_
 
 def _plain(name: str) -> str:
     """Return a name without characters that control a terminal or change the order of text."""
-    if (found := first_steering(name)) is not None:
+    if (found := first_control(name)) is not None:
         raise ValueError(f"one line without control and format characters; it contains {found}")
     return name
 

@@ -73,8 +73,8 @@ class TokenRecord:
 
 def hash_of(salt: bytes, secret: str) -> bytes:
     """Return what is kept of the secret of a token."""
-    # One SHA-256, no slow password hash: the secret is not chosen by a person but 256 random bits, which nobody can
-    # try through however fast the hash, and every request pays for it. The salt makes equal secrets look different.
+    # One SHA-256, no slow password hash: the secret is not chosen by a person but 256 random bits, too many to try
+    # through however fast the hash, and every request pays for it. The salt makes equal secrets look different.
     return hashlib.sha256(salt + secret.encode("ascii")).digest()
 
 

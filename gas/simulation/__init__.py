@@ -29,7 +29,7 @@ The main path is `simulate.simulate`, with `engine.run` under it. Its modules, f
     batches     batch means: confidence intervals of runs driven by a model
     allocation  which processors each job ran on
     recorded    a schedule as any file states it, before anything is checked
-    guarantee   EASY's promise to the head of the queue, told from starts and ends
+    guarantee   EASY's promise to the head of the queue, checked from starts and ends
     checks      the rules that a schedule can break, one by one
     audit       whether a schedule keeps the rules that it claims
     tables      schedules as tables of text, reading
@@ -67,7 +67,7 @@ def __getattr__(name: str) -> object:
 class _Package(ModuleType):
     """The package: its `simulate` is the function, whether or not the module of that name was imported before.
 
-    Whoever imports a module has it put into its package under its name; ``from gas.simulation import simulate`` would
+    An import of a module puts it into its package under its name; ``from gas.simulation import simulate`` would
     then find the module.
     """
 

@@ -57,7 +57,7 @@ def simulate_adjusted(
     adjustment
         For whom the scheduler plans with it, see `gas.simulation.simulate.Simulation`, as for `queue`.
     progress
-        Is told the share of jobs that have arrived, now and then.
+        Is called with the share of jobs that have arrived, now and then.
 
     Raises
     ------

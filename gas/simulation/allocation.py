@@ -62,7 +62,7 @@ class Allocation:
 def allocate(schedule: Schedule) -> Allocation:
     """Return the processors of each job and reservation.
 
-    A job of no length, which holds nothing, gets the lowest ones whoever has them. n log n steps for n jobs, times
+    A job of no length, which holds nothing, gets the lowest ones, whether free or not. n log n steps for n jobs, times
     the number of pieces that the free part of the machine is in.
 
     Raises
@@ -117,7 +117,7 @@ class Clash(NamedTuple):
 
 
 def clashes(places: Allocation, rows: Sequence[int], start: Sequence[int], end: Sequence[int]) -> list[Clash]:
-    """Return who starts on a processor that somebody else still has: one clash a row, in the order given.
+    """Return which jobs start on a processor that another still has: one clash a row, in the order given.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def clashes(places: Allocation, rows: Sequence[int], start: Sequence[int], end: 
                     new.append(old._replace(behind=a))
                 if at < first:
                     new.append(_Held(at, first, until, row))
-                # Both have it: whoever has it longer stands for both.
+                # Both have it: the one that has it longer stands for both.
                 new.append(_Held(first, behind, *((until, row) if until > old.until else (old.until, old.row))))
                 at = behind
                 if old.behind > b:
@@ -169,7 +169,7 @@ def clashes(places: Allocation, rows: Sequence[int], start: Sequence[int], end: 
 
 
 class _Held(NamedTuple):
-    """Processors and until when somebody has them."""
+    """Processors and until when they are taken."""
 
     first: int
     behind: int

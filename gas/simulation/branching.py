@@ -57,7 +57,7 @@ def plain_answers(
 ) -> NDArray[np.int64] | None:
     """Return answers as they take part, in columns of processors, estimate and run time; None if any is out of order.
 
-    Whoever gets None looks at them one by one, which takes its time, and says what is wrong, if that is what it is.
+    After None the caller looks at them one by one, which takes its time, and names what is wrong, if anything is.
 
     Parameters
     ----------

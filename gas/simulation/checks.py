@@ -52,10 +52,10 @@ class Check(NamedTuple):
     checked: int
     """In how many places."""
     violations: int | None
-    """In how many of them it is broken; None if that cannot be told from what is given."""
+    """In how many of them it is broken; None if that cannot be checked from what is given."""
     first: Violation | None = None
     remark: str = ""
-    """What else to know; why, and what to do about it, if it cannot be told."""
+    """What else to know; why, and what to do about it, if it cannot be checked."""
 
     @property
     def ok(self) -> bool:
@@ -155,7 +155,7 @@ class Rules:
         elif submit.any():
             remark = "if the load was scaled, name it here too (--scale-load)"
 
-        def told(row: int) -> Place:
+        def where(row: int) -> Place:
             if submit[row]:
                 theirs = jobs.submit[place[row]]
                 when = self._seconds(given.submit[row])
@@ -167,21 +167,21 @@ class Rules:
             message = f"job {self._job(row)} has an estimate of {said} s, in the log {theirs} s"
             return None, int(estimate[row]), message
 
-        wrong = self._first((submit != 0) | (size != 0) | (estimate != 0), told)
+        wrong = self._first((submit != 0) | (size != 0) | (estimate != 0), where)
         name = "log", "submissions, sizes and estimates are the log's"
         return self._check(name, len(rows), [wrong], remark)
 
     def submitted(self) -> Check:
-        """Nobody starts before being submitted."""
+        """No job starts before its submission."""
         given = self.given
         early = np.where(self.started, given.submit - given.start, 0)
 
-        def told(row: int) -> Place:
+        def where(row: int) -> Place:
             start, by = self._seconds(given.start[row]), self._seconds(early[row])
             return start, by, f"job {self._job(row)} starts at {start}, {by} s before its submission"
 
         count = int(np.count_nonzero(self.started))
-        return self._check(("submission", "no start before the submission"), count, [self._first(early > 0, told)])
+        return self._check(("submission", "no start before the submission"), count, [self._first(early > 0, where)])
 
     def run_times(self, rule: Overrun | None) -> Check:
         """A job ends when its run time is over: that of the log under an overrun rule, else the one stated."""
@@ -194,7 +194,7 @@ class Rules:
             remark = (
                 ""
                 if bool((given.run_time[rows] != UNKNOWN).all())
-                else "without the log (--log), only start ≤ end can be told"
+                else "without the log (--log), only start ≤ end can be checked"
             )
             name, source = ("end", "end = start + run time"), "its run time is"
         else:
@@ -209,14 +209,14 @@ class Rules:
             short = int(np.count_nonzero(cut & rows))
             remark = f"overrun rule: {rule}" + (f"; {short} cancelled while they ran" if short else "")
 
-        def told(row: int) -> Place:
+        def where(row: int) -> Place:
             start, took = self._seconds(given.start[row]), self._seconds(ran[row])
             message = f"job {self._job(row)} starts at {start} and ends {took} s later, {source} {{}} s"
             if expected is None and given.run_time[row] == UNKNOWN:
                 return start, took, f"job {self._job(row)} starts at {start} and ends {-took} s before that"
             return start, self._seconds(ran[row] - should[row]), message.format(self._seconds(should[row]))
 
-        return self._check(name, int(np.count_nonzero(rows)), [self._first(wrong, told)], remark)
+        return self._check(name, int(np.count_nonzero(rows)), [self._first(wrong, where)], remark)
 
     def sizes(self) -> Check:
         """A job fits the machine."""
@@ -224,12 +224,12 @@ class Rules:
         rows = self.started & (given.processors != UNKNOWN)
         over = given.processors - self.machine
 
-        def told(row: int) -> Place:
+        def where(row: int) -> Place:
             start = self._seconds(given.start[row])
             message = f"job {self._job(row)} starts at {start} on {given.processors[row]} of {self.machine} processors"
             return start, int(over[row]), message
 
-        wrong = self._first(rows & (over > 0), told)
+        wrong = self._first(rows & (over > 0), where)
         name = "size", "no job is larger than the machine"
         return self._check(name, int(np.count_nonzero(rows)), [wrong], self.of_machine if wrong[0] else "")
 
@@ -288,8 +288,8 @@ class Rules:
                 f"{until}"
             )
             first = Violation(given.name_of(row), start, 1, message)
-        told = sum(1 for row in rows.tolist() if given.allocated.pieces(row))
-        return self._check(("resources", "no processor runs two jobs at once"), told, [(len(found), first)])
+        known = sum(1 for row in rows.tolist() if given.allocated.pieces(row))
+        return self._check(("resources", "no processor runs two jobs at once"), known, [(len(found), first)])
 
     def in_order(self) -> Check:
         """Starts do not descend in the order of submission; counted are the jobs that overtake."""
@@ -318,7 +318,7 @@ class Rules:
         held = int(np.count_nonzero(given.reserved))
         if held:
             remark = (
-                f"cannot be told: {held} reservation{'s' * (held > 1)} held processors, and what EASY may start then "
+                f"cannot be checked: {held} reservation{'s' * (held > 1)} held processors; what EASY may start then "
                 "depends on when each was asked for and on the order of events within that second; --promise none "
                 "checks what every schedule owes, reservations counted"
             )
@@ -327,7 +327,7 @@ class Rules:
         blind = int(np.count_nonzero(given.estimate[rows] == UNKNOWN))
         if blind:
             remark = (
-                f"cannot be told: of {blind} jobs no estimate is known; name the log that was simulated (--log), "
+                f"cannot be checked: of {blind} jobs no estimate is known; name the log that was simulated (--log), "
                 "or give a schedule that has them (SWF, or CSV with requested_time)"
             )
             return Check(*name, 0, None, None, remark)
@@ -363,14 +363,14 @@ class Rules:
         return self._check(name, blocked, [(len(delayed), first)], remark)
 
     def promises(self) -> Check:
-        """Nobody starts later than the schedule itself says was promised."""
+        """No job starts later than the schedule itself says was promised."""
         given = self.given
         name = "promise", "no start later than promised"
         promise = given.promise
         stated = self.started & (promise != NEVER_STARTED) if promise is not None else np.zeros(len(given), np.bool_)
         if promise is None or (not stated.any() and self.started.any()):
             remark = (
-                "cannot be told: this asks whether each job started by the start that it was promised when it was "
+                "cannot be checked: this asks whether each job started by the start that it was promised when it was "
                 "submitted, and no promised starts are recorded here. They stand in the column promised_start of a "
                 "CSV, which gas simulate --output x.csv writes under the policies that promise (conservative, "
                 "conservative-static, s3, s3-1999); SWF has no place for them. fcfs, easy and conservative-replan "
@@ -379,20 +379,20 @@ class Rules:
             return Check(*name, 0, None, None, remark)
         late = np.where(stated, given.start - promise, 0)
 
-        def told(row: int) -> Place:
+        def where(row: int) -> Place:
             start, by = self._seconds(given.start[row]), self._seconds(late[row])
             then = self._seconds(promise[row])
             return start, by, f"job {self._job(row)} was promised a start at {then} and starts at {start}: {by} s late"
 
-        return self._check(name, int(np.count_nonzero(stated)), [self._first(late > 0, told)])
+        return self._check(name, int(np.count_nonzero(stated)), [self._first(late > 0, where)])
 
-    def _first(self, wrong: NDArray[np.bool_], told: Callable[[int], Place]) -> tuple[int, Violation | None]:
+    def _first(self, wrong: NDArray[np.bool_], place_of: Callable[[int], Place]) -> tuple[int, Violation | None]:
         """Return how many rows are wrong, and the first in the order of the queue in words."""
         count = int(np.count_nonzero(wrong))
         if not count:
             return 0, None
         row = int(self.order[np.flatnonzero(wrong[self.order])[0]])
-        time, by, message = told(row)
+        time, by, message = place_of(row)
         return count, Violation(self.given.name_of(row), time, by, message)
 
     @staticmethod
@@ -407,7 +407,7 @@ class Rules:
         return shortened(self.given.name_of(row))
 
     def _who(self, row: int) -> str:
-        """Return what messages call whoever holds processors, a job or a reservation."""
+        """Return what messages call a job or a reservation that holds processors."""
         return f"reservation {-self.given.id[row]}" if self.given.reserved[row] else f"job {self._job(row)}"
 
     def _seconds(self, units: Any) -> float:

@@ -1,4 +1,4 @@
-"""The event loop, for every policy and both orders (DESIGN.md, simulation rules 3 and 4).
+"""The event loop, for every policy and both orders (`gas guide rules`, 3 and 4).
 
 `run` goes on from wherever a simulation stands and says why it stopped. Between two steps of it everything is in the
 `State`, so that it can be copied there and gone on with, twice and differently.
@@ -44,14 +44,14 @@ from gas.simulation.state import (
     is_roomy,
 )
 
-__all__ = ["ASKS", "FINISHED", "FULL", "NOBODY", "PAUSED", "STARTED", "run"]
+__all__ = ["ASKS", "FINISHED", "FULL", "NO_JOB", "PAUSED", "STARTED", "run"]
 
 FINISHED, PAUSED, ASKS, FULL, STARTED = range(5)
 """Why `run` stopped: nothing is left; enough events, or the instant given; a job to ask about arrives; no room; the job
 that was watched has started, or left.
 """
 
-NOBODY = -1
+NO_JOB = -1
 """No job is watched."""
 
 
@@ -62,12 +62,12 @@ def run(state: State, events: int, before: int, watched: int) -> int:
     Parameters
     ----------
     watched
-        A job, by its place, with whose start this ends; or `NOBODY`.
+        A job, by its place, with whose start this ends; or `NO_JOB`.
     """
     now = state.now
     last = now[DONE] + events
     while now[DONE] < last:
-        if watched != NOBODY and state.work[W_STATUS, watched] > WAITING:
+        if watched != NO_JOB and state.work[W_STATUS, watched] > WAITING:
             return STARTED
         if not is_roomy(state):
             return FULL
@@ -119,7 +119,7 @@ def _round(state: State, instant: int) -> bool:
 
 @inlined_kernel
 def _complete_all(state: State, planned: bool) -> None:
-    """Handle all completions and cancellations that are due, then start whoever can start now."""
+    """Handle all completions and cancellations that are due, then start the jobs that can start now."""
     work, now = state.work, state.now
     early = gone = False
     if planned:

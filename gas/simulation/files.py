@@ -226,7 +226,7 @@ def read_schedule(source: str | Path) -> Recorded:
 
 
 def parse_schedule(data: bytes, *, name: str = "schedule") -> Recorded:
-    """Return the schedule that these bytes, plain or gzip, hold; told by their content.
+    """Return the schedule that these bytes, plain or gzip, hold; the format is recognised by their content.
 
     * SWF: a job starts at submit + wait and ends when its run time is over; its size and estimate are read as in a log,
       reservations in the Notes that `format_schedule_swf` writes.
@@ -290,7 +290,7 @@ def _from_swf(log: Log) -> Recorded:
 
 
 def _with_reservations(header: Header, jobs: Recorded) -> Recorded:
-    """Return a schedule's jobs with the reservations behind them that Notes of its header tell."""
+    """Return a schedule's jobs with the reservations behind them, from Notes of its header."""
     found = [match for text in header.notes if (match := _RESERVATION.fullmatch(" ".join(text.split())))]
     if not found:
         return jobs

@@ -1,9 +1,9 @@
-"""EASY's guarantee, told from starts and ends alone: nobody delays the head of the queue.
+"""EASY's guarantee, checked from starts and ends alone: no job delays the head of the queue.
 
 The queue is in submission order. A job *becomes head* at the instant T when the last job before it has started or was
 withdrawn, or when it is submitted, if that is later. If it does not start then, it is *blocked*, and its *shadow
 time* is the earliest instant at which enough processors are free for it, each running job counted until its start
-plus its estimate (until it really ended, if that is later: nobody can give away what a job holds). EASY lets others
+plus its estimate (until it really ended, if that is later: what a job holds cannot be given away). EASY lets others
 start early only if that does not move the shadow time (Mu'alem & Feitelson 2001, section 2.2). So a head that starts
 after the shadow time that it had when it became head has been delayed.
 

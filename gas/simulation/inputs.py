@@ -59,14 +59,14 @@ def checked_machine(processors: int) -> int:
 
 def checked_cancellations(cancellations: ArrayLike, jobs: RigidJobs) -> NDArray[np.int64]:
     """Return the instants of cancellation as int64, one a job."""
-    given = _integers(cancellations, "cancellations", "whole seconds, NOT_CANCELLED for a job that nobody cancels")
+    given = _integers(cancellations, "cancellations", "whole seconds, NOT_CANCELLED for a job that is not cancelled")
     if given.shape != jobs.id.shape:
         raise BadInput(f"cancellations have the shape {given.shape}; one for each of the {len(jobs)} jobs is needed")
     if len(jobs) and int(given.max()) > NOT_CANCELLED:
         at = int(given.argmax())
         raise BadInput(
             f"cancellation {given[at]} of job {jobs.id[at]}: is after the end of time, {NOT_CANCELLED}; "
-            "NOT_CANCELLED is for a job that nobody cancels"
+            "NOT_CANCELLED is for a job that is not cancelled"
         )
     return given.astype(np.int64, copy=False)
 
@@ -150,7 +150,7 @@ def reach_of(jobs: RigidJobs, cancellations: NDArray[np.int64] | None, reservati
         if cancelled.size:
             those = cancellations[cancelled]
             instants += [
-                (int(cancellations[at]), f"the cancellation of job {jobs.id[at]} (NOT_CANCELLED if nobody does it) at")
+                (int(cancellations[at]), f"the cancellation of job {jobs.id[at]} (NOT_CANCELLED if it is not) at")
                 for at in (cancelled[those.argmin()], cancelled[those.argmax()])
             ]
     for number, one in enumerate(reservations):

@@ -150,7 +150,7 @@ def job_figures(schedule: Schedule) -> JobFigures:
     slowdown = np.full(len(rows), np.nan)
     np.divide(response, run_time, out=slowdown, where=run_time > 0)
     unclamped = response / np.maximum(run_time, SHORT)
-    # Whoever stands before it in the log was submitted no later, so it waited at this start if it left the queue later.
+    # A job before it in the log was submitted no later, so that one waited at this start if it left the queue later.
     passed = np.maximum.accumulate(left_queue(schedule))
     backfilled = np.zeros(len(schedule), dtype=bool)
     backfilled[1:] = schedule.start[1:] < passed[:-1]
@@ -224,7 +224,7 @@ def loss_of_capacity(schedule: Schedule) -> float:
 def weighted_wait(schedule: Schedule, queue: QueueOrder, rows: ArrayLike | None = None) -> float | None:
     """Return Σ wᵢ pᵢ / Σ pᵢ in seconds over the jobs that ran, of wait wᵢ and priority at the start pᵢ.
 
-    None where no job has a priority, as nobody waited. Tang et al. (2013), equation 4.
+    None where no job has a priority, as none waited. Tang et al. (2013), equation 4.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Figures by the month, out of one simulation of the whole log.
 
 A job belongs to the month of its submission in the log's own time zone. Mu'alem & Feitelson (2001, Table 1) do not
-say how they divide their logs; the published numbers of jobs and the loads tell. Months by the *end in the EASY
+say how they divide their logs; the published numbers of jobs and the loads show it. Months by the *end in the EASY
 simulation* give the ten numbers of KTH with errors that add up to 13 of 26,443 jobs, months by submission to 130; so
 both ways are here. The *load* column is what jobs used of the machine within the calendar month, whenever they were
 submitted: under EASY that is within 0.004 of it on average, on KTH (100 processors) and CTC (512) alike, and within

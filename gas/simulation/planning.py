@@ -1,7 +1,7 @@
 """The planning policies: every job has a planned start from the moment it arrives.
 
 The placing, and the promotion after an early end, are S³'s own (`gas.s3.placing`); the policies differ in how a
-promotion walks the queue. DESIGN.md, simulation rules 3 to 5.
+promotion walks the queue. `gas guide rules`, 3 to 5.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A pass starts jobs from the head of the queue while they fit. Under `easy` the f
 time*, when enough processors will be free for it by the estimates, and the *extra* processors that will be free beside
 it then; the others start, in order, if they fit now and either end by the shadow time or fit the extra.
 
-Shadow time and extra stay the same, as long as nobody completes, but for the extra processors that a started job takes:
+Shadow time and extra stay the same, as long as no job completes, but for the extra processors that a started job takes:
 one that ends by the shadow time gives back by then what it took; one that does not, comes out of the extra; and before
 the shadow time no more processors can be free than without them. So a job that arrives needs no pass: those before it
 did not start in the last one, and nothing has got better for them since.
@@ -119,7 +119,7 @@ def join(state: State, job: int) -> None:
 
 @lean_kernel
 def look(state: State) -> None:
-    """Start whoever can, after processors were given back or a job has arrived."""
+    """Start the jobs that can, after processors were given back or a job has arrived."""
     if state.rules[RESERVATIONS] > 0:
         _pass_around(state)
     else:
@@ -157,7 +157,7 @@ def pass_over(state: State) -> None:
 
 @lean_kernel
 def _bring_up_to_date(state: State) -> None:
-    """Let the time that has passed tell on who holds processors until when."""
+    """Bring up to date, after time has passed, until when jobs hold processors."""
     rules = state.rules
     if rules[ORDER] == EVENT:
         _expire(state)

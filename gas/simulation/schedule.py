@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Policy = Literal["fcfs", "easy", "conservative", "s3", "s3-1999", "conservative-replan", "conservative-static"]
-"""How jobs are chosen to start; DESIGN.md's rules 5 and 6 in one word each.
+"""How jobs are chosen to start; `gas guide rules`, 5 and 6, in one word each.
 
 =====================  ================================================================================================
 fcfs                   in submission order, no backfilling
@@ -65,7 +65,7 @@ NEVER_STARTED = -(2**62)
 """The start of a job that was cancelled while it waited; a start or an end that a simulation has not come to yet."""
 
 NOT_CANCELLED = 2**62
-"""The cancellation of a job that nobody cancels."""
+"""The cancellation of a job that is not cancelled."""
 
 
 class Reservation(NamedTuple):
@@ -99,7 +99,7 @@ class Schedule:
     reserved
         The start that each reservation was given; `NEVER_STARTED` for one that has not been asked for yet.
     queue, adjustment
-        In what order they waited, and for whom adjusted walltimes were planned with; None: for nobody.
+        In what order they waited, and for whom adjusted walltimes were planned with; None: for no job.
     engine_seconds
         How long the event loop took.
     """
@@ -149,10 +149,10 @@ class Schedule:
             return self
         jobs = int(np.count_nonzero(self.end == NEVER_STARTED))
         parts = [(jobs, "job", "not ended"), (self.unfinished - jobs, "reservation", "no start yet")]
-        told = " and ".join(
+        standing = " and ".join(
             f"{count:,} {thing}{'s have' if count > 1 else ' has'} {what}" for count, thing, what in parts if count
         )
-        raise BadInput(f"the simulation stands before its end: {told}; run it to the end (run() without a limit)")
+        raise BadInput(f"the simulation stands before its end: {standing}; run it to the end (run() without a limit)")
 
 
 def checked_rules(

@@ -15,7 +15,7 @@ from gas.errors import BadInput
 from gas.s3.blocks import profile_in
 from gas.simulation.answers import Asked, checked_adjusted, checked_answer, checked_answers
 from gas.simulation.branching import Scratch
-from gas.simulation.engine import ASKS, FINISHED, FULL, NOBODY, next_instant, run
+from gas.simulation.engine import ASKS, FINISHED, FULL, NO_JOB, next_instant, run
 from gas.simulation.inputs import (
     checked_cancellations,
     checked_machine,
@@ -173,7 +173,7 @@ class Simulation:
         self._state.work[W_ASKED, self._place[places]] = 1
         self._waits_for_answer = False
         self._scratch: Scratch | None = None
-        self._run(self._state, 0, 0, NOBODY)  # compiled, or loaded, before anything is timed
+        self._run(self._state, 0, 0, NO_JOB)  # compiled, or loaded, before anything is timed
 
     @property
     def now(self) -> int:
@@ -201,7 +201,7 @@ class Simulation:
         events
             Stop after so many events, too.
         progress
-            Is told the share of jobs that have arrived, now and then.
+            Is called with the share of jobs that have arrived, now and then.
 
         Raises
         ------
@@ -216,12 +216,12 @@ class Simulation:
         while True:
             some = min(left, breath)
             done, began = self.events, time.perf_counter()
-            why = self._run(self._state, some, limit, NOBODY)
+            why = self._run(self._state, some, limit, NO_JOB)
             took = time.perf_counter() - began
             self.engine_seconds += took
             if took >= _BREATH:
                 breath = max(min(breath // 2, int(breath * _BREATH / took)), 10)
-            elif self.events - done >= some:  # else it stopped for want of room, and tells nothing of its speed
+            elif self.events - done >= some:  # else it stopped for want of room, and says nothing of its speed
                 breath = min(2 * breath, 10**6)
             left -= self.events - done
             if progress is not None:
@@ -264,7 +264,7 @@ class Simulation:
     def cancel(self, place: int, at: int | None = None) -> None:
         """Let its user withdraw a job that has not started: now, or at a later instant, or before it was submitted.
 
-        What follows is what follows in a simulation that was told from the start, except where others have been
+        What follows is what follows in a simulation that knew it from the start, except where others have been
         handled at the present instant already: then it comes after them.
 
         Raises
@@ -355,7 +355,7 @@ class Simulation:
         """Return what is free from now on, beside everybody who runs and waits.
 
         A promise under the planning policies but `conservative-replan`. Policies without a plan are asked as if
-        nobody else came and everybody used up their estimate, or adjusted walltime, in the order of the queue.
+        no other job came and each used up its estimate, or adjusted walltime, in the order of the queue.
         """
         planned = int(self._state.rules[POLICY]) >= CONSERVATIVE
         profile = profile_in(self._state.plan) if planned else expected(self._state)

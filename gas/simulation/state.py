@@ -142,7 +142,7 @@ def initial_state(
     at = cancelled[np.argsort(cancel[cancelled], kind="stable")]
     begin = int(work[W_SUBMIT, 0]) if total else 0
     if at.size:
-        begin = min(begin, int(cancel[at[0]]))  # that is an event too, though it finds nobody yet
+        begin = min(begin, int(cancel[at[0]]))  # that is an event too, though it finds no job yet
     walltime = int(np.percentile(work[W_ESTIMATE], 99)) if total else 1
     now = np.zeros(17, np.int64)
     now[[NOW, DUE, FREE, SHADOW]] = begin, FOR_EVER, jobs.machine, -FOR_EVER

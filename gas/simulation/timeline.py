@@ -109,9 +109,9 @@ def smallest_waiting(schedule: Schedule, times: NDArray[np.int64]) -> NDArray[np
     times
         The `change_points` of the schedule.
     """
-    nobody = schedule.jobs.machine + 1
+    beyond = schedule.jobs.machine + 1
     smallest: NDArray[np.integer[Any]] = np.full(
-        len(times), nobody, dtype=np.int32 if nobody < 2**31 else np.int64
+        len(times), beyond, dtype=np.int32 if beyond < 2**31 else np.int64
     )  # half of the memory
     first = np.searchsorted(times, schedule.jobs.submit)
     behind = np.searchsorted(times, left_queue(schedule))

@@ -1,7 +1,7 @@
 """Who is withdrawn, and when, decided while a simulation stands between two events.
 
 A cancellation is an instant in a job's column and a place in the list of cancellations, which is in the order in which
-they happen. Both are kept so that a simulation told of it on the way is that of one told beforehand.
+they happen. Both are kept so that a simulation that learns of it on the way equals one that knew beforehand.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def cancelled_at(state: State, job: int, at: int, name: str) -> State:
         raise BadInput(f"{name} cannot be cancelled: it has left at {work[W_END, job]}")
     if status > WAITING:
         raise BadInput(
-            f"{name} cannot be cancelled: it runs, so that its end is known; only a simulation that is told from the "
+            f"{name} cannot be cancelled: it runs, so that its end is known; only a simulation that knows it from the "
             "start (cancellations) can end a running job"
         )
     if work[W_CANCEL, job] != NOT_CANCELLED:

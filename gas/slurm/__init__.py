@@ -13,7 +13,7 @@ Where a job stands, before it is submitted::
     extent        what a partition has altogether
     fair_share    who has used less than their part comes first
     factors       what its priority depends on
-    priority      the priority that it would get, with its parts; observed is what waiting jobs tell of it
+    priority      the priority that it would get, with its parts; observed is what waiting jobs show of it
     standing      a job with all that its limits depend on
     levels        the QOS, association and accounts whose limits hold for it, and what they use
     access        who may use a partition, and what it allows

@@ -84,7 +84,7 @@ class Ageing:
 
     def _begin_fair_share(self) -> None:
         accounting = self.cluster.accounting
-        # acct_policy_job_fini tells it of ends, and does nothing where limits are not enforced (seen on 22.05, 26.05)
+        # acct_policy_job_fini counts ends for it, and does nothing where limits are not enforced (seen on 22.05, 26.05)
         self._loses = self.settings.limits_enforced is False
         self._fair = self.settings.weights.get("fair share", 0) if self.multifactor else 0
         self._of: list[tuple[str, str, str] | None] = [None] * len(self.records)

@@ -54,7 +54,7 @@ class Builder:
         self.settings = settings = cluster.settings or Settings()
         selection = " ".join((*settings.selection_parameters, *(one.selection.upper() for one in cluster.partitions)))
         if memory_counts is None:
-            # where the configuration is not published, nodes tell: memory is allocated only where it is given out
+            # where the configuration is not published, nodes show it: memory is allocated only where it is given out
             # (cons_tres, job_res_add_job)
             seen = settings.selection is None and any(node.memory_allocated for node in cluster.nodes)
             memory_counts = seen or "MEMORY" in selection

@@ -1,7 +1,7 @@
 """What Slurm publishes of its nodes, jobs, reservations, licences and partitions, whatever the transport.
 
 Times are epoch seconds, durations seconds, memory is in MB (2**20 bytes, as Slurm counts it); None is what is not
-known, or a limit that there is not. A job that somebody only thinks of submitting is a `Job` too, with number 0.
+known, or a limit that there is not. A job that a user only considers submitting is a `Job` too, with number 0.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Job:
     restarts
         How often it began anew, where that is published.
     preemptable
-        From when on others may take its place; None if that is not published, or nobody may.
+        From when on others may take its place; None if that is not published, or no job may.
     """
 
     id: int
@@ -225,7 +225,7 @@ class Job:
 
     @property
     def held(self) -> bool:
-        """Whether somebody keeps it from starting."""
+        """Whether it is held."""
         return self.pending and self.priority == 0
 
 

@@ -372,8 +372,8 @@ def run_cycle(
                     found.total[0] += 1
             if tested and not probe:
                 tests += 1
-            if state == STARTED and leader >= 0:
-                state = PLANNED  # parts start together at the end of the cycle
+            if state == STARTED and (leader >= 0 or records.unheld[at]):
+                state = PLANNED  # parts start together at the end of the cycle; a limit is found when a job would start
             if state == STARTED:
                 plans.state[at] = STARTED
                 row = note(plans, at, now, limit, given)

@@ -23,6 +23,7 @@ __all__ = [
     "choose",
     "choose_with",
     "cpus_on",
+    "leave_weights",
     "may_do",
     "work_of",
 ]
@@ -38,7 +39,7 @@ COLUMNS = (
 
 CPUS and TASK_CPUS are CPUs in all and of a task, PER_NODE tasks of a node (0: as they come), LEAST, WANTED and MOST
 numbers of nodes, MEMORY and TASK_MEMORY MB per node and per task, ALL_MEMORY says that it wants all memory of its nodes
-and WHOLE that it shares them with nobody. LIMITED is the number of the limit on CPUs of a node that it is under (-1:
+and WHOLE that no other job shares them. LIMITED is the number of the limit on CPUs of a node that it is under (-1:
 none) and LIMITED_CPUS that limit. HAS_REQUIRED and HAS_GRES say whether there is anything to look at, MULTIPLES whether
 only CPUs count that make up whole tasks.
 """
@@ -310,25 +311,44 @@ def _first(
 
 
 @lean_kernel
+def _gpus_on(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int) -> int:
+    """Return how many GPUs of a node a job could take, by which the node comes before others (near_gpus)."""
+    near = -1
+    for column in range(gres.shape[1]):
+        asked = max(gres[OF_TASK, column], gres[OF_NODE, column], gres[OF_JOB, column])
+        if machine.gpu[column] and asked > 0:
+            # no more than it would take of the node
+            left = machine.gres[node, column] - use.gres[node, column]
+            asked = max(gres[OF_TASK, column] * tasks, gres[OF_NODE, column], gres[OF_JOB, column])
+            left = min(left, asked)
+            near = left if near < 0 else min(near, left)
+    return int(min(max(near, 0), 255))
+
+
+@lean_kernel
 def _weight(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, has_gres: int) -> int:
     """Return the weight of a node for a job: of equal ones those with more free GPUs come first (sched_weight)."""
     weight = machine.weight[node] * 256 + 255
     if has_gres:
-        near = -1
-        for column in range(gres.shape[1]):
-            asked = max(gres[OF_TASK, column], gres[OF_NODE, column], gres[OF_JOB, column])
-            if machine.gpu[column] and asked > 0:
-                # no more than it would take of the node
-                left = machine.gres[node, column] - use.gres[node, column]
-                asked = max(gres[OF_TASK, column] * tasks, gres[OF_NODE, column], gres[OF_JOB, column])
-                left = min(left, asked)
-                near = left if near < 0 else min(near, left)
-        weight -= min(max(near, 0), 255)
-        if len(machine.near) > 0:
-            machine.near[node] = min(max(near, 0), 255)
+        weight -= _gpus_on(node, gres, machine, use, tasks)
     elif len(machine.near) > 0:
         weight -= machine.near[node]
     return int(weight)
+
+
+@lean_kernel
+def leave_weights(
+    capacity: NDArray[np.int64], need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use
+) -> None:
+    """Keep the weights of nodes that were tested for a job with GPUs, and can give it something, for those behind it.
+
+    Each test of a node sets its weight (job_test.c, _can_job_run_on_node, until 23.02); of those that fail it stays.
+    """
+    if len(machine.near) > 0 and need[HAS_GRES]:
+        tasks = need[CPUS] // need[TASK_CPUS]
+        for node in range(len(capacity)):
+            if capacity[node] > 0:
+                machine.near[node] = _gpus_on(node, gres, machine, use, tasks)
 
 
 @lean_kernel

@@ -1,4 +1,4 @@
-"""What limits say to all jobs: to those that wait, by what Slurm says of them, and to one that somebody thinks of."""
+"""What limits say to all jobs: to those that wait, by what Slurm says of them, and to one that is not submitted yet."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,8 +76,11 @@ class Needs:
         whole = job.exclusive or partition.whole_nodes
         least, wanted, most = self.numbers_of_nodes(job, partition)
         of_task = sum(one.count for one in job.gres_per_task if one.name == "gpu")
+        of_job: tuple[Gres, ...] = ()
         if job.cpus_per_gpu is not None:
             per_task = max(per_task, job.cpus_per_gpu * of_task, -(-job.cpus // max(tasks, 1)))
+            if not self.rules.cpus_of_gpus:
+                per_task, tasks, of_job = self._with_cpus_of_gpus(job, job.cpus_per_gpu, per_task)
         elif per_task == 1:
             per_task = max((partition.cpus_per_gpu or self.settings.cpus_per_gpu or 0) * of_task, 1)
         row[fitting.CPUS] = max(job.cpus, least, tasks * per_task)
@@ -86,15 +90,30 @@ class Needs:
         row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
         row[fitting.LIMITED] = self.limited.get(partition.name, -1)
         row[fitting.LIMITED_CPUS] = partition.most_cpus or 0
-        row[fitting.MULTIPLES] = self.rules.whole_tasks
+        row[fitting.MULTIPLES] = self.rules.whole_tasks or job.cpus_per_gpu is not None
         row[fitting.HAS_REQUIRED] = bool(job.required_nodes)
         clear = self.resources.put(gres[fitting.OF_NODE], (*job.gres_per_node, *job.gres_per_socket))
-        clear &= self.resources.put(gres[fitting.OF_TASK], job.gres_per_task)
-        clear &= self.resources.put(gres[fitting.OF_JOB], job.gres_per_job)
+        clear &= self.resources.put(gres[fitting.OF_TASK], of_job or job.gres_per_task)
+        clear &= self.resources.put(gres[fitting.OF_JOB], () if of_job else job.gres_per_job)
         if not clear:  # there is none of it: more than any node has
             gres[fitting.OF_NODE, 0] = BOUNDLESS
         row[fitting.HAS_GRES] = bool(gres.any())
         self._need_memory(job, partition, row, per_task)
+
+    def _with_cpus_of_gpus(self, job: Job, each: int, per_task: int) -> tuple[int, int, tuple[Gres, ...]]:
+        """Return CPUs of a task, tasks, and GPUs of a task, where the CPUs of a job are not those of its GPUs.
+
+        Slurm looks for so many CPUs for each GPU of a node all the same (gres_select_filter.c); the GPUs of a job in
+        all are taken as tasks with one each.
+        """
+        tasks = job.tasks_asked or 0
+        of_node = sum(one.count for one in job.gres_per_node if one.name == "gpu")
+        gpus = sum(one.count for one in job.gres_per_job if one.name == "gpu")
+        if of_node:
+            per_task = max(per_task, each * of_node // max(job.tasks_per_node or 1, 1))
+        elif gpus and len(job.gres_per_job) == 1 and not job.gres_per_task and job.cpus <= gpus * each:
+            return max(per_task, each), gpus, (replace(job.gres_per_job[0], count=1),)
+        return per_task, tasks, ()
 
     def numbers_of_nodes(self, job: Job, partition: Partition) -> tuple[int, int, int]:
         """Return the least number of nodes that a job must have, the number that it wants, and the most.

@@ -1,4 +1,4 @@
-"""What the priorities of waiting jobs tell of the priority that a new job gets, where its weights are not published.
+"""What the priorities of waiting jobs show of the priority that a new job gets, where its weights are not published.
 
 Slurm's multifactor priority is a sum of factors by weights (priority_multifactor.c). Each waiting job publishes the
 sum, and the factors are known of most, so that the weights follow from enough jobs: by least squares, and believed only
@@ -34,7 +34,7 @@ AGREE = 0.8
 """The share of the jobs that must agree; others may have priorities of their administrators'."""
 
 FEWEST = 3
-"""How many jobs of the same priority tell that all have it."""
+"""Where all of at least so many jobs have the same priority, a new one is taken to have it, too."""
 
 SHARES = 3
 """How many users must have the same share before another one is taken to have it, too."""
@@ -46,12 +46,12 @@ _AGES = (7 * _DAY, 1 * _DAY, 14 * _DAY, 30 * _DAY, 3 * _DAY)
 
 @dataclass(frozen=True)
 class Observed:
-    """What waiting jobs tell of a new one's priority.
+    """What waiting jobs show of a new one's priority.
 
     Attributes
     ----------
     value
-        Its priority; None if they do not tell it.
+        Its priority; None if they do not show it.
     comes_last
         Priority is the order of submission.
     jobs
@@ -68,7 +68,7 @@ class Observed:
 
 
 def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
-    """Return what waiting jobs tell of a new job's priority in a partition."""
+    """Return what waiting jobs show of a new job's priority in a partition."""
     there = _shown(cluster)
     if not there:
         return Observed()
@@ -241,10 +241,10 @@ def _predicted(
     cluster: Cluster, table: NDArray[np.float64], values: NDArray[np.float64], new: NDArray[np.float64]
 ) -> tuple[float, int] | None:
     """Return the sum of a new row, and how many rows agree; None if they do not, or say nothing of it."""
-    told = np.abs(table).max(axis=0) > 0
-    if np.any(new[~told] != 0):
+    shown = np.abs(table).max(axis=0) > 0
+    if np.any(new[~shown] != 0):
         return None
-    table, new = table[:, told], new[told]
+    table, new = table[:, shown], new[shown]
     key = ("fit of factors", table.shape, table.tobytes(), values.tobytes())
     if key not in cluster.worked_out:  # of the same rows for each new job
         cluster.worked_out[key] = _fit(table, values)

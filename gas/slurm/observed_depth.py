@@ -15,7 +15,7 @@ from gas.slurm.order import Record, queue
 __all__ = ["observed_depth"]
 
 FEWEST = 2
-"""How many jobs without a plan tell that there is a depth."""
+"""Where at least so many jobs have no plan, there is taken to be a depth."""
 
 
 def observed_depth(cluster: Cluster, tested: int | None = None) -> tuple[str, int] | None:

@@ -131,7 +131,7 @@ def queue(
     Parameters
     ----------
     probes
-        Jobs that somebody thinks of submitting.
+        Jobs that a user considers submitting.
     limits
         Which limit keeps a job from starting; by default only what Slurm says why a job waits.
     believe_plans

@@ -18,7 +18,7 @@ from gas.compiled import fastest
 from gas.slurm import rows as states
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import bench_of, run_cycle
-from gas.slurm.fitting import Use, capable, choose
+from gas.slurm.fitting import Use, capable, choose, leave_weights
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Limits, Record, end_of, queue
 from gas.slurm.out_of_turn import out_of_turn
@@ -77,7 +77,7 @@ _BLOCKED = {
     Blocked.RESERVATION: Why.RESERVATION, Blocked.FORBIDDEN: Why.FORBIDDEN,
 }  # fmt: skip
 FINAL = frozenset({Why.PARTITION, Why.CONSTRAINT, Why.FORBIDDEN})
-"""For these a job never starts, unless somebody changes something."""
+"""For these a job never starts, unless a user or an administrator changes something."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,9 @@ class Outlook:
         It can't start, whatever ends.
     cpus
         How many CPUs of each of the nodes.
+    crowd
+        How many jobs and tasks come before it that are too many to be planned: it is then expected later than behind
+        what is planned, by as long as the CPUs of its partition need for the work of these.
     """
 
     expected: int | None
@@ -137,6 +140,7 @@ class Outlook:
     words: str = ""
     never: bool = False
     cpus: tuple[int, ...] = ()
+    crowd: int = 0
 
 
 @dataclass(frozen=True)
@@ -225,13 +229,7 @@ def forecast(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until,
         like=before,
     )  # fmt: skip
-    if before is None and len(state.machine.near) and state.rows.gres.any():  # weights are as the last cycle left them
-        last = state_of(
-            cluster, queue(cluster, (), limits, believe_plans=False), pinned=False, preempts=preempts,
-            memory_counts=memory_counts, unseen_until=unseen_until,
-        )  # fmt: skip
-        _run(last)
-        state.machine.near[:] = last.machine.near
+    _leave_weights_of_main(state)
     turn = out_of_turn(cluster, state) if probes else {}
     passes = None
     weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves weights to the next
@@ -255,6 +253,28 @@ def forecast(
         if record.probe is None and (why := _why(record, int(first.state[at]))) is not None
     )
     return Forecast(state, found, tuple(plans), unplanned, 0 if second is None else second.left, (did, second))
+
+
+def _leave_weights_of_main(state: State) -> None:
+    """Set the weights of nodes as the main scheduler leaves them, where jobs with GPUs change them (`Machine.near`).
+
+    Its pass tries the first job of each partition, which sets the weights of the partition's nodes anew; and where that
+    does not start, whether it would if the nodes were idle (node_scheduler.c, _sync_node_weight and _pick_best_nodes).
+    """
+    rows, machine, seen = state.rows, state.machine, set[int]()
+    if not len(machine.near) or not rows.gres.any():
+        return
+    machine.near[:] = 0
+    left = np.ones(len(state.names), np.bool_)
+    able, idle = np.zeros(len(state.names), np.int64), idle_of(state.use)
+    for at in np.flatnonzero(rows.considered & ~rows.probe).tolist():
+        partition = int(rows.partition[at])
+        if partition not in seen:
+            seen.add(partition)
+            nodes = state.sets[rows.nodes[at]] & left
+            capable(nodes, rows.need[at], rows.gres[at], machine, idle, able)
+            leave_weights(able, rows.need[at], rows.gres[at], machine, idle)
+            left &= ~nodes
 
 
 def _in_one_order(some: Sequence[Record], records: Sequence[Record]) -> bool:
@@ -415,6 +435,9 @@ class _Second:
         By record of a probe, when it is expected, and its nodes with the CPUs that it has of each.
     since
         By record of a probe, from when on something that Slurm does not plan may be in its way.
+    crowd
+        By record of a probe, how many jobs and tasks before it were not planned at all, and for how many seconds its
+        nodes are busy with them.
     order, did
         What was planned in which order, without probes, and what the pass came to.
     """
@@ -424,6 +447,7 @@ class _Second:
     start: dict[int, int]
     row: dict[int, Shares]
     since: dict[int, int]
+    crowd: dict[int, tuple[int, int]] = field(default_factory=dict)
     order: list[tuple[int, bool, int, int]] = field(default_factory=list)
     did: _Pass | None = None
 
@@ -456,12 +480,14 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
     order: list[tuple[int, int, int, int]] = []  # record, row of its plan or -1, copies, not before
     late: list[tuple[int, int, int, int]] = []
     budget = min(MOST, max(NODES_PLANNED // max(len(state.names), 1), 100))
+    crowds: dict[int, tuple[int, int]] = {}  # by set of nodes, what is left out: how many, and CPU seconds
     for at, record in enumerate(records):
         if record.probe is not None:
             late.sort(key=lambda one: one[3])
             order += late
             late = []
             order.append((at, -1, 1, _not_before(state, record)))
+            found.crowd[at] = _crowd_before(state, at, crowds)
             continue
         planned = mine.get(at, [])
         if first.state[at] != states.STARTED:
@@ -473,6 +499,13 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
             there = min(copies, budget)
             found.left += copies - there
             budget -= there
+            if there < copies:
+                many, work = crowds.get(int(rows.nodes[at]), (0, 0))
+                once = copies - there
+                if record.job.tasks is not None and record.job.tasks.at_once:
+                    once = min(once, record.job.tasks.at_once)  # the others are behind these, and in no other's way
+                work += once * max(record.job.cpus, 1) * int(rows.limit[at])
+                crowds[int(rows.nodes[at])] = many + copies - there, work
             if there:
                 late.append((at, -1, there, _not_before(state, record)))
     late.sort(key=lambda one: one[3])
@@ -533,6 +566,21 @@ def _second(state: State, did: _Pass, before: _Second | None = None, *, rest: bo
                 for row in placed
             ]  # fmt: skip
     return found
+
+
+def _crowd_before(state: State, at: int, crowds: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
+    """Return how many are left out that may be in a record's way, and how many seconds of its nodes they need.
+
+    Only what cannot run elsewhere counts as work.
+    """
+    own = state.sets[int(state.rows.nodes[at])]
+    count = work = 0
+    for nodes, (many, theirs) in crowds.items():
+        if np.any(state.sets[nodes] & own):
+            count += many
+            if not np.any(state.sets[nodes] & ~own):
+                work += theirs
+    return count, work // max(int(state.machine.cpus[own].sum()), 1)
 
 
 def parameters_of_beyond(state: State) -> Parameters:
@@ -606,6 +654,10 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
                 shares = second.row[at]
         elif late and planned is None:
             expected = None
+    crowd = 0
+    if planned is None and expected is not None and second is not None and at in second.crowd:
+        crowd, busy = second.crowd[at]
+        expected += busy
     never = why in FINAL
     words = record.why
     if why is Why.LICENCES and record.release is None:
@@ -617,7 +669,7 @@ def _of_record(state: State, first: Plans, second: _Second | None, at: int, reco
         lacking = lacks(state, at)
         never, words = bool(lacking), lacking or words
     names, cpus = places_of(state, shares)
-    return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus)
+    return Outlook(expected, planned, names, record.partition.name, why, words, never, cpus, crowd)
 
 
 def places_of(state: State, shares: Shares) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -13,7 +13,7 @@ Preempts = Callable[[Job, Partition, Job], bool]
 
 
 def preempting(cluster: Cluster) -> Preempts | None:
-    """Return who may take whose place as the cluster is configured; None if nobody may, or that is not published.
+    """Return who may take whose place as the cluster is configured; None if no job may, or that is not published.
 
     How long a job has to run before (PreemptExemptTime), and what becomes of it, are not looked at: it goes at once.
     """

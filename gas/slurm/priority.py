@@ -92,7 +92,7 @@ def own_priority(
 
 
 def _observed(cluster: Cluster, job: Job, partition: Partition, missing: str) -> Priority:
-    """Return the priority that those of waiting jobs tell; else that what is missing is unknown."""
+    """Return the priority that those of waiting jobs show; else that what is missing is unknown."""
     found = observed(cluster, job, partition)
     if found.comes_last:
         return Priority(None, comes_last=True, observed=found.jobs)

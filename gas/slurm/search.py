@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, LEAST, Machine, Use, Work, capable, cpus_on, work_of
+from gas.slurm.fitting import CPUS, HAS_GRES, HAS_REQUIRED, LEAST, Machine, Use, Work, capable, cpus_on, work_of
 from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, meets, of_given, put, remove, unpacked
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
 from gas.slurm.table import Table, overlaps, slot_at, span_of
@@ -295,8 +295,8 @@ def _seek(
                         if share_of_it > 0:
                             able += 1
                             cpus += share_of_it
-                if able < need[LEAST] or cpus < need[CPUS]:
-                    continue
+                if (able < need[LEAST] or cpus < need[CPUS]) and not (need[HAS_GRES] and len(machine.near) > 0):
+                    continue  # else the test, which fails, leaves weights of nodes
                 if rules.future and start > now:
                     _let_end(start, need, gres, machine, use, running, rules.inclusive, room)
                 one_start = will_run(

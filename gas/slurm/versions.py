@@ -45,6 +45,8 @@ class Rules(NamedTuple):
         Weights of nodes are set for each test; before, what a job with GPUs lowered them by stays for those behind it.
     whole_tasks
         Of CPUs of a node that are no multiple of those of a task, the rest does not count.
+    cpus_of_gpus
+        The CPUs that a job asks for are those of its GPUs too (--cpus-per-gpu).
     more_nodes
         A job that asks for GPUs in all may get more nodes than it has tasks.
     few_nodes
@@ -82,6 +84,7 @@ class Rules(NamedTuple):
     window_ends: bool
     fresh_weights: bool
     whole_tasks: bool
+    cpus_of_gpus: bool
     more_nodes: bool
     few_nodes: bool
     least_step: bool
@@ -113,12 +116,18 @@ ROWS = (
     Row(
         "fresh_weights",
         (23, 11, 0),
-        "job_test.c, _set_sched_weight; seen: on 22.05 a job without GPUs goes to nodes with GPUs behind one with",
+        "job_test.c, _set_sched_weight; seen: on 22.05 a job without GPUs goes to nodes with GPUs behind one with, and "
+        "of 138 plans of jobs with GPUs among others all start as with the weights that tests leave",
     ),
     Row(
         "whole_tasks",
         (24, 11, 0),
         "seen: not on 22.05, on 24.11 and 26.05 (-c 2 on three free CPUs), job_test.c, _allocate_sc; between unknown",
+    ),
+    Row(
+        "cpus_of_gpus",
+        (24, 11, 0),
+        "seen on 22.05 and 24.11: NumCPUs of -n 4 --gpus-per-task=1 --cpus-per-gpu=3 is 4, then 12; between unknown",
     ),
     Row("more_nodes", (24, 11, 0), "job_test.c; seen: not on 22.05, on 24.11 (-n 2 --gpus=8); between unknown"),
     Row(

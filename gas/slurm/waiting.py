@@ -130,11 +130,11 @@ class Waiting:
             yield place
 
     def comes(self) -> bool:
-        """Whether somebody has not come yet."""
+        """Whether a job has not come yet."""
         return not self.arrived.all()
 
     def any(self) -> bool:
-        """Whether somebody waits who may start some time."""
+        """Whether a job waits that may start some time."""
         kept = [at for at in range(len(self.records)) if at not in self.dropped]
         return bool((self.arrived & ~self.held)[self._places[kept]][self.tasks[kept] > 0].any())
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.fitting import CPUS, LEAST, Machine, Use, Work, choose_with, cpus_on, may_do
+from gas.slurm.fitting import CPUS, LEAST, Machine, Use, Work, choose_with, cpus_on, leave_weights, may_do
 from gas.slurm.versions import Rules
 
 __all__ = ["FIRST_WINDOW", "NEVER", "Running", "add", "touches", "will_run"]
@@ -166,8 +166,10 @@ def will_run(
         and may_do(capacity, need, work)
         and choose_with(capacity, need, gres, required, machine, use, rules.first_node, rules.weakest, work, given)
     ):
+        leave_weights(capacity, need, gres, machine, use)
         return now
     if only_now and not preempts:
+        leave_weights(capacity, need, gres, machine, use)
         return NEVER
     removed = work.removed  # what was taken away here: before the groups, and then in one of them
     count, before_groups = 0, 0
@@ -248,6 +250,7 @@ def will_run(
                 window += linear
             else:
                 window *= 2
+    leave_weights(capacity, need, gres, machine, use)
     for one in range(count):
         work.gone[removed[one]] = False
         add(use, running, removed[one], 1)

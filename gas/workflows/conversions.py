@@ -3,7 +3,7 @@
 Every conversion takes what the planner found (a `Candidate`) or what a scheduler is asked for (a `Request`), and what
 is to run. Processors are kept: where the other side counts in nodes or in workers' jobs, these hold at least as many.
 Walltimes are kept to the second where the other side counts seconds, and rounded up to whole minutes where it counts
-minutes; never down. The job is told its size in ``GAS_PROCESSORS`` and ``GAS_WALLTIME``.
+minutes; never down. The job finds its size in ``GAS_PROCESSORS`` and ``GAS_WALLTIME``.
 """
 
 from __future__ import annotations

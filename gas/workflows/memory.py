@@ -2,7 +2,7 @@
 
 A workflow manager asks for the size of a job again and again: for each resource, when it chooses what to run, and once
 more in the process that runs the job. The answer must be one and the same, or a job would be submitted with a size and
-run with another. The first answer is therefore written to a small file, and whoever comes later reads it. The files are
+run with another. The first answer is therefore written to a small file, and later calls read it. The files are
 those of one run of the workflow, in a directory that its processes inherit by an environment variable.
 """
 
@@ -42,12 +42,12 @@ class PlanMemory:
         self._known: dict[str, dict[str, Any]] = {}
 
     def once(self, job: dict[str, Any], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return what was made for this job, making it if nobody has.
+        """Return what was made for this job, making it if there is none.
 
         Parameters
         ----------
         job
-            What tells one job from the others; JSON.
+            What identifies one job among the others; JSON.
         make
             Makes what is remembered; JSON.
         """

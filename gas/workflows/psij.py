@@ -45,7 +45,7 @@ class S3Jobs:
     url
         The address of the service, or its name in gas.toml; by default $GAS_ENDPOINT or the only one of gas.toml.
     executor
-        Whose jobs these are; its `_set_job_status` is told what becomes of them.
+        Whose jobs these are; its `_set_job_status` is called with what becomes of them.
     """
 
     def __init__(self, url: str | None, executor: JobExecutor) -> None:
@@ -62,7 +62,7 @@ class S3Jobs:
         Parameters
         ----------
         command
-            Tells what its launcher runs.
+            Says what its launcher runs.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class S3Jobs:
         self._follow(job, answer)
 
     def cancel(self, job: Job) -> None:
-        """Ask S³ to end a job; that it has ended is told as any other change."""
+        """Ask S³ to end a job; that it has ended is reported as any other change."""
         from psij import SubmitException
 
         if job._native_id is None:
@@ -143,7 +143,7 @@ class S3Jobs:
         self._executor._set_job_status(job, status)
 
     def _run(self) -> None:
-        """Ask after jobs and tell what has become of them, until there are none."""
+        """Ask after jobs and report what has become of them, until there are none."""
         pause = POLL_SECONDS
         while True:
             with self._changed:
@@ -155,7 +155,7 @@ class S3Jobs:
             try:
                 self._ask_after(followed)
                 pause = POLL_SECONDS
-            except Exception as error:  # whoever waits must not wait for ever because a thread has died
+            except Exception as error:  # a caller must not wait for ever because a thread has died
                 pause = min(30.0, pause * 2)
                 log.warning("%s; asking again in %.0f s", error, pause)
 

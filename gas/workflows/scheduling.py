@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gas.agent import schedulers
 from gas.agent.agent import Agent
 from gas.agent.gathering import called
 from gas.agent.options import PlanOptions
 from gas.application import Application
-from gas.endpoints import Endpoint, JobDescription, JobEndpoint, Request, S3Endpoint, load_configuration
-from gas.endpoints.access import Access
-from gas.errors import BadInput, TooMany, Unreachable
+from gas.endpoints import JobDescription, JobEndpoint, Request
+from gas.errors import TooMany, Unreachable
 from gas.planner import Candidate
 
-__all__ = ["PATIENCE", "Planned", "endpoint_named", "job_endpoint", "job_of", "patiently", "plan_now", "submit_once"]
+__all__ = ["PATIENCE", "Planned", "job_endpoint", "job_of", "patiently", "plan_now", "submit_once"]
 
 PATIENCE = 600.0
 """Seconds for which an answer is waited for: longer than a restart of the service, shorter than a night."""
@@ -41,21 +41,6 @@ class Planned:
     endpoint: str
 
 
-def endpoint_named(name: str, config: Path | None = None, *, among: Sequence[str] = ()) -> Endpoint:
-    """Return the scheduler of a name of the configuration, or of an address.
-
-    Parameters
-    ----------
-    among
-        What else is meant beside it; a token of the environment goes to one that is meant alone.
-    """
-    others = [other for other in among if other != name]
-    if "://" in name:
-        address = name.rstrip("/")
-        return S3Endpoint(address, address, access=Access.of(address, rivals=others))
-    return load_configuration(config).endpoint(name, alone=not others)
-
-
 def job_endpoint(name: str | None = None, config: Path | None = None) -> JobEndpoint:
     """Return a scheduler that takes jobs: the one named, that of $GAS_ENDPOINT, or the only one configured.
 
@@ -64,25 +49,16 @@ def job_endpoint(name: str | None = None, config: Path | None = None) -> JobEndp
     BadInput
         It is not clear which one is meant, or it takes no jobs.
     """
-    name = name or os.environ.get("GAS_ENDPOINT")
-    if not name:
-        known = load_configuration(config).names
-        if len(known) != 1:
-            said = f" (gas.toml has {', '.join(known)})" if known else ""
-            raise BadInput(f"which scheduler? Name it, by its address or as in gas.toml, or set GAS_ENDPOINT{said}")
-        name = known[0]
-    endpoint = endpoint_named(name, config)
-    if not isinstance(endpoint, JobEndpoint):
-        raise BadInput(f"{name}: accepts no jobs; it is only an availability list")
-    return endpoint
+    return schedulers.job_endpoint(name or _of_environment(), config)
 
 
 def job_of(reference: str) -> tuple[JobEndpoint, int]:
     """Return the scheduler and the number of a job written ``12``, ``kth:12`` or ``http://127.0.0.1:8642:12``."""
-    where, _, number = reference.rpartition(":")
-    if not (number.isascii() and number.isdigit() and 0 < len(number) < 19):
-        raise BadInput(f"job {reference[:80]!r}: is not a job; write its number, or SCHEDULER:NUMBER")
-    return job_endpoint(where or None), int(number)
+    return schedulers.job_of(reference, None if ":" in reference else _of_environment(), None)
+
+
+def _of_environment() -> str | None:
+    return os.environ.get("GAS_ENDPOINT") or None
 
 
 def plan_now(
@@ -91,7 +67,7 @@ def plan_now(
     *,
     config: Path | None = None,
     stale_ok: bool = False,
-    **wishes: Any,
+    **constraints: Any,
 ) -> Planned:
     """Ask the schedulers and return the request that finishes first.
 
@@ -101,7 +77,7 @@ def plan_now(
         Names or addresses; by default that of $GAS_ENDPOINT, or all of the configuration.
     stale_ok
         Whether lists are meant that are not of the present (`gas.endpoints.freshness`).
-    wishes
+    constraints
         Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 
     Raises
@@ -111,14 +87,10 @@ def plan_now(
     Infeasible
         No request is possible.
     """
-    names = list(dict.fromkeys(endpoints)) or [os.environ.get("GAS_ENDPOINT", "")]
-    if names == [""]:
-        names = load_configuration(config).names
-    if not names:
-        raise BadInput("which scheduler? Name one, set GAS_ENDPOINT to one, or write a gas.toml")
+    names = list(endpoints) or [name for name in (_of_environment(),) if name is not None]
     # What is planned here is submitted by another process, which knows the name of the scheduler and not the account.
-    options = PlanOptions(stale_ok=stale_ok, choices=False, deadline_may_have_passed=True, **wishes)
-    agent = Agent(application, [endpoint_named(name, config, among=names) for name in names], remark=_warn)
+    options = PlanOptions(stale_ok=stale_ok, choices=False, deadline_may_have_passed=True, **constraints)
+    agent = Agent(application, schedulers.chosen_endpoints(names, None, config), remark=_warn)
     answers = agent.gather(options)
     for answer in answers:
         if answer.error is not None:
@@ -135,7 +107,7 @@ def _warn(text: str) -> None:
 
 
 def patiently(call: Callable[[], T], patience: float = PATIENCE) -> T:
-    """Return what `call` returns, asking again as long as nobody answers and the patience lasts (seconds)."""
+    """Return what `call` returns, asking again while no scheduler answers and the patience lasts (seconds)."""
     until, pause = time.monotonic() + patience, 0.5
     while True:
         try:

@@ -86,7 +86,7 @@ def gas_resources(
     startup: float = STARTUP,
     threads: bool = False,
     patience: float = PATIENCE,
-    **wishes: Any,
+    **constraints: Any,
 ) -> dict[str, Callable[..., int | str]]:
     """Return the resources of a rule, each a callable that plans at job time: ``resources: **gas_resources(...)``.
 
@@ -105,7 +105,7 @@ def gas_resources(
         One task with so many cpus, rather than so many tasks.
     patience
         Seconds for which a scheduler may be away.
-    wishes
+    constraints
         Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 
     Notes
@@ -119,7 +119,7 @@ def gas_resources(
     def made(path: str, attempt: int) -> dict[str, int | str]:
         app = Application.read(path)
         started = replace(app, model=_Started(app.model, startup), safety=min(1000.0, app.safety * attempt))
-        found = patiently(lambda: plan_now(started, named, **wishes), patience)
+        found = patiently(lambda: plan_now(started, named, **constraints), patience)
         return {**snakemake_resources(found.candidate, threads=threads), "gas_scheduler": found.endpoint}
 
     def resource(name: str) -> Callable[..., int | str]:
@@ -137,7 +137,7 @@ def gas_resources(
 
 
 def job_properties(script: Path) -> dict[str, Any]:
-    """Return what Snakemake tells of a job in the second line of its script.
+    """Return what Snakemake says of a job in the second line of its script.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def state_of(reference: str) -> str:
 
 
 def cancel(references: Sequence[str]) -> None:
-    """Cancel jobs: all that can be, then tell of the first that could not."""
+    """Cancel jobs: all that can be, then raise the error of the first that could not."""
     problem: Exception | None = None
     for reference in references:
         try:

@@ -18,7 +18,7 @@ from gas.errors import BadInput, Conflict, Infeasible, Unreachable
 from speedup_models import Table
 
 APP = 'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 240, 4 = 125, 8 = 68, 16 = 40 }\n'
-NOBODY = S3Endpoint("away", "http://127.0.0.1:9", patience=0, retries=0)
+AWAY = S3Endpoint("away", "http://127.0.0.1:9", patience=0, retries=0)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_an_s3_cannot_change_a_job_that_waits(agent, full):
 
 
 def test_who_does_not_answer_is_a_remark_as_long_as_one_does(agent, full, remarks):
-    found = agent(NOBODY, S3Endpoint("here", full.url), ("broken", BadInput("broken: has no url"))).plan()
+    found = agent(AWAY, S3Endpoint("here", full.url), ("broken", BadInput("broken: has no url"))).plan()
     assert found.best.scheduler == "here"
     assert remarks[0].startswith("away: ")
     assert remarks[1:] == ["broken: has no url"]
@@ -125,7 +125,7 @@ def test_who_does_not_answer_is_a_remark_as_long_as_one_does(agent, full, remark
 
 def test_the_only_one_that_does_not_answer_is_an_error(agent, remarks):
     with pytest.raises(Unreachable, match="away"):
-        agent(NOBODY).plan()
+        agent(AWAY).plan()
     with pytest.raises(Unreachable, match="no scheduler answered"):
         agent().plan()
     assert remarks == []
@@ -133,7 +133,7 @@ def test_the_only_one_that_does_not_answer_is_an_error(agent, remarks):
 
 def test_remarks_are_logged_where_nobody_takes_them(app, full, caplog):
     caplog.set_level(logging.WARNING, "gas.agent")
-    Agent(Application.read(app), [NOBODY, S3Endpoint("here", full.url)]).plan()
+    Agent(Application.read(app), [AWAY, S3Endpoint("here", full.url)]).plan()
     assert [record.name for record in caplog.records if record.getMessage().startswith("away: ")] == ["gas.agent"]
 
 
@@ -231,7 +231,7 @@ def molding(tmp_path, monkeypatch):
 def test_a_job_is_looked_for_on_the_scheduler_that_is_named(agent, molding):
     kth = made_reshaping.Molding("kth")
     assert agent(kth).reshape(7).changed is False
-    two = agent(NOBODY, kth)
+    two = agent(AWAY, kth)
     assert two.reshape(7, on="kth").changed is False
     for name, words in ((None, "which scheduler?"), ("ctc", "ctc: is no scheduler of this agent;")):
         with pytest.raises(BadInput, match=f"{words.replace('?', '.')} name one of away, kth"):

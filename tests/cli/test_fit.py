@@ -135,7 +135,11 @@ def test_mistakes_are_errors_that_name_the_place(gas, timings, tmp_path):
     for arguments, kind, message in [
         ([tmp_path / "none.csv"], FieldError, "none.csv: cannot be read"),
         ([timings, "-o", tmp_path / "no" / "lu.toml"], BadInput, "lu.toml: cannot be written: No such file"),
-        ([timings, "--plot", tmp_path / "lu.gif"], BadInput, 'pictures are .pdf, .png, .svg, not ".gif"'),
+        (
+            [timings, "--plot", tmp_path / "lu.gif"],
+            BadInput,
+            "lu.gif: the name of a picture must end in .png, .svg or .pdf",
+        ),
         ([timings, "--plot", tmp_path / "no" / "lu.png"], BadInput, "lu.png: cannot be written: No such file"),
         ([timings, "-o", tmp_path / "lu.toml", "--name", "a\nb"], ModelError, "one line of printable text"),
     ]:

@@ -2,7 +2,7 @@ from gas.cli.guide import pages
 
 
 def test_every_page_begins_with_its_title_and_fits_a_terminal():
-    assert {"glossary", "operation", "security"} <= set(pages())
+    assert {"design", "formats", "formulas", "glossary", "operation", "rules", "security"} <= set(pages())
     for name, text in pages().items():
         assert text.startswith("# "), name
         assert all(len(line) <= 120 for line in text.splitlines() if not line.startswith("|")), name

@@ -155,9 +155,9 @@ class Figures:
         self.codes[code] += 1
         self.worst = max(self.worst, (seconds, mutant), key=lambda one: one[0])
         said = out.text() + err.text()
-        steering = [c for c in said if not c.isprintable() and c != "\n"]
-        if code not in CODES or "Traceback" in said or "internal error" in said or steering or seconds > MOST_SECONDS:
-            self.unforeseen.append((mutant, words, code, round(seconds, 1), steering[:3], said[-1500:]))
+        control = [c for c in said if not c.isprintable() and c != "\n"]
+        if code not in CODES or "Traceback" in said or "internal error" in said or control or seconds > MOST_SECONDS:
+            self.unforeseen.append((mutant, words, code, round(seconds, 1), control[:3], said[-1500:]))
 
     def check(self, capsys):
         with capsys.disabled():

@@ -21,7 +21,7 @@ from workloads.header import Header
 pytest.importorskip("numba")
 
 HOUR = 3600
-NOBODY = "http://127.0.0.1:9"
+AWAY = "http://127.0.0.1:9"
 """Where no scheduler answers: what is refused is refused before any is asked."""
 ENDED = 1_700_000_000
 """When the last job of a made-up history has ended: years ago."""
@@ -415,16 +415,16 @@ def test_malformed_lines_are_left_out_and_counted(gas, app, busy, tmp_path):
 def test_what_is_no_history_is_refused(gas, app, tmp_path, text, told):
     path = tmp_path / "history"
     path.write_text(text)
-    result = gas("plan", app, "-e", NOBODY, "--predict", str(path))
+    result = gas("plan", app, "-e", AWAY, "--predict", str(path))
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("gas: history")
     assert told in result.err
 
 
 def test_a_history_that_cannot_be_read_is_refused(gas, app, tmp_path):
-    result = gas("plan", app, "-e", NOBODY, "--predict", str(tmp_path / "nowhere"))
+    result = gas("plan", app, "-e", AWAY, "--predict", str(tmp_path / "nowhere"))
     assert (result.code, "nowhere: cannot be read: No such file" in result.err) == (2, True)
-    result = gas("plan", app, "-e", NOBODY, "--predict", str(tmp_path))
+    result = gas("plan", app, "-e", AWAY, "--predict", str(tmp_path))
     assert result.code == 2
     assert "directory" in result.err
 
@@ -471,7 +471,7 @@ def test_a_history_comes_from_standard_input_or_a_pipe_too(gas, app, s3, tmp_pat
 
 def test_standard_input_is_not_both_the_application_and_the_history(gas):
     for command in (("plan",), ("submit", "--simulate")):
-        result = gas(*command, "-", "-e", NOBODY, "--predict", "-")
+        result = gas(*command, "-", "-e", AWAY, "--predict", "-")
         assert (result.code, "standard input is the application already" in result.err) == (2, True)
 
 
@@ -485,13 +485,13 @@ def test_jobs_larger_than_the_machine_tell_nothing(gas, app, s3, tmp_path):
 
 @pytest.mark.parametrize("options", [("--risk", "90%"), ("--samples", "10"), ("--seed", "1")])
 def test_options_of_predictions_need_a_history(gas, app, options):
-    result = gas("plan", app, "-e", NOBODY, *options)
+    result = gas("plan", app, "-e", AWAY, *options)
     assert (result.code, "is about predictions; add --predict auto" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize("risk", ["0%", "100%", "90", "1.5", "much", "-5%", "nan"])
 def test_a_risk_lies_between_0_and_100_percent(gas, app, tenth, risk):
-    result = gas("plan", app, "-e", NOBODY, "--predict", tenth, f"--risk={risk}")
+    result = gas("plan", app, "-e", AWAY, "--predict", tenth, f"--risk={risk}")
     assert (result.code, "--risk" in result.err) == (2, True)
 
 
@@ -499,10 +499,10 @@ def test_a_risk_lies_between_0_and_100_percent(gas, app, tenth, risk):
     ("risk", "told"), [("90", "write 90% or 0.9"), ("0%", "are excluded"), ("100%", "are excluded"), ("1", "excluded")]
 )
 def test_a_risk_out_of_range_is_told_the_way_out(gas, app, tenth, risk, told):
-    assert told in gas("plan", app, "-e", NOBODY, "--predict", tenth, "--risk", risk).err
+    assert told in gas("plan", app, "-e", AWAY, "--predict", tenth, "--risk", risk).err
 
 
 @pytest.mark.parametrize("samples", ["0", "10001", "-3"])
 def test_samples_have_bounds(gas, app, tenth, samples):
-    result = gas("plan", app, "-e", NOBODY, "--predict", tenth, f"--samples={samples}")
+    result = gas("plan", app, "-e", AWAY, "--predict", tenth, f"--samples={samples}")
     assert (result.code, f"gas: --samples {samples}: must be from 1 to 10,000" in result.err) == (2, True)

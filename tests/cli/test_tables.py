@@ -83,7 +83,7 @@ def test_json_says_what_it_says_and_no_more_to_the_terminal(text):
     assert all(one.isprintable() or one == "\n" for one in out.getvalue())
 
 
-STEERING = [
+CONTROL = [
     "\x1b[2J",
     "\x9b31m",
     "\u202e",
@@ -115,7 +115,7 @@ class Terminal(io.TextIOWrapper):
         return self.buffer.getvalue().decode()
 
 
-@pytest.mark.parametrize("text", STEERING)
+@pytest.mark.parametrize("text", CONTROL)
 @pytest.mark.parametrize(
     "write",
     [

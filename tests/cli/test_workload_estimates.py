@@ -200,4 +200,4 @@ def test_a_log_whose_ends_nobody_knows_has_no_history(gas, tmp_path):
     write_swf(log, tmp_path / "bare.swf")
     done = gas("workload", "estimates", "last-two", tmp_path / "bare.swf")
     assert (done.code, done.out) == (2, "")
-    assert "bare.swf: without wait times and run times nobody knows when a job ended" in done.err
+    assert "bare.swf: without wait times and run times, ends of jobs are not known" in done.err

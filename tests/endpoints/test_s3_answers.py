@@ -20,9 +20,9 @@ def test_what_an_older_service_does_not_say_is_unknown_and_what_a_newer_one_says
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("id", "7"), ("id", True), ("id", None), ("state", []), ("processors", -1), ("walltime", 1e300),
-        ("start", 2**60), ("promise", "soon"), ("name", {}), ("name", "x" * 200_000), ("message", 5),
-        ("exit_status", 10**400), ("mine", "yes"), ("predicted_start", float("nan")),
+        ("id", "7"), ("id", True), ("id", None), ("state", []), ("processors", -1), ("processors", None),
+        ("walltime", 1e300), ("start", 2**60), ("promise", "soon"), ("name", {}), ("name", "x" * 200_000),
+        ("message", 5), ("exit_status", 10**400), ("mine", "yes"), ("predicted_start", float("nan")),
     ],
 )  # fmt: skip
 def test_a_job_with_a_value_that_cannot_be_is_not_taken(key, value):
@@ -38,7 +38,14 @@ def test_what_is_no_list_of_jobs_is_not_taken(document):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("processors", "8"), ("scheduler", 5), ("limits", []), ("limits", {"max_rate": "1"}), ("broken", [{"id": 1}])],
+    [
+        ("processors", "8"),
+        ("queued", None),
+        ("scheduler", 5),
+        ("limits", []),
+        ("limits", {"max_rate": "1"}),
+        ("broken", [{"id": 1}]),
+    ],
 )
 def test_a_machine_with_a_value_that_cannot_be_is_not_taken(key, value):
     assert machine_of(dict(MACHINE), "x")["processors"] == 8

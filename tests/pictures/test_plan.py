@@ -11,7 +11,8 @@ from made_endpoints import node_list
 
 from gas import Application, AvailabilityList, BadInput, Candidate, plan
 from gas.errors import Missing
-from gas.pictures.plan import MOST_DRAWN, SUFFIXES, draw_availability, draw_plan, selection
+from gas.pictures.canvas import SUFFIXES
+from gas.pictures.plan import MOST_DRAWN, draw_availability, draw_plan, selection
 from speedup_models import Constraint
 from speedup_models.downey import Downey
 from speedup_models.table import Table

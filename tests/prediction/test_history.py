@@ -11,12 +11,12 @@ from workloads.sacct import parse_sacct
 
 HOUR = 3600
 FIRST = 1_700_000_000
-NOBODY = np.zeros(0, np.int64)
+NO_JOBS = np.zeros(0, np.int64)
 
 
 def at(now, machine=10):
     """Return an empty machine."""
-    return Snapshot(now, machine, NOBODY, NOBODY, NOBODY, np.zeros(0, bool), NOBODY)
+    return Snapshot(now, machine, NO_JOBS, NO_JOBS, NO_JOBS, np.zeros(0, bool), NO_JOBS)
 
 
 def made(**columns):

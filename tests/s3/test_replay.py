@@ -1,4 +1,4 @@
-"""Logs replayed through S³, against a simulator by the rules of DESIGN.md that knows nothing but seconds.
+"""Logs replayed through S³, against a simulator by `gas guide rules` that knows nothing but seconds.
 
 The rules ("What the simulation results depend on"): 2, a job that would outlive its estimate is killed; 3, an instant
 is handled in rounds, completions, one step, then all arrivals; 5, policy s3, revision until nothing moves.

@@ -322,7 +322,7 @@ class Run:
         """Return the jobs whose start a service that came back at an instant had missed, and those they displace.
 
         What was missed starts as soon as it can, in the order of submission; of all others, reservations first, who
-        still fits where it was promised is not moved (DESIGN.md).
+        still fits where it was promised is not moved (`gas guide design`).
         """
         now = int(instant)
         until = max([now + 100, *(job.due for job in before.jobs.values())]) + 100

@@ -12,6 +12,23 @@ from simulated import kernel as machine
 from simulated.kernel import Crashed, Task
 
 
+def _waited(waiting: deque[Task], taken: Callable[[Task | None], bool], blocking: bool, timeout: float) -> bool:
+    """Wait in a queue while a lock is taken; return whether it is free now."""
+    task = machine.present.current
+    if task is not None and task.process.dead:
+        raise Crashed
+    while taken(task):
+        if not blocking or task is None:
+            return False
+        waiting.append(task)
+        woken = task.block(timeout if timeout >= 0 else None)
+        if task in waiting:
+            waiting.remove(task)
+        if not woken and timeout >= 0:
+            return False
+    return True
+
+
 class Lock:
     """threading.Lock, which one thread may release for another."""
 
@@ -20,18 +37,8 @@ class Lock:
         self._waiting: deque[Task] = deque()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        task = machine.present.current
-        if task is not None and task.process.dead:
-            raise Crashed
-        while self._held:
-            if not blocking or task is None:
-                return False
-            self._waiting.append(task)
-            woken = task.block(timeout if timeout >= 0 else None)
-            if task in self._waiting:
-                self._waiting.remove(task)
-            if not woken and timeout >= 0:
-                return False
+        if not _waited(self._waiting, lambda task: self._held, blocking, timeout):
+            return False
         self._held = True
         return True
 
@@ -59,19 +66,9 @@ class RLock:
         self._waiting: deque[Task] = deque()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        task = machine.present.current
-        if task is not None and task.process.dead:
-            raise Crashed
-        while self._owner is not None and self._owner is not task:
-            if not blocking or task is None:
-                return False
-            self._waiting.append(task)
-            woken = task.block(timeout if timeout >= 0 else None)
-            if task in self._waiting:
-                self._waiting.remove(task)
-            if not woken and timeout >= 0:
-                return False
-        self._owner = task
+        if not _waited(self._waiting, lambda task: self._owner not in (None, task), blocking, timeout):
+            return False
+        self._owner = machine.present.current
         self._depth += 1
         return True
 

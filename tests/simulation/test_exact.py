@@ -1,4 +1,4 @@
-"""The simulator is exact: job by job what the brute force says, which follows the rules of DESIGN.md to the letter."""
+"""The simulator is exact: job by job what the brute force says, which follows `gas guide rules` to the letter."""
 
 import os
 from dataclasses import replace

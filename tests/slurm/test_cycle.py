@@ -142,6 +142,14 @@ def test_jobs_that_wait_for_a_limit_of_resources_count_for_the_depth(reason, why
     assert outlook(made, job(cpus=4)).why == why
 
 
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_jobs_that_a_limit_of_resources_keeps_from_starting_hold_nothing(version):
+    """Seen on 22.05: the limit is found when the job would start, and those behind it get its nodes (backfill.c)."""
+    made = cluster(job(1, 4, reason="QOSGrpNodeLimit"), job(2, 4, 60), nodes=1, version=version)
+    assert plans(made) == [(2, 0, [0])]
+    assert planned(made, job(cpus=4)) == (3600, [0])
+
+
 def test_the_depth_of_one_user_is_not_that_of_another():
     parameters = {"bf_max_job_user": "1"}
     made = cluster(running(9, "n0", end=600), job(1), job(2), nodes=1, scheduling=Scheduling(parameters=parameters))

@@ -210,11 +210,20 @@ def test_memory_and_cpus_for_each_gpu_are_the_partitions_if_the_job_asks_for_non
     assert places(more, **two, memory_per_node=100) == [1]
 
 
-@pytest.mark.parametrize(("version", "nodes"), [(OLD, [2]), (MIDDLE, [0])])
+@pytest.mark.parametrize(("version", "nodes"), [(OLD, [3]), (MIDDLE, [0])])
 def test_before_23_11_weights_stay_as_a_job_with_gpus_left_them(version, nodes):
-    """Seen on 22.05: jobs without GPUs go to nodes with GPUs while such jobs wait, those before them too."""
-    waits = job(5, 4, tasks_asked=1, gres_per_node=(Gres("gpu", "", 1),))
-    made = with_nodes(cluster(waits, nodes=4, version=version), gres=[(), (), (Gres("gpu", "", 2),), ()])
-    before = job(4, 4, 60)
-    found = {one: nodes for one, _, nodes in plans(replace(made, jobs=(before, waits)))}
-    assert found[4] == nodes
+    """Seen on 22.05: jobs without GPUs go to nodes with GPUs behind one that asks for GPUs."""
+    first = job(4, 4, tasks_asked=1, gres_per_node=(Gres("gpu", "", 1),))
+    gpus = (Gres("gpu", "", 2),)
+    made = with_nodes(cluster(nodes=5, version=version), gres=[(), (), gpus, gpus, ()])
+    found = {one: nodes for one, _, nodes in plans(replace(made, jobs=(first, job(5, 4, 60))))}
+    assert (found[4], found[5]) == ([2], nodes)
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE])
+def test_the_main_scheduler_sets_weights_anew_with_the_first_job(version):
+    """Seen on 22.05: jobs without GPUs before the first that asks for some are planned as if there were none."""
+    behind = job(5, 4, tasks_asked=1, gres_per_node=(Gres("gpu", "", 1),))
+    made = with_nodes(cluster(nodes=4, version=version), gres=[(), (), (Gres("gpu", "", 2),), ()])
+    found = {one: nodes for one, _, nodes in plans(replace(made, jobs=(job(4, 4, 60), behind)))}
+    assert (found[4], found[5]) == ([0], [2])

@@ -102,6 +102,16 @@ def test_cpus_for_each_gpu_that_a_job_asks_for_are_those_of_its_tasks():
     assert (row[fitting.CPUS], row[fitting.TASK_CPUS]) == (6, 3)
 
 
+def test_on_22_05_cpus_of_gpus_are_not_among_those_asked_for():
+    """Seen: -n 2 --gpus-per-node=2 --ntasks-per-node=1 --cpus-per-gpu=3 shows 2 CPUs, and needs six of each node."""
+    gpu = (Gres("gpu", "", 2),)
+    row, _, _ = needs(job(9, 2, tasks_asked=2, tasks_per_node=1, cpus_per_gpu=3, gres_per_node=gpu), version=OLD)
+    assert (row[fitting.TASK_CPUS], row[fitting.CPUS], row[fitting.MULTIPLES]) == (6, 12, 1)
+    row, gres, _ = needs(job(9, 8, tasks_asked=8, cpus_per_gpu=3, gres_per_job=(Gres("gpu", "", 8),)), version=OLD)
+    assert (row[fitting.TASK_CPUS], row[fitting.CPUS]) == (3, 24)
+    assert (gres[fitting.OF_TASK].max(), gres[fitting.OF_JOB].max()) == (1, 0)
+
+
 def test_of_gpus_in_all_memory_keeps_no_tasks_apart():
     """Seen on 26.05: ``-n 4 --gpus=12 --mem-per-gpu=1500`` is planned on three nodes of 8000 MB."""
     row, _, _ = needs(job(cpus=4, tasks_asked=4, gres_per_job=(Gres("gpu", "", 12),), memory_per_gpu=1500))

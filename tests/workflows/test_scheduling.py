@@ -10,7 +10,7 @@ from gas.errors import NotFound, TooMany
 from gas.workflows import scheduling
 from gas.workflows.scheduling import job_endpoint, job_of, patiently, plan_now, submit_once
 
-NOBODY = "http://127.0.0.1:9"
+AWAY = "http://127.0.0.1:9"
 
 
 @pytest.fixture
@@ -43,28 +43,24 @@ def no_pause(monkeypatch):
 def test_the_one_named_the_one_of_the_environment_or_the_only_one(configured, monkeypatch):
     with pytest.raises(BadInput, match="which scheduler"):
         job_endpoint()
-    configured(kth=NOBODY)
+    configured(kth=AWAY)
     assert job_endpoint().name == "kth"
-    configured(kth=NOBODY, ctc=NOBODY)
-    with pytest.raises(BadInput, match=r"which scheduler.*gas.toml has kth, ctc"):
+    configured(kth=AWAY, ctc=AWAY)
+    with pytest.raises(BadInput, match=r"which scheduler.*kth, ctc"):
         job_endpoint()
     monkeypatch.setenv("GAS_ENDPOINT", "ctc")
     assert job_endpoint().name == "ctc"
-    assert job_endpoint("http://127.0.0.1:9/").address == NOBODY
+    assert job_endpoint("http://127.0.0.1:9/").address == AWAY
     with pytest.raises(NotFound, match="there is no endpoint"):
         job_endpoint("sdsc")
 
 
-def test_a_job_is_named_by_its_scheduler_and_number(configured):
-    configured(kth=NOBODY)
-    assert [(e.name, n) for e, n in map(job_of, ("12", "kth:3", f"{NOBODY}:4"))] == [
-        ("kth", 12),
-        ("kth", 3),
-        (NOBODY, 4),
-    ]
-    for text in ("", "kth:", "kth:x", "kth:-1", "12²"):
-        with pytest.raises(BadInput, match="is not a job"):
-            job_of(text)
+def test_a_job_without_a_scheduler_is_the_environments(configured, monkeypatch):
+    configured(kth=AWAY, ctc=AWAY)
+    monkeypatch.setenv("GAS_ENDPOINT", "ctc")
+    assert [(e.name, n) for e, n in map(job_of, ("12", "kth:3"))] == [("ctc", 12), ("kth", 3)]
+    with pytest.raises(BadInput, match="is not a job"):
+        job_of("kth:x")
 
 
 def test_the_plan_names_the_scheduler_as_one_names_it(start_s3, application, configured):
@@ -76,14 +72,14 @@ def test_the_plan_names_the_scheduler_as_one_names_it(start_s3, application, con
 
 
 def test_schedulers_that_do_not_answer_are_left_out_as_long_as_one_does(start_s3, application, configured):
-    configured(away=NOBODY, here=start_s3(4).url)
+    configured(away=AWAY, here=start_s3(4).url)
     assert plan_now(application).endpoint == "here"
-    configured(away=NOBODY)
+    configured(away=AWAY)
     with pytest.raises(Unreachable, match="app: no scheduler answered: away"):
         plan_now(application)
 
 
-def test_wishes_are_the_planners(start_s3, application):
+def test_constraints_are_the_planners(start_s3, application):
     s3 = start_s3(8)
     assert plan_now(application, [s3.url], max_processor_hours=120 / 3600).candidate.processors < 8
     with pytest.raises(Infeasible, match="app: no request is possible"):
@@ -124,14 +120,3 @@ def test_a_list_of_another_hour_is_not_planned_with_unless_that_is_meant(applica
     with pytest.raises(Unreachable, match=r"disk: as of 1970-01-01.*behind this machine's clock"):
         plan_now(application, ["disk"])
     assert plan_now(application, ["disk"], stale_ok=True).endpoint == "disk"
-
-
-def test_only_a_scheduler_that_is_meant_alone_gets_the_token(configured, monkeypatch):
-    configured(kth=NOBODY, ctc="http://127.0.0.1:10")
-    monkeypatch.setenv("GAS_TOKEN", "secret")
-    alone = scheduling.endpoint_named("kth")._connection._access
-    assert (alone.token, alone.withheld) == ("secret", None)
-    for name in ("kth", NOBODY):
-        among = scheduling.endpoint_named(name, among=[name, "ctc"])._connection._access
-        assert among.token is None
-        assert "does not say which scheduler it is for" in among.hint

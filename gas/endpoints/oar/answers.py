@@ -128,8 +128,8 @@ def submitted_as(said: str) -> int | None:
 
 def complaint_of(said: str) -> str:
     """Return in one line what commands of OAR's complain of, without what they say in any case; it may be empty."""
-    told = said.partition("\nCmd:")[0]  # the REST API adds the command
-    lines = [line.strip() for line in told.splitlines()]
+    text = said.partition("\nCmd:")[0]  # the REST API adds the command
+    lines = [line.strip() for line in text.splitlines()]
     lines = [_EXITED.sub("", line) for line in lines if line and not line.startswith(("OAR_JOB_ID=", "####"))]
     weighty = [line for line in lines if not _USUAL.search(line) or _GRAVE.search(line)]
     return "; ".join(dict.fromkeys(weighty or lines))[:500]

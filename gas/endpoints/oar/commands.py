@@ -45,7 +45,7 @@ AHEAD_SECONDS = 3 * 366 * 86400
 NOT_YOURS = "not the right user"
 KILLED_ALREADY = "already killed"
 NO_SERVER = 2
-"""What oardel exits with that has noted what it was asked for, but could not tell OAR's server."""
+"""What oardel exits with that has noted what it was asked for, but could not notify OAR's server."""
 
 
 class CommandTransport:
@@ -155,30 +155,30 @@ class CommandTransport:
         """Submit a job and return its number."""
         status, out, err = self._finish(arguments_of(batch), sends=True)
         id = submitted_as(out)
-        told = _told(err.strip() or out, status)
+        said = _said(err.strip() or out, status)
         if status == 0 and id is not None:
             return id
         if id is not None:
-            raise RefusedAs(f"{self.name}: oarsub made the job {id}, and ended with: {told}", id)
+            raise RefusedAs(f"{self.name}: oarsub made the job {id}, and ended with: {said}", id)
         if status == 0:
-            raise Unclear(f"{self.name}: oarsub does not say which job it has made: {told}", over=True)
+            raise Unclear(f"{self.name}: oarsub does not say which job it has made: {said}", over=True)
         if NO_DATABASE.search(out + err):
-            raise NotSent(f"{self.name}: oarsub: {told}")
+            raise NotSent(f"{self.name}: oarsub: {said}")
         if status < 0 or not (out + err).strip():
-            raise Unclear(f"{self.name}: oarsub: {told}", over=True)
-        raise BadInput(f"{self.name}: oarsub refuses: {told}")
+            raise Unclear(f"{self.name}: oarsub: {said}", over=True)
+        raise BadInput(f"{self.name}: oarsub refuses: {said}")
 
     def cancel(self, id: int) -> None:
         """Ask for the end of a job; it comes a moment later."""
         status, out, err = self._finish(["oardel", str(id)])
-        told = _told(err or out, status)
+        said = _said(err or out, status)
         if status == 0 or KILLED_ALREADY in err:
             return
         if NOT_YOURS in err:
-            raise Forbidden(f"{self.name}: job {id} is not yours, or there is none ({told})")
+            raise Forbidden(f"{self.name}: job {id} is not yours, or there is none ({said})")
         if status == NO_SERVER:
             raise Conflict(f"{self.name}: the end of job {id} has been noted, but OAR's server does not listen")
-        raise Unreachable(f"{self.name}: oardel: {told}")
+        raise Unreachable(f"{self.name}: oardel: {said}")
 
     # ------------------------------------------------------------------------------------------------ running
 
@@ -190,14 +190,14 @@ class CommandTransport:
         """Return what a command writes that only asks."""
         status, out, err = self._finish(command)
         if status != 0:
-            raise Unreachable(f"{self.name}: {command[0]}: {_told(err or out, status)}")
+            raise Unreachable(f"{self.name}: {command[0]}: {_said(err or out, status)}")
         return out
 
     def _finish(self, command: Sequence[str], *, sends: bool = False) -> Finished:
         return self.programs.run(command, sends=sends)
 
 
-def _told(words: str, status: int) -> str:
+def _said(words: str, status: int) -> str:
     """Return what a command complains of, or else how it ended."""
     ended = f"it was ended by signal {-status}" if status < 0 else f"exit status {status}"
     return complaint_of(words) or ended

@@ -4,13 +4,13 @@ Nothing is submitted twice for the reasons that `gas.endpoints.tagging` gives. O
 
 - OAR keeps its jobs for ever, so what is not found has never been, but for what is still on its way.
 - What certainly was not sent (no program, no connection, no database) is an error at once, and may go elsewhere.
-- An error that comes with the number of a job (oarsub that cannot tell OAR's server of the job it has made, and says
+- An error that comes with the number of a job (oarsub that cannot notify OAR's server of the job it has made, and says
   that it is killed, which it is not) is no error if the job is there and waits: the server finds it by itself.
 - oarsub writes the job into OAR's database by itself. One that has ended without saying what it has made, with an
   error or without, has written whatever it ever will: the tag decides, and if it is not found, nothing was submitted.
 - One that has not answered in time (it may hang on the database, and cannot be ended where it runs as another user),
   or an HTTP request without an answer, may still make its job. The tag is looked for until patience is over.
-- A job that arrives later than whoever comes again with its key is possible only for an oarsub that hangs for longer
+- A job that arrives later than a repetition with its key is possible only for an oarsub that hangs for longer
   than that takes. Then there are two jobs of one tag, which are counted after every submission.
 - Of the jobs of one tag those count that have not ended, as OAR submits some jobs again by itself.
 

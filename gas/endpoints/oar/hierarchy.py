@@ -21,7 +21,7 @@ _LEVEL = re.compile(r"([A-Za-z_]\w*)(?:=([1-9]\d{0,5}))?", re.ASCII)
 
 
 def property_of(resource: str) -> str:
-    """Return the property by which units are told apart that requests name so: ``nodes`` are hosts."""
+    """Return the property that identifies units which requests name so: ``nodes`` are hosts."""
     return "network_address" if resource == "nodes" else resource
 
 

@@ -36,7 +36,7 @@ __all__ = ["Interpretation", "Rules", "interpret"]
 
 @dataclass(frozen=True)
 class Rules:
-    """How the site's scheduler plans, as far as users are told, and what jobs of this endpoint are.
+    """How the site's scheduler plans, as far as that is published, and what jobs of this endpoint are.
 
     Attributes
     ----------

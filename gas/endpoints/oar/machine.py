@@ -34,7 +34,7 @@ class Resource:
     draining
         Whether it takes no new jobs.
     desktop
-        Whether it is somebody's desktop computer, which only jobs that ask for one get.
+        Whether it is a desktop computer, which only jobs that ask for one get.
     until
         Up to when it can be used, or woken if it is absent; None if for ever.
     never_halted

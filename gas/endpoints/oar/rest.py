@@ -1,6 +1,6 @@
 """OAR by its REST API, with requests: what the commands answer, and the same readers.
 
-Who asks is told by a token (``token_file``), by name and password of the user's ``~/.netrc``, or, where a site's API
+The user is named by a token (``token_file``), by name and password of the user's ``~/.netrc``, or, where a site's API
 trusts that, by a name in the header X-REMOTE-IDENT (``ident``). Reading needs none of these as a rule.
 """
 
@@ -126,7 +126,7 @@ class RestTransport:
 
     @property
     def user(self) -> str:
-        """Return as whom it acts, empty if the API knows nobody."""
+        """Return as whom it acts, empty if the API knows no user."""
         if self._user is None:
             content = self._ask("whoami.json")
             found = content.get("authenticated_user") if isinstance(content, Mapping) else None
@@ -207,7 +207,7 @@ class RestTransport:
         status = answer.status_code
         if 200 <= status < 300 and isinstance(id, int) and id > 0:
             return id
-        told = f"{self.name}: {words}" if words else f"{self.name}: {self.address} answered HTTP {status}"
+        said = f"{self.name}: {words}" if words else f"{self.name}: {self.address} answered HTTP {status}"
         made = submitted_as(words)
         if made is not None:
             raise RefusedAs(f"{self.name}: oarsub made the job {made}, and ended with: {complaint_of(words)}", made)
@@ -217,7 +217,7 @@ class RestTransport:
             raise NotSent(f"{self.name}: {complaint_of(words)}")
         if words and (400 <= status < 500 or "Oarsub command exited with status" in words):
             raise BadInput(f"{self.name}: oarsub refuses: {complaint_of(words)}")
-        raise Unclear(complaint_of(told), over=200 <= status < 300)
+        raise Unclear(complaint_of(said), over=200 <= status < 300)
 
     def cancel(self, id: int) -> None:
         """Ask for the end of a job; it comes a moment later."""
@@ -334,14 +334,14 @@ class RestTransport:
 
     def _refusal(self, status: int, words: str) -> Exception:
         """Return the error that an answer is."""
-        told = complaint_of(words) or f"HTTP {status}"
+        said = complaint_of(words) or f"HTTP {status}"
         if status == 401:
-            return Unauthorized(f"{self.name}: {told}; {self._hint}")
+            return Unauthorized(f"{self.name}: {said}; {self._hint}")
         if status == 403:
-            return Forbidden(f"{self.name}: {told}")
+            return Forbidden(f"{self.name}: {said}")
         if status == 404 and words:
-            return NotFound(f"{self.name}: {told}")
-        return Unreachable(f"{self.name}: {self.address} answered {told}; is it the REST API of OAR?")
+            return NotFound(f"{self.name}: {said}")
+        return Unreachable(f"{self.name}: {self.address} answered {said}; is it the REST API of OAR?")
 
 
 def _content(answer: Answer) -> tuple[Any, str]:

@@ -104,7 +104,7 @@ def batch_of(
     ----------
     moldable
         Ask for all shapes, the chosen one first. Then ``{processors}`` and ``{walltime}`` in the command stand for what
-        OAR has decided, and GAS_PROCESSORS and GAS_WALLTIME tell it too.
+        OAR has decided, and GAS_PROCESSORS and GAS_WALLTIME say it, too.
     """
     if request.not_before is not None:
         raise BadInput("OAR holds no job back until a time; leave --not-before out, or submit later")

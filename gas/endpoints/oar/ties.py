@@ -23,7 +23,7 @@ SOONER_SECONDS = 60
 
 
 def users_in_order(tied: Iterable[Job], before: Iterable[Job], now: int, chart: Chart) -> list[set[str]]:
-    """Return the users of waiting jobs in the order in which these were planned: sets of those that cannot be told.
+    """Return the users of waiting jobs in the order in which these were planned: in sets where that is not known.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ __all__ = ["NO_DATABASE", "Transport"]
 
 
 NO_DATABASE = re.compile(r"DB connection error|[Cc]annot connect to (the )?database|could not connect to server")
-"""What commands say that reached nobody; oarsub has then made nothing."""
+"""What commands say that reached no server; oarsub has then made nothing."""
 
 
 class Transport(SendingTransport[Batch], Protocol):

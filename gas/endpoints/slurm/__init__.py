@@ -28,7 +28,7 @@ programs and over HTTP; what they publish is a `gas.slurm.cluster.Cluster`.
     queue           who runs and who waits in a partition, counted in processors
     availability    what is free of a partition's nodes, with starts as Slurm would find them
     transport       what is sent, and what a transport can do
-    refusals        what kind of error Slurm's words are, whoever says them
+    refusals        what kind of error Slurm's words are, from commands and slurmrestd
     commands        Slurm by its commands
     directives      the options of sbatch where they are written: #SBATCH lines, words, variables
     options         what they mean, and which of them are not planned with

@@ -12,6 +12,7 @@ from gas.endpoints.slurm.asked import asked
 from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible
 from gas.node_availability import NodeAvailability
+from gas.printable import many
 from gas.profile import NEVER
 from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Cluster, Job, Partition
@@ -133,7 +134,10 @@ class SlurmAvailability(NodeAvailability):
         expected = relative_text(one.expected, self.now)
         if one.planned is None:
             why = one.words or ("" if one.why is None else one.why.value)
-            return f"Slurm will not plan it at first{f': {why}' if why else ''}; it is expected to start {expected}"
+            said = f"Slurm will not plan it at first{f': {why}' if why else ''}; it is expected to start {expected}"
+            if not one.crowd:
+                return said
+            return f"{said}, roughly: {many(one.crowd, 'job')} before it are too many to be planned one by one"
         if abs(one.planned - one.expected) < 60:
             return f"Slurm will plan it for {iso_time(one.planned)}"
         before = relative_text(one.planned, self.now)

@@ -26,7 +26,7 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
     suspended = sum(job.state == "SUSPENDED" for job in cluster.jobs if there.intersection(job.nodes))
     if suspended:
         what = "1 job is" if suspended == 1 else f"{suspended:,} jobs are"
-        yield f"{what} suspended: nobody knows when {'it ends' if suspended == 1 else 'they end'}"
+        yield f"{what} suspended: when {'it ends' if suspended == 1 else 'they end'} is not known"
     here = {one.name for one in cluster.partitions if there.intersection(one.nodes)}
     waiting = [job for job in cluster.jobs if job.pending and job.unclear and here.intersection(job.partitions)]
     if waiting:

@@ -2,7 +2,7 @@
 
 squeue is asked with ``-o``, whose columns without a width are printed in full, while ``-O`` cuts at a width. Columns
 end in the control character US and records in RS. Users may write both in names and comments, so that who asks adds a
-mark to them that nobody can guess (`commands`), and a new one whenever it asks.
+mark to them that cannot be guessed (`commands`), and a new one whenever it asks.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def commands(mark: str = "") -> Mapping[str, tuple[str, ...]]:
     Parameters
     ----------
     mark
-        Letters and digits that follow each US and RS; as nobody can write them who does not know them, no name and no
+        Letters and digits that follow each US and RS; as they cannot be written without knowing them, no name and no
         comment can be taken for columns or records.
     """
     columns = (US + mark).join(f"%{c}" for c in COLUMNS.values()) + RS + mark
@@ -152,8 +152,8 @@ def read_cluster(
     reservations = tuple(reservation(record, cores) for record in kept or ())
     counted = _optional(answers, "licences", "LicenseName", zone, failed)
     licences = None if counted is None else tuple(map(licence, counted))
-    told = release(config["SLURM_VERSION"]) < SHARING_APART
-    jobs, skipped = _read_jobs(answers["jobs"], zone, mark, told) if "jobs" in answers else ((), [])
+    distinct = release(config["SLURM_VERSION"]) < SHARING_APART
+    jobs, skipped = _read_jobs(answers["jobs"], zone, mark, distinct) if "jobs" in answers else ((), [])
     cautions = (*hiding, *_skipped(skipped), *_missing(failed, private))
     return Cluster(
         name,
@@ -227,11 +227,11 @@ def read_jobs(answer: str, zone: tzinfo | None = None, mark: str = "") -> tuple[
 
 
 def _read_jobs(
-    answer: str, zone: tzinfo | None, mark: str, told: bool = True
+    answer: str, zone: tzinfo | None, mark: str, distinct: bool = True
 ) -> tuple[tuple[Job, ...], list[Unreachable]]:
     """Return the jobs that can be read, and why others cannot; one that may hold nodes must be.
 
-    `told` says whether this squeue tells which jobs want whole nodes (`SHARING_APART`).
+    `distinct` says whether this squeue shows which jobs want whole nodes (`SHARING_APART`).
     """
     command = "squeue"
     *records, rest = answer.split(RS + mark)
@@ -250,7 +250,7 @@ def _read_jobs(
         ]  # without a mark, users may write US
         record = Record(f"{command}, job {values[0][:20]}", dict(zip(COLUMNS, values, strict=True)), zone)
         try:
-            jobs.append(_job(record, told))
+            jobs.append(_job(record, distinct))
         except Unreachable as error:
             if record.text("state") != "PENDING":
                 raise
@@ -260,7 +260,7 @@ def _read_jobs(
     return tuple(jobs), skipped
 
 
-def _job(record: Record, told: bool) -> Job:
+def _job(record: Record, distinct: bool) -> Job:
     least, most = record.read("node count", count)
     listed = record.read("tasks", tasks)
     nodes = record.read("nodes", node_names)
@@ -283,7 +283,7 @@ def _job(record: Record, told: bool) -> Job:
         nodes=nodes,
         planned_nodes=record.read("planned nodes", node_names),
         cpus_on={nodes[0]: cpus} if len(nodes) == 1 else None,
-        exclusive=told and sharing == "NO",
+        exclusive=distinct and sharing == "NO",
         shared_with=sharing.lower() if sharing in ("USER", "MCS") else "",
         reason=record.text("reason"),
         submitted=record.instant("submitted"),

@@ -77,7 +77,7 @@ class CommandTransport:
         self.user = user_name()
         self.timeout = timeout
         self.is_local = True  # login nodes see the files of the others, as a rule
-        # within a job, sbatch takes what it is not told from the environment of that job
+        # within a job, sbatch takes what it is not given from the environment of that job
         kept = {
             key: value
             for key, value in os.environ.items()
@@ -146,7 +146,7 @@ class CommandTransport:
             jobs = command_line.read_jobs(self._ask(query), mark=mark)
         except NotFound:
             return ()
-        if ids:  # squeue is not told of exit codes and files
+        if ids:  # squeue does not know exit codes and files
             with suppress(NotFound):
                 details = "".join(self._ask((*command_line.DETAILS[:-1], "job", str(id))) for id in ids)
                 jobs = command_line.with_details(jobs, details)
@@ -184,7 +184,7 @@ class CommandTransport:
         command = ["sacct", "-aXP", "-r", partition, "-S", f"now-{days}days", "-o", ACCOUNTED]
         done = self.programs.run(command)
         if done.status != 0:
-            raise BadInput(f"{self.name}: its accounting cannot be asked (sacct: {_told(done.err, done.status)})")
+            raise BadInput(f"{self.name}: its accounting cannot be asked (sacct: {_said(done.err, done.status)})")
         return done.out.encode()
 
     def reshape(self, id: int, shape: Shape) -> None:
@@ -233,11 +233,11 @@ class CommandTransport:
         return done.out
 
     def _refusal(self, called: str, status: int, words: str, *, sends: bool) -> GasError:
-        told = _told(words, status)
+        said = _said(words, status)
         kind = (Unclear if sends else Unreachable) if status < 0 else kind_of(words, sends=sends, acts=sends)
         if kind is NotSent:
-            return NotSent(f"{called}: {told}; is slurmctld up?")
-        return kind(f"{called} refuses: {told}" if kind is BadInput else f"{called}: {told}")
+            return NotSent(f"{called}: {said}; is slurmctld up?")
+        return kind(f"{called} refuses: {said}" if kind is BadInput else f"{called}: {said}")
 
 
 def _asks_for_nodes(said: str) -> bool:
@@ -254,7 +254,7 @@ def _asks_for_nodes(said: str) -> bool:
     return not own_range
 
 
-def _told(words: str, status: int) -> str:
+def _said(words: str, status: int) -> str:
     """Return what a command says went wrong, each thing once and without its own name."""
     lines = [re.sub(r"^\w+: (error: )?", "", line).strip() for line in words.splitlines() if line.strip()]
     return "; ".join(dict.fromkeys(lines)) or f"exit status {status}"

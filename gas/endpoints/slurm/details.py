@@ -50,7 +50,7 @@ _FILES = re.compile(r" StdErr=(.*?) StdIn=.*? StdOut=(.*?)(?: (?:Power|TresPerTa
 def unclear_shares(cluster: Cluster) -> tuple[int, ...]:
     """Return the jobs of which squeue does not say what they have of which node: `DETAILS` does.
 
-    Of a job that has all CPUs of its nodes it does not matter how much else it has: nobody can have the rest.
+    Of a job that has all CPUs of its nodes it does not matter how much else it has: no other job can have the rest.
     """
     nodes = {node.name: node for node in cluster.nodes}
     found = []

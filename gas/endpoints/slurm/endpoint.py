@@ -25,6 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from gas.collector import uncollected
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
 from gas.endpoints.programs import end_of_file, own_groups, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
@@ -178,7 +179,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
     def availability(self) -> Availability:
         """Return when which nodes are free, by Slurm's own plans."""
-        return self.read(self.reading.cluster(self.name))
+        with uncollected():
+            return self.read(self.reading.cluster(self.name))
 
     def read(self, cluster: Cluster) -> Availability:
         """Return what a cluster's answers say; sets `limits` and `remarks`."""
@@ -209,7 +211,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         return snapshot_of(cluster, chosen, seen, users, user=user)
 
     def history(self) -> History:
-        """Return what accounting tells of the partition's jobs of the last `HISTORY_DAYS`; `LogError` if it can't."""
+        """Return what accounting knows of the partition's jobs of the last `HISTORY_DAYS`; `LogError` if it can't."""
         from gas.prediction.history import History
         from workloads.sacct import parse_sacct
 
@@ -353,8 +355,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         try:
             self.transport.cancel(error.id)
         except Unreachable as problem:
-            told = f"the job {error.id} that it made all the same could not be cancelled: {problem}"
-            raise InDoubt(f"{error}; {told} (key {key})", key) from None
+            said = f"the job {error.id} that it made all the same could not be cancelled: {problem}"
+            raise InDoubt(f"{error}; {said} (key {key})", key) from None
         raise BadInput(f"{error}; the job {error.id} that it made all the same was cancelled")
 
     def _unseen(self, id: int, batch: Batch) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def interpret(
     limits = limits_in(cluster, groups=groups)
     seen = forecast(cluster, unseen_until=unseen_until, limits=limits)
     state = seen.state
-    # of a machine of which jobs share nodes, half a node is worth nothing to a job that shares them with nobody
+    # of a machine of which jobs share nodes, half a node is worth nothing to a job that does not share nodes
     whole = options.whole or all(one.whole_nodes for one in open_ones)
     there = {name for one in open_ones for name in one.nodes}
     if own is not None:

@@ -1,12 +1,12 @@
-"""What slurmrestd tells of slurmdbd's jobs, from v0.0.36 on, as sacct prints it: so that one reader does for both.
+"""What slurmrestd says of slurmdbd's jobs, from v0.0.36 on, as sacct prints it: so that one reader does for both.
 
 What is not as sacct has it:
 
 - Up to v0.0.37, and in the first v0.0.39, ``start`` is when a job became eligible. When one that has ended did start,
-  its end tells and how long it ran.
-- Jobs of all clusters of the slurmdbd are told of, and only from v0.0.40 on which cluster is one's own.
-- A job that was requeued is told of once for each time that it ran, where sacct tells of the last time only.
-- Of a job of somebody who has no account in the slurmdbd it is not told whose it is.
+  its end shows, and how long it ran.
+- Jobs of all clusters of the slurmdbd are listed, and only from v0.0.40 on which cluster is one's own.
+- A job that was requeued is listed once for each time that it ran, where sacct lists the last time only.
+- The job of a user without an account in the slurmdbd comes without its user.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def accounting_lines(document: Mapping[str, Any]) -> bytes:
     Raises
     ------
     BadInput
-        It tells of several clusters, and not which is one's own.
+        It lists the jobs of several clusters, and does not say which is one's own.
     Unreachable
         It cannot be understood; the message names the job and the key.
     """
@@ -56,7 +56,7 @@ def _of_one_cluster(jobs: list[Entry], document: Entry) -> list[Entry]:
         return [entry for entry in jobs if entry.text("cluster", default=own) == own]
     if len(clusters) > 1:
         raise BadInput(
-            f"it tells of the jobs of several clusters ({', '.join(sorted(clusters))}), and only from v0.0.40 on which "
+            f"it lists the jobs of several clusters ({', '.join(sorted(clusters))}), and only from v0.0.40 on which "
             "of them is this one; without the url in the endpoint's table, sacct is asked"
         )
     return jobs

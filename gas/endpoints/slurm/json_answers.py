@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from gas.endpoints.slurm.json_entries import VERSIONS, Entry
 from gas.endpoints.slurm.json_jobs import job
 from gas.endpoints.slurm.json_machine import licence, node, partition, reservation
 from gas.endpoints.slurm.notation import LATEST
+from gas.endpoints.slurm.resources import is_default_per_gpu, memory_per_gpu
 from gas.endpoints.slurm.setting_answers import json_values, read_json_settings
 from gas.endpoints.slurm.stand_ins import shown_or_stand_ins
 from gas.errors import BadInput, Unreachable
@@ -168,7 +170,11 @@ def read_cluster(
         cautions.append("this version does not say which nodes are drained; v0.0.37 and later do")
     if early and not all(one.name in stated.partitions for one in partitions):
         cautions.append("this version does not say which partitions give out whole nodes; v0.0.39 and later do")
-    jobs, lacking = _jobs(answers, {one.name: one.threads for one in nodes})
+    jobs, lacking, of_gpus = _jobs(answers, {one.name: one.threads for one in nodes})
+    partitions = tuple(
+        replace(one, memory_per_gpu=of_gpus[one.name]) if one.memory_per_gpu is None and one.name in of_gpus else one
+        for one in partitions
+    )
     cores = {one.name: one.cpus // one.threads for one in nodes}
     return Cluster(
         name,
@@ -198,14 +204,24 @@ def tests_of_last_cycle(answers: Mapping[str, str | bytes]) -> int | None:
     return statistics.number("bf_last_depth_try", default=None) if ended else None
 
 
-def _jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int]) -> tuple[tuple[Job, ...], list[str]]:
-    """Return the jobs, and what their answer does not say of them."""
+def _jobs(
+    answers: Mapping[str, str | bytes], threads: Mapping[str, int]
+) -> tuple[tuple[Job, ...], list[str], dict[str, int]]:
+    """Return the jobs, what their answer does not say of them, and memory for each GPU that they have by default.
+
+    The latter by partition; no version says it of the partition itself.
+    """
     unplanned = False
+    of_gpus: dict[str, int] = {}
 
     def build(entry: Entry) -> Job:
         nonlocal unplanned
         unplanned = unplanned or "scheduled_nodes" not in entry.value
-        return job(entry, threads)
+        found = job(entry, threads)
+        default = entry.text("memory_per_tres", default="")
+        if len(found.partitions) == 1 and is_default_per_gpu(default):
+            of_gpus[found.partitions[0]] = entry.understood(memory_per_gpu, "memory_per_tres") or 0
+        return found
 
     document, jobs = _built(answers, "jobs", "job_id", build)
     lacking = []
@@ -216,7 +232,7 @@ def _jobs(answers: Mapping[str, str | bytes], threads: Mapping[str, int]) -> tup
         lacking.append(
             f"v0.0.{spoken[1]} does not say which waiting jobs want whole nodes; v0.0.{LAST_SHARED} does, and squeue"
         )
-    return tuple(jobs), lacking
+    return tuple(jobs), lacking, of_gpus
 
 
 def _optional(

@@ -1,8 +1,8 @@
 """Probes: real jobs that do nothing, submitted to see when Slurm plans them, and cancelled.
 
 They are the last resort where other users' jobs are not shown. No probe is left behind: each is cancelled as soon as it
-has a plan; a process of its own, which outlives whoever started it, cancels them by their name when that one is
-interrupted or killed; and whoever probes next cancels what a crash of the whole machine left.
+has a plan; a process of its own, which outlives the one that started it, cancels them by their name when that one is
+interrupted or killed; and the next probing cancels what a crash of the whole machine left.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ READY = b"ready\n"
 """What the sweeping process says before anything is probed."""
 
 LEFT_SECONDS = 1800
-"""After how long a probe is nobody's any more."""
+"""After how long a probe is taken to be abandoned."""
 
 SWEEPS = (0.0, 2.0, 8.0, 20.0)
 """Pauses before each sweep: what was on its way to slurmctld may arrive after the first."""
@@ -114,7 +114,7 @@ def _planned(transport: Transport, id: int, shape: Shape, patience: float) -> in
 
 
 def _cancel_left_ones(transport: Transport) -> None:
-    """Cancel the user's probes that are so old that whoever made them cannot be there any more."""
+    """Cancel the user's probes that are so old that the process that made them must have ended."""
     for job in transport.jobs(user=transport.user):
         old = job.submitted is not None and job.submitted < time.time() - LEFT_SECONDS
         if job.pending and job.name.startswith(PREFIX) and old:
@@ -172,7 +172,7 @@ def sweep(transport: Transport, name: str) -> int:
 
 
 def _wait_and_sweep() -> None:
-    """Wait until whoever started this has ended, and cancel what is left of its probes, unless nothing is."""
+    """Wait until the process that started this has ended, and cancel what is left of its probes, unless nothing is."""
     transport, name = pickle.load(sys.stdin.buffer)
     sys.stdout.buffer.write(READY)
     sys.stdout.flush()

@@ -29,7 +29,7 @@ def snapshot_of(
     """Return the snapshot of a partition, in the unit of its interpretation.
 
     Waiting jobs stand in the order in which Slurm considers them, with the starts that its plans or those of Gas give
-    them. Reservations are fixed, and have their nodes to their ends, whoever runs on them. So are taken to be CPUs in
+    them. Reservations are fixed, and have their nodes to their ends, whatever runs there. So are taken to be CPUs in
     use by jobs that are not shown, for as long as a job may last.
 
     Parameters

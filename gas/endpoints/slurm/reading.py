@@ -13,7 +13,7 @@ __all__ = ["Reading"]
 
 
 class Reading:
-    """What one Slurm has published, read again as soon as somebody asks who has had it.
+    """What one Slurm has published, read again as soon as a caller asks that has had it.
 
     Parameters
     ----------

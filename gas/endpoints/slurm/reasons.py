@@ -8,6 +8,7 @@ from typing import Any
 
 from gas.endpoints.slurm.choices import MOST, choices, usable
 from gas.endpoints.slurm.options import Options
+from gas.printable import many
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.explanation import Ahead, explanation
 from gas.slurm.held_back import limits_in
@@ -41,6 +42,10 @@ def why(cluster: Cluster, job: Job, *, user: str, groups: frozenset[str] | None 
         expected = max(job.start, cluster.now)
         if outlook.expected is None or abs(outlook.expected - expected) > cluster.scheduling.resolution:
             remarks.append("its plan is not as Gas works it out: what would start it sooner is uncertain")
+    elif outlook.crowd:
+        remarks.append(
+            f"{many(outlook.crowd, 'job')} before it are too many to be planned one by one: it is expected roughly"
+        )
     changes = [one for one in changes if expected is None or one.start < expected]
     return {
         "id": job.id,

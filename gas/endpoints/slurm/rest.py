@@ -64,7 +64,7 @@ CERTIFICATES = ("GAS_CA_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 class RestTransport(RestClient):
-    """A slurmrestd that is asked, and told what to do.
+    """A slurmrestd that is asked, and given commands.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class RestTransport(RestClient):
         failed: dict[str, str] = {}
         for endpoint in asked:
             most = MOST_BYTES - sum(map(len, answers.values()))
-            read = partial(self._read, endpoint, deadline, most, self._told(endpoint))
+            read = partial(self._read, endpoint, deadline, most, self._version_of(endpoint))
             try:
                 answers[endpoint] = self._kept.get(endpoint, read)
             except (Forbidden, Unreachable) as error:
@@ -225,8 +225,8 @@ class RestTransport(RestClient):
             document = self._document(endpoint, answer)
         except GasError as error:
             return b"", str(error)
-        told = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
-        return (b"", told) if told else (answer.content, "")
+        said = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
+        return (b"", said) if said else (answer.content, "")
 
     def jobs(self, *, user: str | None = None, ids: Collection[int] = ()) -> tuple[Job, ...]:
         """Return the jobs of a user, or those of these numbers, also those that ended lately; unknown ones not."""
@@ -256,17 +256,17 @@ class RestTransport(RestClient):
             missing = f"/slurmdb/v0.0.{self.version()}/jobs"
             raise BadInput(f"{cannot} offers no {missing}: there is no slurmdbd, or no plugin for it)")
         document = self._document("the accounting's jobs", answer)
-        told = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
-        if told:
+        said = "; ".join(dict.fromkeys(words for words in problems_in(document) if NOTHING not in words))
+        if said:
             # slurmctld, which is asked first, has accepted the token
-            hint = "; does slurmdbd.conf have AuthAltTypes=auth/jwt?" if UNACCEPTED in told else ""
-            raise BadInput(f"{cannot}: {told}{hint})")
+            hint = "; does slurmdbd.conf have AuthAltTypes=auth/jwt?" if UNACCEPTED in said else ""
+            raise BadInput(f"{cannot}: {said}{hint})")
         try:
             return self._understood(lambda: accounting_lines(document))
         except BadInput as error:
             raise BadInput(f"{cannot}: {error})") from None
 
-    def _told(self, endpoint: str) -> int:
+    def _version_of(self, endpoint: str) -> int:
         """Return the version in which an endpoint is asked."""
         version = self.version()
         late = endpoint == "jobs" and version > LAST_SHARED
@@ -328,7 +328,7 @@ class RestTransport(RestClient):
         """Refuse to change a job whose size is not in its tasks alone."""
         answer = self._exchange("GET", self._path(f"job/{id}"))
         if answer.status_code != 200:
-            return  # the request to change it will be told why
+            return  # the request to change it will show why
         found = self._document(f"job/{id}", answer).get("jobs")
         job = found[0] if isinstance(found, list) and found and isinstance(found[0], Mapping) else {}
         numbers = {}

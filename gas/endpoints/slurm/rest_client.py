@@ -2,7 +2,7 @@
 
 What comes back is an answer, a refusal in Slurm's words, or nothing definite. slurmrestd before v0.0.39 says the same
 ("Unspecified error") of a token that slurmctld does not accept and of a slurmctld that it does not reach; a request to
-send a harmless signal to the job 0, which there never is, tells them apart, as the words of that refusal differ.
+send a harmless signal to the job 0, which there never is, distinguishes them, as the words of that refusal differ.
 """
 
 from __future__ import annotations
@@ -186,20 +186,20 @@ class RestClient:
         if status == 404 and endpoint != DESCRIPTION:
             return self._not_offered(endpoint)
         came = f" and {beginning(answer.text)}" if answer.content else ""
-        told = f"{called} answered {method} {endpoint} with HTTP {status}{came}"
+        said = f"{called} answered {method} {endpoint} with HTTP {status}{came}"
         if sends and status >= 500:
-            return Unclear(told)
-        return Unreachable(f"{told}; is it slurmrestd?")
+            return Unclear(said)
+        return Unreachable(f"{said}; is it slurmrestd?")
 
     def _not_offered(self, endpoint: str) -> GasError:
-        told = f"{self._connection.called} knows no {self._path(endpoint)} (HTTP 404)"
+        said = f"{self._connection.called} knows no {self._path(endpoint)} (HTTP 404)"
         try:
             offered = self._offered()
         except GasError:
-            return Unreachable(f"{told}; is it slurmrestd?")
+            return Unreachable(f"{said}; is it slurmrestd?")
         if self._version in offered:
-            return Unreachable(told)
-        return BadInput(f"{told}: it offers {_versions(offered)}; name one of them as version in the endpoint's table")
+            return Unreachable(said)
+        return BadInput(f"{said}: it offers {_versions(offered)}; name one of them as version in the endpoint's table")
 
     def _refusal(self, problems: Sequence[str], *, sends: bool, acts: bool, id: int = 0) -> GasError:
         """Return the error that Slurm's words are."""
@@ -228,10 +228,10 @@ class RestClient:
             return unaccepted
         try:
             answer = self._exchange("DELETE", self._path("job/0?signal=CONT"))
-            told = "; ".join(problems_in(self._document("job/0", answer)))
+            said = "; ".join(problems_in(self._document("job/0", answer)))
         except GasError:
             return lost
-        if "Zero Bytes were transmitted" in told or answer.status_code == 401:
+        if "Zero Bytes were transmitted" in said or answer.status_code == 401:
             return unaccepted
         return lost
 

@@ -51,7 +51,7 @@ class Tokens:
     address
         Of slurmrestd; over plain HTTP a token goes to this machine only, unless `insecure`.
     file
-        Which nobody else can read.
+        That no other user can read.
     command
         That prints the token, or ``SLURM_JWT=`` and the token.
     environment
@@ -248,7 +248,7 @@ class SlurmConnection(Connection):
 
     @property
     def user(self) -> str:
-        """As whom requests act: over a socket without a token, as whoever runs slurmrestd."""
+        """As whom requests act: over a socket without a token, as the user that runs slurmrestd."""
         if self._user is not None:
             return self._user
         token = self.tokens.current()

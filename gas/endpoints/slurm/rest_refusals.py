@@ -43,7 +43,7 @@ def job_number(document: Mapping[str, Any]) -> int:
 
 
 def problems_in(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words what an answer says went wrong: of the request, and of each job where it is told one by one."""
+    """Yield in words what an answer says went wrong: of the request, and of each job where it says so one by one."""
     errors = document.get("errors")
     for one in errors if isinstance(errors, list) else [errors] if errors else []:
         yield _words(one)

@@ -21,7 +21,7 @@ OWN_OPTIONS = frozenset(
     {"array", "chdir", "cluster-constraint", "clusters", "export-file", "help", "job-name", "nodes", "ntasks",
      "parsable", "partition", "quiet", "reservation", "test-only", "time", "usage", "version", "wait", "wrap"}
 )  # fmt: skip
-"""Options of sbatch by which a job would not be the one that was planned, or not be told of."""
+"""Options of sbatch by which a job would not be the one that was planned, or not be reported."""
 
 DECIDED = frozenset({"job-name", "nodes", "ntasks", "time"})
 """Options of a script that is run as a command, in whose place there is what the plan chose."""

@@ -72,7 +72,7 @@ class Transport(SendingTransport[Batch], Protocol):
 
     @property
     def is_local(self) -> bool:
-        """Return whether paths here mean the same there, as far as one can tell."""
+        """Return whether paths here mean the same there, as far as that is known."""
 
     @property
     def place(self) -> str:

@@ -295,6 +295,17 @@ def test_what_jobs_ask_for_and_partitions_limit_is_read(renewed_answers):
     assert read_jobs(other)[0].unclear == ("licences a:1|b:1",)
 
 
+@pytest.mark.parametrize(("memory", "found"), [("gpu:900", 900), ("gres:gpu:900", None)])
+def test_memory_of_gpus_by_default_is_what_jobs_have_that_ask_for_none(published, memory, found):
+    """Seen on 22.05, 24.11 and 26.05: of a partition it is not published."""
+
+    def with_gpus(document):
+        document["jobs"][0]["memory_per_tres"] = memory
+
+    read = read_cluster(changed(published, "jobs", with_gpus), name="x")
+    assert {one.name: one.memory_per_gpu for one in read.partitions}[read.jobs[0].partitions[0]] == found
+
+
 def test_errors_of_slurm_are_passed_on(published):
     failed = '{"errors": [{"error": "Unspecified error", "error_number": -1}], "jobs": []}'
     with pytest.raises(Unreachable, match='^jobs: Slurm answers "Unspecified error"'):

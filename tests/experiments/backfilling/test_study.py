@@ -41,7 +41,7 @@ def section(done, title):
 
 
 @pytest.fixture(scope="module")
-def told(made_logs, tmp_path_factory):
+def reported(made_logs, tmp_path_factory):
     """The study run once, with one worker: its folder, and what it printed."""
     from gas.cli.main import run
 
@@ -53,8 +53,8 @@ def told(made_logs, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def done(told):
-    return told[0]
+def done(reported):
+    return reported[0]
 
 
 def test_report_and_tables_are_written(done):
@@ -156,8 +156,8 @@ def test_model_f_is_run_with_each_change_beside_itself(done):
     assert [line.split("|")[1].strip() for line in lines if line.startswith("| ")][2:] == [c.name for c in CHANGES]
 
 
-def test_logs_are_acknowledged_in_the_reports_and_on_standard_error(told):
-    done, _, err = told
+def test_logs_are_acknowledged_in_the_reports_and_on_standard_error(reported):
+    done, _, err = reported
     page, plain = (done / "backfilling.html").read_text(), (done / "backfilling.md").read_text()
     assert "Lars Made-Up" in page
     assert "Lars Made-Up" in plain
@@ -166,8 +166,8 @@ def test_logs_are_acknowledged_in_the_reports_and_on_standard_error(told):
     assert "no log SDSC-SP2-1998-*.swf.gz" in err
 
 
-def test_what_was_tested_is_printed_with_its_verdict(told):
-    first, *lines, last = told[1].splitlines()
+def test_what_was_tested_is_printed_with_its_verdict(reported):
+    first, *lines, last = reported[1].splitlines()
     assert first.startswith("Not the full study: ")
     assert last.startswith("Of the statements on logs, ")
     assert len(lines) == 12 + 1 + 1 + 3 + 3  # Table 4 and its doubling, Table 1, Fig. 4, Fig. 5

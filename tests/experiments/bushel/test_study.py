@@ -25,7 +25,7 @@ def command(logs, output, *options):
 
 
 @pytest.fixture(scope="module")
-def told(made_logs, tmp_path_factory):
+def reported(made_logs, tmp_path_factory):
     """The study with one worker: its folder, and what it printed."""
     folder = tmp_path_factory.mktemp("bushel")
     done = subprocess.run(command(made_logs, folder, "--workers", 1), capture_output=True, text=True, timeout=300)
@@ -67,8 +67,8 @@ def test_every_share_of_every_mix_is_run_with_every_seed_and_other_terms_with_on
     assert len(bushel_runs(Options(seeds=2, others=False), logs)) == 2 * base
 
 
-def test_the_report_stands_beside_the_paper_and_says_what_it_is(told):
-    folder, out, err = told
+def test_the_report_stands_beside_the_paper_and_says_what_it_is(reported):
+    folder, out, err = reported
     text = (folder / "bushel.md").read_text()
     assert "> Not the full study" in text
     for section in (
@@ -88,8 +88,8 @@ def test_the_report_stands_beside_the_paper_and_says_what_it_is(told):
     assert "Traceback" not in out + err
 
 
-def test_the_tables_figures_are_those_of_the_results(told):
-    folder = told[0]
+def test_the_tables_figures_are_those_of_the_results(reported):
+    folder = reported[0]
     with (folder / "bushel-results.csv").open() as file:
         rows = {(row["log"], row["moldable_by"], row["percent"]): row for row in csv.DictReader(file)}
     row = rows["KTH", KINDS["thirds", "uniform"].name, "5"]
@@ -99,7 +99,9 @@ def test_the_tables_figures_are_those_of_the_results(told):
     assert int(row["moldable"]) == int(row["jobs"]) * 5 // 100
 
 
-def test_a_study_that_was_killed_with_four_workers_goes_on_and_ends_with_the_same_bytes(gas, made_logs, told, tmp_path):
+def test_a_study_that_was_killed_with_four_workers_goes_on_and_ends_with_the_same_bytes(
+    gas, made_logs, reported, tmp_path
+):
     given = command(made_logs, tmp_path, "--workers", 4)
     child = subprocess.Popen(given, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     while len(list(tmp_path.glob("runs/*.json"))) < 60 and child.poll() is None:
@@ -108,7 +110,7 @@ def test_a_study_that_was_killed_with_four_workers_goes_on_and_ends_with_the_sam
     child.wait()
     assert not (tmp_path / "bushel.md").exists()
     assert gas(*given[3:-1], 1).code == 0
-    assert contents(tmp_path) == contents(told[0])
+    assert contents(tmp_path) == contents(reported[0])
 
 
 def figures(gas, static, percent):

@@ -256,14 +256,14 @@ def test_statements_have_verdicts_where_their_logs_are_at_hand(study):
 
 
 @pytest.fixture(scope="module")
-def told(made, tmp_path_factory):
+def reported(made, tmp_path_factory):
     """The study with all terms and one seed: its folder, and what it printed."""
     folder = tmp_path_factory.mktemp("estimates")
     return folder, *run_once(folder, made, "--seeds", 1)
 
 
-def test_the_report_has_the_tables_pictures_thanks_and_origin(told):
-    folder, out, err = told
+def test_the_report_has_the_tables_pictures_thanks_and_origin(reported):
+    folder, out, err = reported
     text = (folder / "estimates.md").read_text()
     for section in (
         "Does it hold?",
@@ -289,12 +289,12 @@ def test_the_report_has_the_tables_pictures_thanks_and_origin(told):
     assert "Table 2: the counts of KTH" in out
 
 
-def test_tables_hold_our_figures_beside_the_papers(told):
-    with (told[0] / "estimates-means.csv").open() as file:
+def test_tables_hold_our_figures_beside_the_papers(reported):
+    with (reported[0] / "estimates-means.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [float(row["paper_mean"]) for row in rows] == [row.mean for row in table3()]
     assert all(bool(row["mean"]) == (row["trace"] != "SDSC") for row in rows)
-    with (told[0] / "estimates-runs.csv").open() as file:
+    with (reported[0] / "estimates-runs.csv").open() as file:
         runs = list(csv.DictReader(file))
     assert {row["estimates"] for row in runs} == {
         "users", "doubled", "uniform", "mualem-feitelson", "tsafrir", "history", "last-two",

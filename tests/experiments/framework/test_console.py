@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import experiments.framework.console as module
-from experiments.framework.console import tell, tell_verdict, told_often
+from experiments.framework.console import often_reported, tell, tell_verdict
 
 CLAIM = "KTH: put `a-long-name-1.swf.gz` there: " + "so that 12.5 ± 3.0% of these words need more than one line, " * 4
 
@@ -56,7 +56,7 @@ def test_without_a_terminal_a_line_comes_now_and_then_even_while_nothing_is_done
     threads = threading.active_count()
     monkeypatch.setattr(module, "note", lambda text: told[text].set())
     monkeypatch.setattr(module, "_OFTEN", 0.01)
-    with told_often("simulating") as show:
+    with often_reported("simulating") as show:
         assert told["gas: simulating: 0%"].wait(30)
         show(0.25)
         assert told["gas: simulating: 25%"].wait(30)
@@ -77,11 +77,11 @@ def test_a_study_says_how_far_it_is_and_when_it_goes_on_to_its_report(gas, made_
 
 
 def test_work_that_is_soon_done_says_nothing(capsys):
-    with told_often("simulating") as show:
+    with often_reported("simulating") as show:
         show(1.0)
     assert capsys.readouterr() == ("", "")
 
 
 def test_what_goes_wrong_goes_through():
-    with pytest.raises(KeyError), told_often("simulating"):
+    with pytest.raises(KeyError), often_reported("simulating"):
         raise KeyError("x")

@@ -49,7 +49,7 @@ def run_once(folder, logs, *options):
 
 
 @pytest.fixture(scope="module")
-def told(made_logs, tmp_path_factory):
+def reported(made_logs, tmp_path_factory):
     """The study on all terms: its folder, and what it printed."""
     folder = tmp_path_factory.mktemp("power")
     return folder, *run_once(folder, made_logs, *SMALL)
@@ -128,8 +128,8 @@ def test_on_terms_of_ones_own_the_report_says_so_and_the_command_makes_it_again(
     assert len({row["terms"] for row in rows}) == 2  # and with perfect estimates
 
 
-def test_the_report_stands_beside_the_paper_and_says_what_it_is(told):
-    folder, out, err = told
+def test_the_report_stands_beside_the_paper_and_says_what_it_is(reported):
+    folder, out, err = reported
     text = (folder / "power.md").read_text()
     assert "> Not the full study" in text
     assert "SDSC-SP2-1998" in text  # a log that is not at hand
@@ -150,20 +150,20 @@ def test_the_report_stands_beside_the_paper_and_says_what_it_is(told):
     assert "Traceback" not in out + err
 
 
-def test_the_tables_figures_are_those_of_the_outcomes(told):
-    with (told[0] / "power-outcomes.csv").open() as file:
+def test_the_tables_figures_are_those_of_the_outcomes(reported):
+    with (reported[0] / "power-outcomes.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["terms"] == BASE.name]
     by_seed = {}
     for row in rows:
         by_seed.setdefault(row["seed"], []).append(int(row["gas"]))
     expected = str(interval([float(np.mean(times)) for times in by_seed.values()]))
-    line = next(line for line in (told[0] / "power.md").read_text().splitlines() if line.startswith("| 5.1 all"))
+    line = next(line for line in (reported[0] / "power.md").read_text().splitlines() if line.startswith("| 5.1 all"))
     assert expected in line
     assert len(by_seed) == 2
 
 
-def test_on_a_true_log_with_true_estimates_nothing_is_lost(told):
-    with (told[0] / "power-outcomes.csv").open() as file:
+def test_on_a_true_log_with_true_estimates_nothing_is_lost(reported):
+    with (reported[0] / "power-outcomes.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["terms"] == PERFECT.name]
     assert len(rows) >= 30
     assert all(row["gas"] == row["best"] == row["promised"] for row in rows)

@@ -24,7 +24,7 @@ from experiments.moldable.terms import BASE
 from experiments.prediction.claims import claims
 from experiments.prediction.report import prediction_report
 from experiments.prediction.results import Choices, Options, Predictions, Results, study_runs
-from experiments.prediction.run import SHARES, TOLD
+from experiments.prediction.run import REVEALED, SHARES
 
 SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6)
 SMALL = Options(jobs=5, samples=20, runs=8)
@@ -42,7 +42,7 @@ def run_once(folder, logs, *options):
 
 
 @pytest.fixture(scope="module")
-def told(made_logs, tmp_path_factory):
+def reported(made_logs, tmp_path_factory):
     """The study: its folder, and what it printed."""
     folder = tmp_path_factory.mktemp("prediction")
     return folder, *run_once(folder, made_logs, *SHORT)
@@ -151,8 +151,8 @@ def test_the_second_half_of_the_months_of_each_log_is_held_out(made_logs):
             assert sorted(held_out) == months
             count = len(months) // 2  # the one in the middle is not
             assert [month for month in months if held_out[month]] == months[len(months) - count :]
-        for told in TOLD:
-            months_told = {run.month for run in runs if run.log == log and run.told == told}
+        for told in REVEALED:
+            months_told = {run.month for run in runs if run.log == log and run.revealed == told}
             assert months_told == {month for month in held_out if held_out[month] or told == "nothing"}
     assert len({json.dumps(run.configuration, sort_keys=True) for run in runs}) == len(runs)
 
@@ -169,8 +169,8 @@ def test_the_choice_is_studied_on_the_runs_of_the_study_of_one_job(made_logs):
 
 def test_the_quick_form_takes_the_last_months(made_logs):
     runs, choices, _ = study_runs(replace(SMALL, months=1), find_logs(made_logs)[0])
-    assert [(run.site.trace, run.month, run.told) for run in runs] == [
-        (trace, month, told) for trace, month in (("CTC", "1996-09"), ("KTH", "1996-12")) for told in TOLD
+    assert [(run.site.trace, run.month, run.revealed) for run in runs] == [
+        (trace, month, told) for trace, month in (("CTC", "1996-09"), ("KTH", "1996-12")) for told in REVEALED
     ]
     assert [(choice.of.site.trace, choice.of.month) for choice in choices] == [("CTC", "1996-09"), ("KTH", "1996-12")]
 
@@ -238,8 +238,8 @@ def test_predicting_helps_where_it_is_sooner_and_loses_less(made_study, outcomes
 # ---------------------------------------------------------------------------------------------------------- the report
 
 
-def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(told):
-    folder, out, err = told
+def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(reported):
+    folder, out, err = reported
     text = (folder / "prediction.md").read_text()
     for section in (
         "Does it hold?",
@@ -268,8 +268,8 @@ def test_the_report_says_what_is_predicted_how_right_it_is_and_what_comes_of_it(
     assert "Traceback" not in out + err
 
 
-def test_an_interval_that_is_the_same_for_all_jobs_is_compared_where_there_are_months_to_take_it_from(told):
-    text = (told[0] / "prediction.md").read_text()
+def test_an_interval_that_is_the_same_for_all_jobs_is_compared_where_there_are_months_to_take_it_from(reported):
+    text = (reported[0] / "prediction.md").read_text()
     assert "the same interval for all jobs of a log: width over way" in text
     assert "no such month took part" not in text
 
@@ -281,16 +281,16 @@ def test_where_there_is_no_such_month_there_are_no_such_columns_either(made_stud
     assert "There is none of KTH, of which no such month took part." in text
 
 
-def test_the_report_counts_the_held_out_starts_alone(told):
-    with (told[0] / "prediction-starts.csv").open() as file:
+def test_the_report_counts_the_held_out_starts_alone(reported):
+    with (reported[0] / "prediction-starts.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["told"] == "nothing" and row["held_out"] == "True"]
     inside = [float(row["low_0.9"]) <= float(row["start"]) <= float(row["high_0.9"]) for row in rows]
     assert rows
     expected = f"Of {len(rows)} starts in held-out months (CTC, KTH) {100 * np.mean(inside):.1f}% lie"
-    assert expected in (told[0] / "prediction.md").read_text()
+    assert expected in (reported[0] / "prediction.md").read_text()
 
 
-def test_two_workers_and_shards_give_the_same_bytes(gas, made_logs, told, tmp_path):
+def test_two_workers_and_shards_give_the_same_bytes(gas, made_logs, reported, tmp_path):
     command = ("experiment", "prediction", "--traces", made_logs, "--output", tmp_path, *SHORT)
     for part, workers in (("2/2", 1), ("1/2", 2)):
         assert gas(*command, "--shard", part, "--workers", workers).code == 0
@@ -298,7 +298,7 @@ def test_two_workers_and_shards_give_the_same_bytes(gas, made_logs, told, tmp_pa
     kept = sorted((tmp_path / "runs").iterdir())
     assert gas(*command).code == 0
     assert sorted((tmp_path / "runs").iterdir()) == kept  # nothing was left to compute
-    assert contents(tmp_path) == contents(told[0])
+    assert contents(tmp_path) == contents(reported[0])
 
 
 def test_the_quick_form_says_that_it_is_no_full_study_and_seeds_count_as_batches(made_logs, tmp_path):

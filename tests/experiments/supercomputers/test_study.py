@@ -28,7 +28,7 @@ def run_once(folder, logs, *options):
 
 
 @pytest.fixture(scope="module")
-def told(made_logs, tmp_path_factory):
+def reported(made_logs, tmp_path_factory):
     """The study with all settings: its folder, and what it printed."""
     folder = tmp_path_factory.mktemp("supercomputers")
     return folder, *run_once(folder, made_logs, *SMALL)
@@ -100,8 +100,8 @@ def test_one_machine_is_not_several(made_logs):
 # ---------------------------------------------------------------------------------------------------------- the report
 
 
-def test_the_report_says_what_was_gained_and_what_it_should_cost(told):
-    folder, out, err = told
+def test_the_report_says_what_was_gained_and_what_it_should_cost(reported):
+    folder, out, err = reported
     text = (folder / "supercomputers.md").read_text()
     for section in (
         "What is compared",
@@ -123,8 +123,8 @@ def test_the_report_says_what_was_gained_and_what_it_should_cost(told):
     assert "Traceback" not in out + err
 
 
-def test_nobody_is_tempted_whose_neighbours_estimates_are_true(told):
-    with (told[0] / "supercomputers-runs.csv").open() as file:
+def test_nobody_is_tempted_whose_neighbours_estimates_are_true(reported):
+    with (reported[0] / "supercomputers-runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     true = [row for row in rows if row["setting"] == "estimates are the run times" and row["share"] == "0"]
     assert len(true) == len(GAMES)
@@ -132,8 +132,8 @@ def test_nobody_is_tempted_whose_neighbours_estimates_are_true(told):
     assert all(float(row["gain_all_mean"]) == 0 for row in true if row["some_do"] != "everywhere")
 
 
-def test_rows_hold_what_everybody_did(told):
-    with (told[0] / "supercomputers-runs.csv").open() as file:
+def test_rows_hold_what_everybody_did(reported):
+    with (reported[0] / "supercomputers-runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     for row in rows:
         assert int(row["submissions"]) - int(row["withdrawn"]) == int(row["applications"])

@@ -92,7 +92,7 @@ def logs(made):
 
 
 @pytest.fixture(scope="module")
-def told(made, tmp_path_factory):
+def reported(made, tmp_path_factory):
     """The whole study of the made-up logs, by the command: its folder, and what it printed."""
     from gas.cli.main import run
 
@@ -104,11 +104,11 @@ def told(made, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def study(told, logs):
+def study(reported, logs):
     """The same study, from what the command kept."""
     runs = study_runs(Options(), logs)
     configurations = [run.configuration for run in runs]
-    results = computed(walltime_run, configurations, logs, output=told[0], workers=1)
+    results = computed(walltime_run, configurations, logs, output=reported[0], workers=1)
     return Results(Options(), runs, results, ["no log ANL-Intrepid-2009-*.swf.gz"])
 
 
@@ -274,8 +274,8 @@ def test_the_published_gains_favour_selective_adjustment():
 # ---------------------------------------------------------------------------------------------------------- the report
 
 
-def test_the_report_says_at_the_top_what_was_replaced(told):
-    folder, out, _ = told
+def test_the_report_says_at_the_top_what_was_replaced(reported):
+    folder, out, _ = reported
     text = (folder / "walltime.md").read_text()
     assert text.index("> Replaced: the paper's log, of Intrepid") < text.index("## ")
     assert "KTH-SP2-1996-2 and SDSC-SP2-1998-4.2-cln stand in" in text
@@ -285,8 +285,8 @@ def test_the_report_says_at_the_top_what_was_replaced(told):
     assert "selective adjustment is no worse" in out
 
 
-def test_the_papers_categories_of_jobs_are_explained_where_they_are_first_named(told):
-    text = (told[0] / "walltime.md").read_text()
+def test_the_papers_categories_of_jobs_are_explained_where_they_are_first_named(reported):
+    text = (reported[0] / "walltime.md").read_text()
     for name, meaning in {
         "NA": "not adjusted",
         "OE": "adjusted and long enough",
@@ -297,8 +297,8 @@ def test_the_papers_categories_of_jobs_are_explained_where_they_are_first_named(
     assert "half an hour or more" not in text
 
 
-def test_the_report_has_the_papers_tables_and_figures_and_whom_to_thank(told):
-    folder, _, err = told
+def test_the_report_has_the_papers_tables_and_figures_and_whom_to_thank(reported):
+    folder, _, err = reported
     text = (folder / "walltime.md").read_text()
     for section in (
         "Does it hold?",
@@ -336,13 +336,13 @@ def test_tables_hold_every_month_scheme_and_published_figure(study):
     assert all(row["reason"] for row in published_rows(study))
 
 
-def test_a_part_of_a_quick_study_is_part_of_the_whole_one(gas, told, made, tmp_path):
+def test_a_part_of_a_quick_study_is_part_of_the_whole_one(gas, reported, made, tmp_path):
     command = ("experiment", "walltime", "--traces", made, "--output", tmp_path, "--workers", 1, "--quick")
     assert gas(*command, "--shard", "3/8").code == 0
     assert not (tmp_path / "walltime.md").exists()
     whole, part = (
         {path.name: json.loads(path.read_text())["result"] for path in (folder / "runs").iterdir()}
-        for folder in (told[0], tmp_path)
+        for folder in (reported[0], tmp_path)
     )
     assert part
     assert part.items() <= whole.items()
