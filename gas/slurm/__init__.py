@@ -41,7 +41,10 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     cycle         one cycle of the backfill scheduler
     observed_depth
                   how many jobs a cycle plans, where that is not published
+    supposed_depth
+                  how many of a user or a partition, where plans are as published only with that number
     unpublished   that, and what else shows of a configuration that is not published
+    node_weights  weights of nodes that jobs with GPUs leave to others, on old releases
     main_pass     one pass of the main scheduler
     out_of_turn   jobs that the main scheduler starts at once, whatever is planned
     sooner        what would make a waiting job start sooner

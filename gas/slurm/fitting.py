@@ -317,26 +317,27 @@ def _first(
 
 
 @lean_kernel
-def _gpus_on(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int) -> int:
+def _gpus_on(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, whole: int) -> int:
     """Return how many GPUs of a node a job could take, by which the node comes before others (near_gpus)."""
     near = -1
     for column in range(gres.shape[1]):
         asked = max(gres[OF_TASK, column], gres[OF_NODE, column], gres[OF_JOB, column])
         if machine.gpu[column] and asked > 0:
-            # no more than it would take of the node
+            # no more than it would take of the node (seen: of a whole node, all)
             left = machine.gres[node, column] - use.gres[node, column]
             asked = max(gres[OF_TASK, column] * tasks, gres[OF_NODE, column], gres[OF_JOB, column])
-            left = min(left, asked)
+            if not whole:
+                left = min(left, asked)
             near = left if near < 0 else min(near, left)
     return int(min(max(near, 0), 255))
 
 
 @lean_kernel
-def _weight(node: int, gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int, has_gres: int) -> int:
+def _weight(node: int, need: NDArray[np.int64], gres: NDArray[np.int64], machine: Machine, use: Use, tasks: int) -> int:
     """Return the weight of a node for a job: of equal ones those with more free GPUs come first (sched_weight)."""
     weight = machine.weight[node] * 256 + 255
-    if has_gres:
-        weight -= _gpus_on(node, gres, machine, use, tasks)
+    if need[HAS_GRES]:
+        weight -= _gpus_on(node, gres, machine, use, tasks, need[WHOLE])
     elif len(machine.near) > 0:
         weight -= machine.near[node]
     return int(weight)
@@ -354,7 +355,8 @@ def leave_weights(
         tasks = need[CPUS] // need[TASK_CPUS]
         for node in range(len(capacity)):
             if capacity[node] > 0:
-                machine.near[node] = _gpus_on(node, gres, machine, use, tasks)
+                here = min(tasks, capacity[node] // need[TASK_CPUS])
+                machine.near[node] = _gpus_on(node, gres, machine, use, here, need[WHOLE])
 
 
 @lean_kernel
@@ -451,7 +453,8 @@ def _consecutive(
     tasks = need[CPUS] // need[TASK_CPUS]
     for at in range(count):
         node = work.places[at]
-        weight[node] = _weight(node, gres, machine, use, tasks, need[HAS_GRES])
+        here = min(tasks, capacity[node] // need[TASK_CPUS])
+        weight[node] = _weight(node, need, gres, machine, use, here)
         if previous != node - 1 or not (need[CONTIGUOUS] or weight[node] == weight[previous]):
             bounds[runs, 0] = node
             bounds[runs, 2] = bounds[runs, 3] = 0

@@ -1,10 +1,11 @@
 """A queue run forward: what both schedulers start when, where it is known how long jobs really take.
 
-The main scheduler passes at each end of a job, some seconds after other events and every sched_interval
-(slurmctld, _slurmctld_background; job_scheduler.c, schedule); a submitted job that comes first is tried at once
-(job_mgr.c, job_allocate). The backfill scheduler runs bf_interval after its last cycle if something has changed
-(backfill.c, backfill_agent). Instants are whole seconds; what is due in the same one comes in the order ends, starts
-that are known, submissions, main scheduler, backfill scheduler. Jobs end well, and at their time limit at the latest.
+The main scheduler passes when an epilog has run, batch_sched_delay after its last pass if anything else has happened,
+and every sched_interval (slurmctld, _slurmctld_background; job_scheduler.c, schedule); a submitted job that comes first
+is tried at once (job_mgr.c, job_allocate). The backfill scheduler runs bf_interval after its last cycle if something
+has changed (backfill.c, backfill_agent). Instants are whole seconds; what is due in the same one comes in the order
+ends, starts that are known, submissions, main scheduler, backfill scheduler. Jobs end well, and at their time limit at
+the latest.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose, idle_of
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, WHOLE, capable, choose, idle_of
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
@@ -67,12 +68,15 @@ class Known:
         Where it runs; empty if it has only one.
     cpus
         Of each node, where that is known.
+    by
+        Which scheduler starts it: where the main one does, it looks at the others in the same pass.
     """
 
     start: int
     nodes: tuple[str, ...]
     partition: str = ""
     cpus: Mapping[str, int] | None = None
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,7 @@ class _Forward:
         self.depth = _number(given, "default_queue_depth", DEPTH)
         self.partition_depth = _number(given, "partition_job_depth", 0)
         self.defers = "defer" in given or "defer_batch" in given
+        self.at_ends = _has_epilog(cluster) and not self.defers
         self.waiting = waiting = Waiting(cluster, arrivals)
         self.state = state_of(cluster, waiting.records, pinned=False, room=waiting.room)
         self.seconds = seconds
@@ -237,9 +242,14 @@ class _Forward:
         clock, now = self.clock, self.clock.now
         ended, released = self._end(), self._release()
         self.waiting.age(now)
-        if self._start_known() or ended or released:
+        begun = self._start_known()
+        if begun or ended or released:
             clock.changed = True
-        if released:
+        if released and not self.at_ends:
+            clock.asked = True
+        if "main" in begun:
+            clock.asked, clock.last = False, now
+        if (released and self.at_ends) or "main" in begun:
             self._main(self.depth)
         for place in self.waiting.arriving(now):
             clock.changed = True
@@ -314,9 +324,20 @@ class _Forward:
             known = self.known.get(waiting.next_task(record))
             if known is not None:  # it has not started yet, so it does not now
                 rows.not_before[at] = now + 1
+                if known.start <= now + self.interval:
+                    rows.licences[at] = 0  # they are kept for it
         return index, rows
 
-    def _limited(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _kept_licences(self) -> NDArray[np.int64]:
+        """Return what others may not take of the licences, as it is known who starts with them in the next cycle."""
+        state, soon = self.state, np.zeros_like(self.state.licences)
+        for key, one in self.known.items():
+            record = self.waiting.record_of(key, one.partition) if one.start <= self.clock.now + self.interval else None
+            if record is not None:
+                soon += state.rows.licences[record]
+        return np.minimum(soon, state.licences)
+
+    def _limited(self, index: NDArray[np.int64]) -> NDArray[np.int8]:
         return self.waiting.limited(index, self.clock.now, self.jobs)
 
     def _plans(self, rows: Records) -> Plans:
@@ -336,23 +357,33 @@ class _Forward:
         closed = np.zeros(partitions + len(state.closures.start), np.bool_)
         tried = np.zeros(partitions + 1, np.int64)
         parameters = state.parameters._replace(now=self.clock.now)
-        held = np.zeros(len(index), np.bool_)
+        held, refused = np.zeros(len(index), np.int8), np.zeros(len(index), np.bool_)
+        kept = self._kept_licences()
+        state.licences[:] -= kept
         at, begun = 0, False
         while at < len(index):
             if waiting.limits_count:
                 held = self._limited(index)
-                rows.considered[:] = ~held | stops
+                held[held == 3] = 0
+                if stops:
+                    held[held > 0] = 1
+                rows.considered[:] = ((held != 1) | stops) & ~refused
             before, row = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
-                at, rows, held.astype(np.int8), words_of(self.whole), state.closures, self.sets, state.options,
+                at, rows, held, words_of(self.whole), state.closures, self.sets, state.options,
                 self.leaving, state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters,
                 state.rules, depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.room, plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
+                if self._exceeds(int(index[place]), before + number):  # then it has started alone
+                    self._take_back(before, [int(index[place])])
+                    refused[place], at = True, place + 1
+                    break
                 self._started(int(index[place]), before + number, "main" if only is None else "submission")
                 begun = True
             rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
+        state.licences[:] += kept
         self.clock.changed |= len(index) > 0  # it writes why they wait, which the backfill scheduler takes for a change
         return begun
 
@@ -361,7 +392,8 @@ class _Forward:
         ranked = self.state.rules.future  # the release that changed both
         if self.defers or not self.waiting.comes_first(place, self.clock.now, self.whole, self.jobs, ranked=ranked):
             return False
-        if self.waiting.limits_count and self._limited(self.waiting.order(self.clock.now, place)).all():
+        held = self._limited(self.waiting.order(self.clock.now, place))
+        if len(held) and np.isin(held, (1, 2)).all():
             return False
         return self._main(FULL_DEPTH, place)
 
@@ -373,36 +405,59 @@ class _Forward:
         resolution = state.parameters.resolution
         parameters = state.parameters._replace(now=now, begin=now // resolution * resolution)
         there = tuple(self.jobs[one.job, one.task] for one in self.holders.who) if parameters.licenses else ()
+        refused: set[int] = set()
         while True:
             index, rows = self._queue()
             if not len(index):
                 return
             if waiting.limits_count and not stops:
-                rows.considered[:] = ~self._limited(index)
+                held = self._limited(index)
+                rows.considered[:] = ((held == 0) | (held == 3)) & ~np.isin(index, list(refused))
+                rows.now_only[:] |= held == 3
             before = int(state.running.total[0])
             current: State = replace(
                 state, records=[waiting.records[at] for at in index], rows=rows, parameters=parameters,
                 running_jobs=there, leaving=self.leaving,
             )  # fmt: skip
+            kept_licences = self._kept_licences()
+            state.licences[:] -= kept_licences
             plans = run_state(current)
+            state.licences[:] += kept_licences
             new = int(state.running.total[0]) - before
             if not new:
                 return
             places = [int(plans.record[row]) for row in range(int(plans.total[0])) if plans.from_[row] == now][:new]
             kept = 0
             for place in places:
-                if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0]):
+                if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0] in (1, 2)):
                     break  # its tasks have started in another partition, or those before it have used its limit up
+                if not stops and self._exceeds(int(index[place]), before + kept):
+                    refused.add(int(index[place]))
+                    break
                 self._started(int(index[place]), before + kept, "backfill")
                 kept += 1
             if kept == new:
                 return
-            for _ in range(kept, new):  # these are taken back, and the cycle is made again
-                self.holders.append(Holder(0, None, -1, "", now, now, state.licences))
-            for at in range(before + new - 1, before + kept - 1, -1):
-                self.holders.leave(at)
-            for place in places[kept:]:
-                state.licences[:] += rows.licences[place]
+            self._take_back(before + kept, index[places[kept:]].tolist())  # and the cycle is made again
+
+    def _exceeds(self, record: int, at: int) -> bool:
+        """Return whether a limit is exceeded by the running job at a place, of a record, whose start is not noted."""
+        running = self.state.running
+        first, count = int(running.first[at]), int(running.shares[at])
+        there = slice(first, first + count)
+        names = (self.state.names[place] for place in running.node[there].tolist())
+        cpus = dict(zip(names, running.cpus[there].tolist(), strict=True))
+        return self.waiting.exceeds(record, cpus, self.clock.now, self.jobs)
+
+    def _take_back(self, first: int, records: Sequence[int]) -> None:
+        """Take the last running jobs away, from a place on, whose starts are not noted: those of these records."""
+        now, licences = self.clock.now, self.state.licences
+        for _ in records:
+            self.holders.append(Holder(0, None, -1, "", now, now, licences))
+        for at in range(first + len(records) - 1, first - 1, -1):
+            self.holders.leave(at)
+        for record in records:
+            licences[:] += self.state.rows.licences[record]
 
     # -- starts
 
@@ -430,10 +485,10 @@ class _Forward:
         self.known.pop(key, None)
         self.starts.append(Start(key[0], key[1], partition.name, now, end, names, by))
 
-    def _start_known(self) -> bool:
-        """Start what is known to start now."""
+    def _start_known(self) -> set[str]:
+        """Start what is known to start now; return by whom."""
         due = [(one.start, key) for key, one in self.known.items() if one.start <= self.clock.now]
-        begun = False
+        begun: set[str] = set()
         for _, key in sorted(due, key=lambda one: (one[0], one[1][0], one[1][1] or 0)):
             found = self.known[key]
             record = self.waiting.record_of(key, found.partition)
@@ -450,7 +505,7 @@ class _Forward:
                      self.room.work.missing):  # fmt: skip
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
-                begun = True
+                begun.add(found.by)
         return begun
 
     def _given(self, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -462,12 +517,33 @@ class _Forward:
             for required in (False, True):
                 own[HAS_REQUIRED] = required
                 capable(there, own, gres, state.machine, use, given)
-                if choose(given, own, gres, there, state.machine, use, state.rules.first_node, state.rules.weakest,
-                          chosen) and np.array_equal(chosen > 0, there):  # fmt: skip
+                fits = choose(given, own, gres, there, state.machine, use, state.rules.first_node, state.rules.weakest,
+                              chosen)  # fmt: skip
+                enough = own[WHOLE] or int(chosen.sum()) <= int(own[CPUS])
+                if fits and enough and np.array_equal(chosen > 0, there):
                     return chosen
-        return np.where(there, -(-int(own[CPUS]) // max(int(there.sum()), 1)), 0)
+        capable(there, own, gres, state.machine, state.use, given)
+        left = int(own[CPUS])
+        chosen[:] = 0
+        nodes = np.flatnonzero(there).tolist()
+        for at, node in enumerate(nodes):  # at least one of each, as many as are free on the first
+            chosen[node] = max(min(int(given[node]), left - (len(nodes) - at - 1)), 1)
+            left -= int(chosen[node])
+        return chosen
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
     text = parameters.get(name, "")
     return int(text) if text.lstrip("-").isdecimal() else default
+
+
+def _has_epilog(cluster: Cluster) -> bool:
+    """Return whether nodes say when an epilog has run: a pass follows (proc_req.c, _slurm_rpc_epilog_complete).
+
+    Where none is configured, a node with nothing left of the job says so when it is asked to end it (slurmd,
+    _rpc_terminate_job), and a pass is only due (agent.c; seen on 22.05, 24.11 and 26.05: passes are batch_sched_delay
+    apart, whatever ends). Most sites have one: where the configuration is not known, so is this.
+    """
+    values = {} if cluster.settings is None else cluster.settings.values
+    configured = [value for name, value in values.items() if name == "Epilog" or name.startswith("Epilog[")]
+    return not values or any(value not in ("", "(null)") for value in configured)

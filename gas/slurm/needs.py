@@ -90,7 +90,6 @@ class Needs:
         row[fitting.WHOLE], row[fitting.CONTIGUOUS] = whole, job.contiguous
         row[fitting.LIMITED] = self.limited.get(partition.name, -1)
         row[fitting.LIMITED_CPUS] = partition.most_cpus or 0
-        row[fitting.MULTIPLES] = self.rules.whole_tasks or job.cpus_per_gpu is not None
         row[fitting.HAS_REQUIRED] = bool(job.required_nodes)
         clear = self.resources.put(gres[fitting.OF_NODE], (*job.gres_per_node, *job.gres_per_socket))
         clear &= self.resources.put(gres[fitting.OF_TASK], of_job or job.gres_per_task)
@@ -99,6 +98,9 @@ class Needs:
             gres[fitting.OF_NODE, 0] = BOUNDLESS
         row[fitting.HAS_GRES] = bool(gres.any())
         self._need_memory(job, partition, row, per_task)
+        # before, the rest counts unless CPUs are as many as there is memory for, or as GPUs want (seen on 22.05)
+        per_cpu = self.with_memory and row[fitting.TASK_MEMORY] > 0
+        row[fitting.MULTIPLES] = self.rules.whole_tasks or job.cpus_per_gpu is not None or per_cpu
 
     def _with_cpus_of_gpus(self, job: Job, each: int, per_task: int) -> tuple[int, int, tuple[Gres, ...]]:
         """Return CPUs of a task, tasks, and GPUs of a task, where the CPUs of a job are not those of its GPUs.

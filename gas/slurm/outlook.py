@@ -7,9 +7,10 @@ where there are such jobs before one that is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,9 @@ from gas.compiled import fastest
 from gas.slurm import rows as states
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import bench_of, run_cycle
-from gas.slurm.fitting import Use, capable, choose, idle_of, leave_weights
+from gas.slurm.fitting import Use, capable, choose, idle_of
 from gas.slurm.node_sets import words_of
+from gas.slurm.node_weights import alike_at_submission, set_weights, weights_stay
 from gas.slurm.order import Blocked, Limits, Record, end_of, queue
 from gas.slurm.out_of_turn import out_of_turn
 from gas.slurm.preemption import Preempts, preempting
@@ -195,6 +197,7 @@ def forecast(
     beyond: bool = True,
     rest: bool = True,
     known: Forecast | None = None,
+    submitted: bool = False,
 ) -> Forecast:
     """Return what the next cycle plans, and what becomes of jobs that are not submitted yet.
 
@@ -219,7 +222,15 @@ def forecast(
     known
         The forecast of the same cluster, with the same options, without jobs that are asked for: these change nothing
         for others, so that nothing is searched for twice.
+    submitted
+        The probes leave the weights of nodes that the cycle begins with (`gas.slurm.node_weights`).
     """
+    if probes and not submitted and weights_stay(cluster, probes):
+        options = {
+            "limits": limits, "preempts": preempts, "memory_counts": memory_counts, "unseen_until": unseen_until,
+            "beyond": beyond,
+        }  # fmt: skip
+        return _made_anew(cluster, probes, pinned and not _alike_enough(cluster, options), options | {"rest": rest})
     before = None if known is None else known.state
     records = queue(
         cluster, probes, limits, believe_plans=pinned, known=None if before is None else before.records
@@ -229,7 +240,7 @@ def forecast(
         cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until,
         like=before,
     )  # fmt: skip
-    _leave_weights_of_main(state)
+    set_weights(state, submitted=submitted)
     turn = out_of_turn(cluster, state) if probes else {}
     passes = None
     weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves weights to the next
@@ -255,26 +266,33 @@ def forecast(
     return Forecast(state, found, tuple(plans), unplanned, 0 if second is None else second.left, (did, second))
 
 
-def _leave_weights_of_main(state: State) -> None:
-    """Set the weights of nodes as the main scheduler leaves them, where jobs with GPUs change them (`Machine.near`).
+def _made_anew(cluster: Cluster, probes: Sequence[Job], pinned: bool, options: dict[str, Any]) -> Forecast:
+    """Return the forecast in which all plans are made with the weights of nodes that each probe's submission leaves."""
+    groups: dict[Hashable, list[int]] = {}
+    for number, job in enumerate(probes):
+        groups.setdefault(alike_at_submission(job), []).append(number)
+    found: dict[int, Outlook] = {}
+    for members in groups.values():
+        made = forecast(cluster, [probes[one] for one in members], pinned=pinned, submitted=True, **options)
+        found |= dict(zip(members, made.outlooks, strict=True))
+    return replace(made, outlooks=tuple(found[number] for number in range(len(probes))))
 
-    Its pass tries the first job of each partition, which sets the weights of the partition's nodes anew; and where that
-    does not start, whether it would if the nodes were idle (node_scheduler.c, _sync_node_weight and _pick_best_nodes).
+
+def _alike_enough(cluster: Cluster, options: dict[str, Any]) -> bool:
+    """Return whether a cycle that is computed anew makes a third of the published starts: else it is not believed.
+
+    They were made with weights that are not known.
     """
-    rows, machine, seen = state.rows, state.machine, set[int]()
-    if not len(machine.near) or not rows.gres.any():
-        return
-    machine.near[:] = 0
-    left = np.ones(len(state.names), np.bool_)
-    able, idle = np.zeros(len(state.names), np.int64), idle_of(state.use)
-    for at in np.flatnonzero(rows.considered & ~rows.probe).tolist():
-        partition = int(rows.partition[at])
-        if partition not in seen:
-            seen.add(partition)
-            nodes = state.sets[rows.nodes[at]] & left
-            capable(nodes, rows.need[at], rows.gres[at], machine, idle, able)
-            leave_weights(able, rows.need[at], rows.gres[at], machine, idle)
-            left &= ~nodes
+    key = "starts are alike enough"
+    if key not in cluster.worked_out:
+        made = forecast(cluster, **options | {"pinned": False, "beyond": False})
+        starts = {(one.job.id, one.start // 60) for one in made.plans}
+        there = [job for job in cluster.jobs if job.pending and job.start is not None and job.tasks is None]
+        alike = sum(
+            any((job.id, max(job.start or 0, cluster.now) // 60 + off) in starts for off in (-1, 0, 1)) for job in there
+        )
+        cluster.worked_out[key] = 3 * alike >= len(there)
+    return bool(cluster.worked_out[key])
 
 
 def _in_one_order(some: Sequence[Record], records: Sequence[Record]) -> bool:

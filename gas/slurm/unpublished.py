@@ -10,6 +10,7 @@ from dataclasses import replace
 from gas.slurm.cluster import Cluster
 from gas.slurm.observed_depth import observed_depth
 from gas.slurm.settings import Settings
+from gas.slurm.supposed_depth import supposed_depth
 
 __all__ = ["with_what_shows"]
 
@@ -32,14 +33,16 @@ def with_what_shows(cluster: Cluster, tested: int | None = None) -> Cluster:
 
 
 def _with_depth(cluster: Cluster, tested: int | None) -> Cluster:
-    found = None if cluster.scheduling.parameters else observed_depth(cluster, tested)
+    if cluster.scheduling.parameters:
+        return cluster
+    found = observed_depth(cluster, tested) or supposed_depth(cluster)
     if found is None:
         return cluster
     key, count = found
     scheduling = replace(cluster.scheduling, parameters={key: str(count), "bf_node_space_size": "0"})
     if key == "bf_max_job_test":
         scheduling = replace(scheduling, depth=count)
-    said = f"{_DEPTHS[key].format(count=count)}, as the other waiting jobs have no plan"
+    said = f"{_DEPTHS[key].format(count=count)}, as which of the waiting jobs have a plan tells"
     return replace(cluster, scheduling=scheduling, cautions=(*cluster.cautions, said))
 
 

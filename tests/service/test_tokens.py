@@ -6,8 +6,9 @@ import pwd
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from thorough import examples
 
 from gas.errors import BadInput, NotFound, Unauthorized
 from gas.service.token_file import add_token, read_tokens, revoke_tokens
@@ -193,7 +194,7 @@ headers = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(header=headers)
 def test_any_other_header_is_unauthorized_and_nothing_else(known, header):
     tokens, _ = known
@@ -203,7 +204,7 @@ def test_any_other_header_is_unauthorized_and_nothing_else(known, header):
         assert len(word) < 20 or word not in str(refused.value)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(data=st.data())
 def test_a_true_token_with_one_slip_is_refused_and_no_message_repeats_its_secret(known, data):
     tokens, token = known

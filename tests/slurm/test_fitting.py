@@ -227,3 +227,20 @@ def test_the_main_scheduler_sets_weights_anew_with_the_first_job(version):
     made = with_nodes(cluster(nodes=4, version=version), gres=[(), (), (Gres("gpu", "", 2),), ()])
     found = {one: nodes for one, _, nodes in plans(replace(made, jobs=(job(4, 4, 60), behind)))}
     assert (found[4], found[5]) == ([0], [2])
+
+
+def test_a_job_of_whole_nodes_goes_where_most_gpus_are():
+    """Seen on 24.11: -N 4 --gpus-per-node=2 --exclusive takes both nodes of four GPUs and two of those of two."""
+    gpus = [(Gres("gpu", "", count),) if count else () for count in (4, 4, 0, 2, 2, 2)]
+    made = with_nodes(cluster(nodes=6), gres=gpus)
+    asked = {"cpus": 4, "tasks_asked": 4, "least_nodes": 4, "most_nodes": 4, "gres_per_node": (Gres("gpu", "", 2),)}
+    assert places(made, **asked, exclusive=True) == [0, 1, 3, 4]
+    assert places(made, **asked) == [0, 3, 4, 5]
+
+
+def test_gpus_for_which_a_node_has_no_cpus_do_not_count():
+    """Seen on 22.05: tasks with a GPU and two CPUs each go to the nodes that take most of them."""
+    busy = running(9, "n0", end=3600, cpus=2, cpus_on={"n0": 2}, memory_on={}, gres_on={})
+    made = with_nodes(cluster(busy, nodes=3), gres=[(Gres("gpu", "", 2),)] * 3)
+    asked = {"cpus": 8, "tasks_asked": 4, "cpus_per_task": 2, "gres_per_task": (Gres("gpu", "", 1),)}
+    assert places(made, **asked) == [1, 2]

@@ -112,6 +112,15 @@ def test_on_22_05_cpus_of_gpus_are_not_among_those_asked_for():
     assert (gres[fitting.OF_TASK].max(), gres[fitting.OF_JOB].max()) == (1, 0)
 
 
+@pytest.mark.parametrize(
+    ("version", "memory", "counts"), [(OLD, {}, 0), (OLD, {"memory_per_cpu": 100}, 1), (NEW, {}, 1)]
+)
+def test_with_memory_for_each_cpu_only_whole_tasks_count_on_22_05_too(version, memory, counts):
+    """Seen on 22.05: -n 8 -c 3 --mem-per-cpu=1000 takes eight nodes of four CPUs."""
+    row, _, _ = needs(job(9, 24, tasks_asked=8, cpus_per_task=3, **memory or {"memory_per_node": 500}), version=version)
+    assert row[fitting.MULTIPLES] == counts
+
+
 def test_of_gpus_in_all_memory_keeps_no_tasks_apart():
     """Seen on 26.05: ``-n 4 --gpus=12 --mem-per-gpu=1500`` is planned on three nodes of 8000 MB."""
     row, _, _ = needs(job(cpus=4, tasks_asked=4, gres_per_job=(Gres("gpu", "", 12),), memory_per_gpu=1500))

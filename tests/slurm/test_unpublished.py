@@ -78,7 +78,9 @@ def test_it_is_planned_with_and_said():
         3,
         {"bf_max_job_test": "3", "bf_node_space_size": "0"},
     )
-    assert found.cautions == ("Slurm seems to plan only 3 jobs in a cycle, as the other waiting jobs have no plan",)
+    assert found.cautions == (
+        "Slurm seems to plan only 3 jobs in a cycle, as which of the waiting jobs have a plan tells",
+    )
     known = replace(found, scheduling=replace(found.scheduling, parameters={"bf_max_job_test": "7"}))
     assert with_what_shows(known).scheduling == known.scheduling
 

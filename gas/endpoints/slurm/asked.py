@@ -68,6 +68,7 @@ def asked(options: Options, size: int, walltime: int, *, user: str, partitions: 
         tasks_asked=None if shape.tasks is None and on_job and not options.tasks_per_gpu else tasks,
         cpus_per_task=per_task,
         tasks_per_node=tasks_per_node,
+        cpus_per_gpu=options.cpus_per_gpu,
         memory_per_node=options.memory_per_node,
         memory_per_cpu=options.memory_per_cpu,
         memory_per_gpu=options.memory_per_gpu,

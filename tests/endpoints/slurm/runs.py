@@ -36,6 +36,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -111,7 +112,7 @@ def drawn(release: str, seed: str) -> tuple[Site, list[Aspect], random.Random]:
     site = site_of(aspects, chance)
     site.jobs = chance.randint(30, 55)
     site.scheduling |= {"bf_interval": str(CYCLE), "sched_interval": chance.choice(("20", "60"))}
-    site.lines |= {"MinJobAge": "100000"}
+    site.lines |= {"MinJobAge": "100000", "SlurmctldDebug": "debug", "SlurmctldLogFile": "/dev/stderr"}  # with times
     return site, aspects, chance
 
 
@@ -155,8 +156,10 @@ class Recorded:
         Jobs and tasks of the queue.
     by
         Which scheduler started it, as far as its log says so.
-    cycles
-        When the backfill scheduler began.
+    cycles, passes
+        When the backfill scheduler began; and when the main scheduler did, and whether it looked at all of the queue.
+    log
+        What slurmctld wrote of jobs and schedulers, and when.
     words
         What was asked for.
     priorities
@@ -180,6 +183,8 @@ class Recorded:
     words: dict[int, str] = field(default_factory=dict)
     priorities: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     cpus: dict[Key, dict[str, int]] = field(default_factory=dict)
+    passes: list[tuple[float, bool]] = field(default_factory=list)
+    log: list[tuple[float, str]] = field(default_factory=list)
 
 
 def record(
@@ -241,7 +246,9 @@ def record(
         _finish(slurm, found, opened)
         watch.ended.set()
         watch.join()
-        found.cycles, found.priorities, found.cpus = sorted(watch.cycles), watch.priorities, watch.cpus
+        found.priorities, found.cpus = watch.priorities, watch.cpus
+        if not found.cycles:
+            found.cycles = sorted(watch.cycles)
     return found
 
 
@@ -326,10 +333,30 @@ def _finish(slurm: PrivateSlurm, found: Recorded, opened: int) -> None:
             found.ends[key] = int(fields["EndTime"])
         found.nodes[key] = tuple(slurm.run("scontrol", "show", "hostnames", fields["NodeList"]).split())
     log = (slurm.folder / "slurmctld.log").read_text(errors="replace")
-    for line in log.splitlines():
-        if match := re.search(r"(Allocate|Started) JobId=(\d+)(?:_(\d+))?", line):
-            key = (int(match[2]), int(match[3]) if match[3] else None)
-            found.by[key] = "main" if match[1] == "Allocate" else "backfill"
+    for line in dict.fromkeys(log.splitlines()):  # some releases write each twice
+        _read_line(found, line)
+
+
+def _read_line(found: Recorded, line: str) -> None:
+    """Note what a line of slurmctld's log says, if it has a time."""
+    match = re.match(r"\[(\d{4}-\d\d-\d\dT[\d:.]+)\] (?:\w+: +)?(.*)", line)
+    if match is None:
+        return
+    at, words = datetime.fromisoformat(match[1]).timestamp(), match[2]
+    if not re.search(r"JobId=|sched: |backfill", words):
+        return
+    found.log.append((at, words))
+    if match := re.search(r"(Allocate|Started) JobId=(\d+)(?:_(\d+))?", words):
+        key = (int(match[2]), int(match[3]) if match[3] else None)
+        found.by[key] = "main" if match[1] == "Allocate" else "backfill"
+    elif match := re.search(r"Running job scheduler (.*)", words):
+        found.passes.append((at, "full" in match[1]))
+    elif words.endswith("_attempt_backfill: beginning"):
+        found.cycles.append(at)
+    elif match := re.search(r"slurm_cred_create: .*JobId=(\d+)(?:_(\d+))?", words):
+        in_a_cycle = found.cycles and at < found.cycles[-1] + 0.5
+        if in_a_cycle:  # all that 26.05 says of what it starts there
+            found.by.setdefault((int(match[1]), int(match[2]) if match[2] else None), "backfill")
 
 
 def _tasks_of(id: int, text: str) -> list[Key]:
@@ -362,28 +389,39 @@ class Judged:
     words: str = ""
 
 
-def seconds_of(found: Recorded) -> dict[int, int | list[int]]:
-    """Return how long jobs ran, as the engine is given it."""
+def seconds_of(found: Recorded, longer: int = 0) -> dict[int, int | list[int]]:
+    """Return how long jobs ran, as the engine is given it, or so many seconds longer."""
     took: dict[int, int | list[int]] = {}
     for job in [*found.cluster.jobs, *(job for _, job in found.arrivals)]:
         if job.tasks is None:
             if (job.id, None) in found.ends:
-                took[job.id] = found.ends[job.id, None] - found.starts[job.id, None]
+                took[job.id] = found.ends[job.id, None] - found.starts[job.id, None] + longer
         else:
             keys = [(job.id, task) for one in job.tasks.ranges for task in one]
-            took[job.id] = [found.ends.get(key, 60) - found.starts.get(key, 0) if key in found.ends else 60
-                            for key in keys]  # fmt: skip
+            took[job.id] = [found.ends[key] - found.starts[key] + longer if key in found.ends else 60 for key in keys]
     return took
 
 
 def engine(
-    found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None
-) -> Run:
-    """Run the engine from the snapshot, with the backfill scheduler in step with Slurm's at first, or so much later."""
-    first = next((int(one) for one in found.cycles if one >= found.cluster.now), found.cluster.now) + later
+    found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None,
+    longer: int = 0,
+) -> Run:  # fmt: skip
+    """Run the engine from the snapshot, with both schedulers in step with Slurm's at first.
+
+    To see what depends on seconds, epilogs take so long, the first cycle is so much later, and jobs take longer.
+    """
+    base = found.cluster.now
+    cycle = next((int(one) for one in found.cycles if one >= base), base) + later
+    full = next((int(at) for at, of_all in found.passes if of_all and at >= base), None)
     return run_forward(
-        found.cluster, seconds_of(found), found.arrivals, known=known, first_cycle=first, epilog=epilog, until=until
-    )
+        found.cluster, seconds_of(found, longer), found.arrivals, known=known, first_cycle=cycle, first_pass=full,
+        epilog=epilog, until=until,
+    )  # fmt: skip
+
+
+def known_of(found: Recorded, key: Key) -> Known:
+    """Return how Slurm started a job, as the engine is given it."""
+    return Known(found.starts[key], found.nodes[key], found.partitions[key], found.cpus.get(key), found.by.get(key, ""))
 
 
 def agree(found: Recorded, key: Key, own: Start | None) -> bool:
@@ -403,12 +441,13 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
     )
     first = min(theirs, own)
     beside = {
-        other: Known(start, found.nodes[other], found.partitions[other], found.cpus.get(other))
+        other: known_of(found, other)
         for other, start in found.starts.items()
         if other != key and other not in known and first - CYCLE <= start <= first + CYCLE and start < theirs
     }
-    for epilog, later in ((0, 0), (2, 0), (3, 0), (1, 2), (1, 4), (1, 6), (0, 4), (2, 4)):
-        run = engine(found, dict(known), epilog, later, until)
+    ways = ((0, 0, 0), (1, 0, 1), (2, 0, 0), (3, 0, 0), (1, 2, 0), (1, 4, 0), (1, 6, 0), (0, 4, 0), (2, 4, 0))
+    for epilog, later, longer in ways:
+        run = engine(found, dict(known), epilog, later, until, longer)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
             return "the second at which an end is noticed, or a cycle begins"
     for epilog in (1, 0, 2, 3):
@@ -425,10 +464,7 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
     judged: dict[Key, Judged] = {}
     base = found.cluster.now
     while len(judged) < len(found.waiting):
-        known = {
-            key: Known(found.starts[key], found.nodes[key], found.partitions[key], found.cpus.get(key))
-            for key in judged if key in found.starts
-        }  # fmt: skip
+        known = {key: known_of(found, key) for key in judged if key in found.starts}
         run = engine(found, known)
         mine: dict[Key, Start] = {(one.job, one.task): one for one in run.starts}
 
@@ -492,7 +528,7 @@ def compare(asked: argparse.Namespace) -> None:
     with Path(asked.output).open("w") as lines:
         for path in paths:
             began = time.monotonic()
-            kept = pickle.loads(path.read_bytes())
+            kept = Recorded(**vars(pickle.loads(path.read_bytes())))  # older ones have not everything
             judged = judge(kept, causes=not asked.fast)
             found += judged
             lines.writelines(json.dumps(asdict(one)) + "\n" for one in judged)

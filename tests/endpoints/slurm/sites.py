@@ -234,9 +234,11 @@ class Memory(Aspect):
 
     def job(self, job, chance, past):
         if chance.random() < 0.6:
-            job.options |= chance.choice(
+            asked = chance.choice(
                 ({"mem": str(chance.choice((500, 1500, 3000, 8000)))}, {"mem-per-cpu": str(chance.choice((300, 900)))})
             )
+            if not {"mem", "mem-per-gpu"} & job.options.keys():  # sbatch takes one of them
+                job.options |= asked
 
 
 class Features(Aspect):
@@ -389,7 +391,8 @@ class Tiers(Aspect):
 
     def job(self, job, chance, past):
         job.options["partition"] = chance.choice(("main", "urgent", "spare"))
-        job.options["ntasks"] = str(min(job.size, 32))
+        if "ntasks" in job.options:
+            job.options["ntasks"] = str(min(job.size, 32))
 
 
 class PreemptionByTier(Aspect):

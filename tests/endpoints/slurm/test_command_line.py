@@ -4,9 +4,10 @@ from datetime import UTC
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slurm_answers import MARK, recorded, understood, written
+from thorough import examples
 
 from gas.endpoints.slurm.command_line import (
     COLUMNS,
@@ -161,7 +162,7 @@ WRITTEN = {
 }  # fmt: skip
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters=RS)))
 def test_a_name_of_any_characters_shifts_nothing(name):
     record = US.join((WRITTEN | {"name": name})[column] for column in COLUMNS) + RS + "\n"

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slurm_answers import MARK, recorded, understood, written
+from thorough import examples
 
 from gas.endpoints.slurm.command_line import (
     RS,
@@ -67,7 +68,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200, deadline=None)
 @given(st.sampled_from([1, 2, 4, 5, 16]), TEXTS, TEXTS)
 def test_nothing_in_a_name_or_a_comment_changes_anything_of_other_jobs(id, name, comment):
     plain, odd = understood(written(SAID, id)), understood(written(SAID, id, name=name, comment=comment))

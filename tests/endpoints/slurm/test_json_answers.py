@@ -5,9 +5,10 @@ from contextlib import suppress
 from dataclasses import fields, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slurm_answers import changed, number, recorded, renewed
+from thorough import examples
 
 from gas.endpoints.slurm.json_answers import ANSWERS, OPTIONAL, read_cluster, read_jobs
 from gas.endpoints.slurm.notation import LATEST
@@ -284,7 +285,7 @@ for _version in ("v0.0.38", "v0.0.43"):
         ANSWERED[_version, _endpoint] = _answers, _document, list(places(_document))
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(st.data())
 def test_an_odd_value_in_any_place_is_understood_or_said_to_be_odd(data):
     (_, endpoint), (answers, document, where) = data.draw(st.sampled_from(list(ANSWERED.items())))

@@ -5,10 +5,11 @@ import socket
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slurm_answers import recorded, renewed
 from slurm_rest import CUT, JOB, SECRET, SILENCE, Answer, error_of, refused, slurmrestd, transport
+from thorough import examples
 
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.slurm.json_answers import read_cluster
@@ -321,7 +322,7 @@ def test_no_answer_however_odd_ends_in_a_traceback():
 
     with slurmrestd() as server:
 
-        @settings(max_examples=150, deadline=None)
+        @examples(150)
         @given(documents, st.sampled_from([200, 200, 204, 400, 404, 500]))
         def check(document, status):
             server.answers = {"*": Answer(document, status)}

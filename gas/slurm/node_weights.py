@@ -1,0 +1,76 @@
+"""Weights of nodes that a job with GPUs leaves to those behind it: until Slurm 23.02 they outlast a test (job_test.c).
+
+A cycle therefore begins with what the last attempt to start a job left. That of a new job is its own: its submission
+sets the weights of its partition's nodes anew, and looks whether it could run if they were idle (job_mgr.c,
+job_allocate; node_scheduler.c, _sync_node_weight and _pick_best_nodes). So plans that are published before it are not
+those that are made with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from gas.slurm.cluster import Cluster, Job
+from gas.slurm.fitting import Use, capable, leave_weights
+from gas.slurm.state import State
+from gas.slurm.versions import Rules
+
+__all__ = ["alike_at_submission", "set_weights", "weights_stay"]
+
+MOST = 200_000
+"""Nodes times waiting jobs up to which all plans are made anew for each size of a job that is asked for."""
+
+
+def weights_stay(cluster: Cluster, probes: Sequence[Job]) -> bool:
+    """Return whether plans have to be made anew for jobs, as they depend on the weights that their submission leaves.
+
+    At a very large site that takes too long, and published plans are believed.
+    """
+    if Rules.of(cluster.version).fresh_weights or not any(node.gres for node in cluster.nodes):
+        return False
+    waiting = [job for job in cluster.jobs if job.pending]
+    if len(cluster.nodes) * len(waiting) > MOST:
+        return False
+    return any(map(_asks, (*waiting, *probes)))
+
+
+def alike_at_submission(job: Job) -> Hashable:
+    """Return what jobs have in common whose submission leaves the same weights."""
+    if not _asks(job):
+        return job.partitions
+    return (
+        job.partitions, job.cpus, job.tasks_asked, job.cpus_per_task, job.least_nodes, job.gres_per_node,
+        job.gres_per_socket, job.gres_per_task, job.gres_per_job, job.memory_per_node, job.memory_per_cpu,
+        job.memory_per_gpu, job.exclusive, job.features, job.excluded_nodes,
+    )  # fmt: skip
+
+
+def set_weights(state: State, *, submitted: bool = False) -> None:
+    """Set the weights that a cycle begins with (`gas.slurm.fitting.Machine.near`), where they stay at all.
+
+    Parameters
+    ----------
+    submitted
+        As the submission of the job that is asked for leaves them; else as a pass of the main scheduler does, which
+        tries the first job of each partition.
+    """
+    rows, machine, seen = state.rows, state.machine, set[int]()
+    if not len(machine.near) or not rows.gres.any():
+        return
+    machine.near[:] = 0
+    left = np.ones(len(state.names), np.bool_)
+    able, idle = np.zeros(len(state.names), np.int64), Use(*(np.zeros_like(one) for one in state.use))
+    for at in np.flatnonzero(rows.probe if submitted else rows.considered & ~rows.probe).tolist():
+        partition = int(rows.partition[at])
+        if partition not in seen:
+            seen.add(partition)
+            nodes = state.sets[rows.nodes[at]] & left
+            capable(nodes, rows.need[at], rows.gres[at], machine, idle, able)
+            leave_weights(able, rows.need[at], rows.gres[at], machine, idle)
+            left &= ~nodes
+
+
+def _asks(job: Job) -> bool:
+    return bool(job.gres_per_node or job.gres_per_task or job.gres_per_job or job.gres_per_socket)

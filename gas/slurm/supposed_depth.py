@@ -1,0 +1,75 @@
+"""How many jobs of a user or of a partition Slurm plans, supposed where plans are as with that number, and not without.
+
+A cycle is run for each number that may be (slurm.conf(5), bf_max_job_user and bf_max_job_part): that is for queues in
+which jobs without licences, tasks of arrays, or one job without a plan leave no other way to tell
+(`gas.slurm.observed_depth`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from gas.slurm.cluster import Cluster
+from gas.slurm.held_back import limits_in
+from gas.slurm.order import Record
+from gas.slurm.outlook import Forecast, forecast
+
+__all__ = ["supposed_depth"]
+
+MOST_JOBS = 100
+"""Longer queues are not tried: each number takes a cycle."""
+
+MOST_CYCLES = 60
+
+
+def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
+    """Return the parameter with which a cycle makes all plans that are published and no others, and its value.
+
+    None if a cycle without it does, too, or none does.
+    """
+    waiting = [job for job in cluster.jobs if job.pending]
+    if len(waiting) > MOST_JOBS or not any(job.start is not None for job in waiting):
+        return None
+    as_it_is = _cycle(cluster)
+    if _explains(cluster, as_it_is):
+        return None
+    planned, users = Counter[str](), Counter[str]()
+    for one in as_it_is.plans:
+        planned[one.partition] += 1
+        users[one.job.user] += 1
+    tried = 0
+    for key, most in (("bf_max_job_user", users), ("bf_max_job_part", planned)):
+        for count in range(1, max(most.values(), default=0) + len(waiting)):
+            tried += 1
+            if tried > MOST_CYCLES:
+                return None
+            parameters = {**cluster.scheduling.parameters, key: str(count), "bf_node_space_size": "0"}
+            supposed = replace(cluster, scheduling=replace(cluster.scheduling, parameters=parameters))
+            if _explains(supposed, _cycle(supposed)):
+                return key, count
+    return None
+
+
+def _cycle(cluster: Cluster) -> Forecast:
+    return forecast(cluster, limits=limits_in(cluster), pinned=False, beyond=False)
+
+
+def _explains(cluster: Cluster, cycle: Forecast) -> bool:
+    """Return whether jobs have a plan where one is published, at its time, and those have none that have none."""
+    starts: dict[int, list[int]] = {}
+    for one in cycle.plans:
+        starts.setdefault(one.job.id, []).append(one.start)
+    return all(_agrees(cluster, cycle, record, starts.get(record.job.id, [])) for record in cycle.state.records)
+
+
+def _agrees(cluster: Cluster, cycle: Forecast, record: Record, starts: list[int]) -> bool:
+    job = record.job
+    since = job.eligible or job.submitted or 0
+    if record.blocked is not None or (cluster.planned is not None and since >= cluster.planned):
+        return True
+    if job.start is None or not starts:
+        return job.start is None and not starts
+    last = job.tasks is not None and not cycle.state.rules.first_task
+    found = max(starts) if last else min(starts)
+    return abs(found - max(job.start, cluster.now)) <= cluster.scheduling.resolution
