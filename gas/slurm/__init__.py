@@ -57,5 +57,8 @@ Run forward, where it is known how long jobs really take::
     ageing        priorities while time goes on
     waiting       the queue while time goes on
     holders       who holds which part of the machine
+    placement     where a record fits, apart from what is planned
+    clock         when both schedulers look at the queue
+    starts        what starts when and where, and what is known of that beforehand
     forward       both schedulers from instant to instant, until the queue is empty
 """

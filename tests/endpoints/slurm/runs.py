@@ -42,8 +42,9 @@ from recorded_runs import CYCLE, Key, Recorded, record
 
 from gas.compiled import compiled
 from gas.slurm.cycle import run_cycle
-from gas.slurm.forward import Known, Run, Start, run_forward
+from gas.slurm.forward import run_forward
 from gas.slurm.main_pass import run_pass
+from gas.slurm.starts import Known, Run, Start
 
 EPILOG = 1
 """Seconds until something starts where a job has ended, on a machine of a few cores that plays dozens of nodes."""
