@@ -38,6 +38,7 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     will_run      at which end of running jobs
     table         what is planned for whom in which span
     search        the start of one record
+    bench         what a cycle works in
     cycle         one cycle of the backfill scheduler
     observed_depth
                   how many jobs a cycle plans, where that is not published
