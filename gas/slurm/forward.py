@@ -11,95 +11,31 @@ the latest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import fastest
+from gas.slurm.clock import FULL_DEPTH, Clock
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, WHOLE, capable, choose, idle_of
+from gas.slurm.fitting import idle_of
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
-from gas.slurm.order import HOLDING, end_of
 from gas.slurm.outlook import run_state
+from gas.slurm.placement import cpus_on, fits_nowhere
 from gas.slurm.rows import Plans, Records, empty_plans
 from gas.slurm.search import room_of
+from gas.slurm.starts import Known, Run, Start
 from gas.slurm.state import State, state_of
 from gas.slurm.waiting import Waiting
 
-__all__ = ["Known", "Run", "Start", "run_forward"]
+__all__ = ["run_forward"]
 
-FULL_DEPTH, DEPTH, INTERVAL, DELAY = 0, 100, 60, 3  # slurm.conf(5): default_queue_depth, sched_interval, ...
 FIRST_TASK = -1
-
-
-@dataclass(frozen=True)
-class Start:
-    """What has started: a job, or a task of an array.
-
-    Attributes
-    ----------
-    by
-        ``submission``, ``main`` or ``backfill``; ``known`` if it was said beforehand.
-    end
-        When it really ends.
-    """
-
-    job: int
-    task: int | None
-    partition: str
-    start: int
-    end: int
-    nodes: tuple[str, ...]
-    by: str
-
-
-@dataclass(frozen=True)
-class Known:
-    """A start that is known beforehand: when and where, whatever the schedulers would do.
-
-    Attributes
-    ----------
-    partition
-        Where it runs; empty if it has only one.
-    cpus
-        Of each node, where that is known.
-    by
-        Which scheduler starts it: where the main one does, it looks at the others in the same pass.
-    """
-
-    start: int
-    nodes: tuple[str, ...]
-    partition: str = ""
-    cpus: Mapping[str, int] | None = None
-    by: str = ""
-
-
-@dataclass(frozen=True)
-class Run:
-    """What comes of it.
-
-    Attributes
-    ----------
-    starts
-        In their order.
-    waiting
-        Numbers of the jobs that have not started at its end.
-    cycles, passes
-        How often the backfill scheduler and the main scheduler ran.
-    remarks
-        What was not looked at.
-    """
-
-    starts: tuple[Start, ...]
-    waiting: tuple[int, ...]
-    cycles: int
-    passes: int
-    remarks: tuple[str, ...]
 
 
 def run_forward(
@@ -135,18 +71,6 @@ def run_forward(
     return _Forward(cluster, seconds, arrivals, dict(known or {}), first_cycle, first_pass, epilog).run(until)
 
 
-@dataclass
-class _Clock:
-    """When what is due, and whether there is something to do."""
-
-    now: int
-    backfill: int
-    full: int
-    changed: bool = True
-    asked: bool = True
-    last: int = -(1 << 60)
-
-
 class _Forward:
     """The machine, its queue and its schedulers at one instant."""
 
@@ -161,32 +85,15 @@ class _Forward:
         epilog: int,
     ) -> None:
         self.cluster, self.known, self.epilog = cluster, known, epilog
-        given = cluster.scheduling.parameters
-        self.interval = _number(given, "bf_interval", 30)
-        self.every = _number(given, "sched_interval", INTERVAL)
-        self.delay = _number(given, "batch_sched_delay", DELAY)
-        self.depth = _number(given, "default_queue_depth", DEPTH)
-        self.partition_depth = _number(given, "partition_job_depth", 0)
-        self.defers = "defer" in given or "defer_batch" in given
-        self.at_ends = _has_epilog(cluster) and not self.defers
         self.waiting = waiting = Waiting(cluster, arrivals)
         self.state = state_of(cluster, waiting.records, pinned=False, room=waiting.room)
         self.seconds = seconds
         now = cluster.now
-        started = [job for job in cluster.jobs if job.state in HOLDING and job in self.state.running_jobs]
-        none = np.zeros(len(self.state.licences), np.int64)
-        who = []
-        for job in started:
-            licences = np.array([job.licences.get(name, 0) for name in self.state.licence_names], np.int64)
-            took = seconds.get(job.id)
-            begun, limit = job.start or now, end_of(job, now)
-            end = limit if not isinstance(took, int) else min(begun + took, limit)
-            partition = job.partitions[0] if job.partitions else ""
-            who.append(Holder(job.id, None, -1, partition, begun, max(end, now), licences if job.licences else none))
-        self.holders = Holders(self.state.running, self.state.use, who)
-        self.jobs: dict[tuple[int, int | None], Job] = {(job.id, None): job for job in started}
+        self.holders = Holders.of(cluster, self.state, seconds)
+        started = {job.id: job for job in self.state.running_jobs}
+        self.jobs: dict[tuple[int, int | None], Job] = {(one.job, None): started[one.job] for one in self.holders.who}
         self.ends: list[tuple[int, int, int | None]] = []
-        for one in who:
+        for one in self.holders.who:
             heappush(self.ends, (one.end, one.job, FIRST_TASK))
         size = len(self.state.names)
         places = {name: place for place, name in enumerate(self.state.names)}
@@ -200,28 +107,13 @@ class _Forward:
         self.left: list[tuple[int, NDArray[np.int64]]] = []
         if self.leaving.any():
             self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
-        self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
+        self.clock = Clock.of(cluster, first_cycle, first_pass)
         self.starts: list[Start] = []
         self.cycles = self.passes = 0
         steps = self.waiting.room**2 * size * 10  # each is looked at by about as many passes as there are jobs
         self.pass_kernel = fastest(run_pass, steps)
         fastest(run_cycle, steps)
-        waiting.drop(self._never)
-
-    def _never(self, at: int) -> bool:
-        """Return whether a record fits on no nodes, whatever ends (its job is held then: BadConstraints)."""
-        state, rows = self.state, self.state.rows
-        idle = idle_of(state.use)
-        given, chosen = np.zeros(len(state.names), np.int64), np.zeros(len(state.names), np.int64)
-        first, count = rows.features[at]
-        required = state.sets[rows.required[at]]
-        for option in state.options[first : first + count].tolist():
-            capable(state.sets[rows.nodes[at]] & state.sets[option], rows.need[at], rows.gres[at], state.machine, idle,
-                    given)  # fmt: skip
-            if choose(given, rows.need[at], rows.gres[at], required, state.machine, idle, state.rules.first_node,
-                      state.rules.weakest, chosen):  # fmt: skip
-                return False
-        return True
+        waiting.drop(lambda record: fits_nowhere(self.state, record))
 
     # -- time
 
@@ -245,26 +137,22 @@ class _Forward:
         begun = self._start_known()
         if begun or ended or released:
             clock.changed = True
-        if released and not self.at_ends:
+        if released and not clock.at_ends:
             clock.asked = True
         if "main" in begun:
             clock.asked, clock.last = False, now
-        if (released and self.at_ends) or "main" in begun:
-            self._main(self.depth)
+        if (released and clock.at_ends) or "main" in begun:
+            self._main(clock.depth)
         for place in self.waiting.arriving(now):
             clock.changed = True
             if not self._at_submission(place):
                 clock.asked = True
-        if now >= clock.full:
-            self._main(FULL_DEPTH)
-            clock.full, clock.asked, clock.last = now + self.every, False, now
-        elif clock.asked and now >= clock.last + self.delay:
-            clock.asked, clock.last = False, now
-            self._main(self.depth)
-        if clock.changed and now >= clock.backfill and self.interval > 0:
+        depth = clock.pass_due()
+        if depth is not None:
+            self._main(depth)
+        if clock.cycle_due():
             self._backfill()
             clock.changed = bool(self.starts) and self.starts[-1].start == now  # they are launched after it
-            clock.backfill = now + self.interval
 
     def _following(self) -> int | None:
         """Return when something is due next; None if nothing will change any more."""
@@ -276,12 +164,9 @@ class _Forward:
             due += [instant for instant in (one.start, one.end) if instant > now]
         if not self.waiting.any():
             return max(min(due), now + 1) if due and self.waiting.comes() else None
-        if clock.asked:
-            due.append(clock.last + self.delay)
-        if clock.changed and self.interval > 0:
-            due.append(clock.backfill)
+        due += clock.due()
         if not due:
-            return None if clock.full - now == self.every and not self.ends else clock.full
+            return None if clock.full - now == clock.every and not self.ends else clock.full
         return max(min(*due, clock.full, self.waiting.ageing.due), now + 1)
 
     def _end(self) -> bool:
@@ -324,7 +209,7 @@ class _Forward:
             known = self.known.get(waiting.next_task(record))
             if known is not None:  # it has not started yet, so it does not now
                 rows.not_before[at] = now + 1
-                if known.start <= now + self.interval:
+                if known.start <= now + self.clock.interval:
                     rows.licences[at] = 0  # they are kept for it
         return index, rows
 
@@ -332,7 +217,11 @@ class _Forward:
         """Return what others may not take of the licences, as it is known who starts with them in the next cycle."""
         state, soon = self.state, np.zeros_like(self.state.licences)
         for key, one in self.known.items():
-            record = self.waiting.record_of(key, one.partition) if one.start <= self.clock.now + self.interval else None
+            record = (
+                self.waiting.record_of(key, one.partition)
+                if one.start <= self.clock.now + self.clock.interval
+                else None
+            )
             if record is not None:
                 soon += state.rows.licences[record]
         return np.minimum(soon, state.licences)
@@ -372,7 +261,8 @@ class _Forward:
             at = self.pass_kernel(
                 at, rows, held, words_of(self.whole), state.closures, self.sets, state.options,
                 self.leaving, state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters,
-                state.rules, depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.room, plans,
+                state.rules, depth, self.clock.partition_depth, waiting.one_by_one, left, closed, tried, self.room,
+                plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
@@ -390,7 +280,9 @@ class _Forward:
     def _at_submission(self, place: int) -> bool:
         """Try a job that is submitted now; return whether it has started (job_mgr.c, job_allocate)."""
         ranked = self.state.rules.future  # the release that changed both
-        if self.defers or not self.waiting.comes_first(place, self.clock.now, self.whole, self.jobs, ranked=ranked):
+        if self.clock.defers or not self.waiting.comes_first(
+            place, self.clock.now, self.whole, self.jobs, ranked=ranked
+        ):
             return False
         held = self._limited(self.waiting.order(self.clock.now, place))
         if len(held) and np.isin(held, (1, 2)).all():
@@ -497,7 +389,7 @@ class _Forward:
             state, rows = self.state, self.state.rows
             there = np.zeros(len(state.names), np.bool_)
             there[[self.places[name] for name in found.nodes]] = True
-            chosen = self._given(record, there)
+            chosen = cpus_on(state, record, there)
             for name, cpus in (found.cpus or {}).items():
                 chosen[self.places[name]] = cpus
             at = int(state.running.total[0])
@@ -507,43 +399,3 @@ class _Forward:
                 self._started(record, at, "known")
                 begun.add(found.by)
         return begun
-
-    def _given(self, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return how many CPUs each of the nodes gives that a job is known to have."""
-        state, rows = self.state, self.state.rows
-        own, gres = rows.need[record].copy(), rows.gres[record]
-        given, chosen = np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)
-        for use in (state.use, idle_of(state.use)):
-            for required in (False, True):
-                own[HAS_REQUIRED] = required
-                capable(there, own, gres, state.machine, use, given)
-                fits = choose(given, own, gres, there, state.machine, use, state.rules.first_node, state.rules.weakest,
-                              chosen)  # fmt: skip
-                enough = own[WHOLE] or int(chosen.sum()) <= int(own[CPUS])
-                if fits and enough and np.array_equal(chosen > 0, there):
-                    return chosen
-        capable(there, own, gres, state.machine, state.use, given)
-        left = int(own[CPUS])
-        chosen[:] = 0
-        nodes = np.flatnonzero(there).tolist()
-        for at, node in enumerate(nodes):  # at least one of each, as many as are free on the first
-            chosen[node] = max(min(int(given[node]), left - (len(nodes) - at - 1)), 1)
-            left -= int(chosen[node])
-        return chosen
-
-
-def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
-    text = parameters.get(name, "")
-    return int(text) if text.lstrip("-").isdecimal() else default
-
-
-def _has_epilog(cluster: Cluster) -> bool:
-    """Return whether nodes say when an epilog has run: a pass follows (proc_req.c, _slurm_rpc_epilog_complete).
-
-    Where none is configured, a node with nothing left of the job says so when it is asked to end it (slurmd,
-    _rpc_terminate_job), and a pass is only due (agent.c; seen on 22.05, 24.11 and 26.05: passes are batch_sched_delay
-    apart, whatever ends). Most sites have one: where the configuration is not known, so is this.
-    """
-    values = {} if cluster.settings is None else cluster.settings.values
-    configured = [value for name, value in values.items() if name == "Epilog" or name.startswith("Epilog[")]
-    return not values or any(value not in ("", "(null)") for value in configured)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from gas.compiled import fastest
 from gas.slurm import rows as states
+from gas.slurm.bench import bench_of
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.cycle import bench_of, run_cycle
+from gas.slurm.cycle import run_cycle
 from gas.slurm.fitting import Use, capable, choose, idle_of
 from gas.slurm.node_sets import words_of
 from gas.slurm.node_weights import alike_at_submission, set_weights, weights_stay

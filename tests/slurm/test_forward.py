@@ -9,8 +9,9 @@ from slurm_standing import a_cluster, an_accounting
 
 from gas.slurm.accounting import Bounds
 from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
-from gas.slurm.forward import Known, run_forward
+from gas.slurm.forward import run_forward
 from gas.slurm.settings import Settings
+from gas.slurm.starts import Known
 
 
 def ran(made, seconds, arrivals=(), **options):

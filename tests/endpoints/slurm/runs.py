@@ -42,8 +42,9 @@ from recorded_runs import CYCLE, Key, Recorded, record
 
 from gas.compiled import compiled
 from gas.slurm.cycle import run_cycle
-from gas.slurm.forward import Known, Run, Start, run_forward
+from gas.slurm.forward import run_forward
 from gas.slurm.main_pass import run_pass
+from gas.slurm.starts import Known, Run, Start
 
 EPILOG = 1
 """Seconds until something starts where a job has ended, on a machine of a few cores that plays dozens of nodes."""
@@ -78,32 +79,37 @@ class Judged:
     unaided: bool = False
 
 
-def seconds_of(found: Recorded, longer: int = 0) -> dict[int, int | list[int]]:
-    """Return how long jobs ran, as the engine is given it, or so many seconds longer."""
+def seconds_of(found: Recorded, late: int | None = None) -> dict[int, int | list[int]]:
+    """Return how long jobs ran, as the engine is given it; a second longer if they ended in a certain one."""
+
+    def ran(key: Key) -> int:
+        return found.ends[key] - found.starts[key] + (found.ends[key] == late)
+
     took: dict[int, int | list[int]] = {}
     for job in [*found.cluster.jobs, *(job for _, job in found.arrivals)]:
         if job.tasks is None:
             if (job.id, None) in found.ends:
-                took[job.id] = found.ends[job.id, None] - found.starts[job.id, None] + longer
+                took[job.id] = ran((job.id, None))
         else:
             keys = [(job.id, task) for one in job.tasks.ranges for task in one]
-            took[job.id] = [found.ends[key] - found.starts[key] + longer if key in found.ends else 60 for key in keys]
+            took[job.id] = [ran(key) if key in found.ends else 60 for key in keys]
     return took
 
 
 def engine(
     found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None,
-    longer: int = 0,
+    late: int | None = None,
 ) -> Run:  # fmt: skip
     """Run the engine from the snapshot, with both schedulers in step with Slurm's at first.
 
-    To see what depends on seconds, epilogs take so long, the first cycle is so much later, and jobs take longer.
+    To see what depends on seconds, epilogs take so long, the first cycle is so much later, and the ends in a certain
+    second are noticed in the next one.
     """
     base = found.cluster.now
     cycle = next((int(one) for one in found.cycles if one >= base), base) + later
     full = next((int(at) for at, of_all in found.passes if of_all and at >= base), None)
     return run_forward(
-        found.cluster, seconds_of(found, longer), found.arrivals, known=known, first_cycle=cycle, first_pass=full,
+        found.cluster, seconds_of(found, late), found.arrivals, known=known, first_cycle=cycle, first_pass=full,
         epilog=epilog, until=until,
     )  # fmt: skip
 
@@ -134,9 +140,12 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
         for other, start in found.starts.items()
         if other != key and other not in known and first - CYCLE <= start <= first + CYCLE and start < theirs
     }
-    ways = ((0, 0, 0), (1, 0, 1), (2, 0, 0), (3, 0, 0), (1, 2, 0), (1, 4, 0), (1, 6, 0), (0, 4, 0), (2, 4, 0))
-    for epilog, later, longer in ways:
-        run = engine(found, dict(known), epilog, later, until, longer)
+    ways: list[tuple[int, int, int | None]] = [(EPILOG, 0, first), (EPILOG, 0, first - 1)]
+    ways += [
+        (epilog, later, None) for epilog, later in ((0, 0), (2, 0), (3, 0), (1, 2), (1, 4), (1, 6), (0, 4), (2, 4))
+    ]
+    for epilog, later, late in ways:
+        run = engine(found, dict(known), epilog, later, until, late)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
             return "the second at which an end is noticed, or a cycle begins"
     for epilog in (1, 0, 2, 3):
