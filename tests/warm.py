@@ -4,12 +4,15 @@ A start from cold takes one to two CPU seconds, nearly all of them imports, and 
 every `subprocess` of a test process that begins ``[sys.executable, "-m", "gas", ...]`` forked from one server. What the
 test gets is a child of its own: same `Popen`, same pid to signal and wait for, same streams, folder and environment.
 
+A service in a name space of its own, by `nsenter` before the command, is forked from a server in there.
+
 Whatever a fork could not show is started as ever: other programs, options of Python's own, other values of variables
 that Python, numba or the C library read when they start, and everything where ``GAS_TESTS_COLD`` is set.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import os
@@ -45,7 +48,8 @@ class _Starter:
 
     def __init__(self, cold: Any) -> None:
         self.cold = cold
-        self.server: socket.socket | None = None
+        self.server: _Server | None = None
+        self.inside: tuple[list[str], _Server] | None = None  # the one in a name space that was entered last
         self.lock = threading.Lock()
         self.begun_with = read_at_start(dict(os.environ))
         self.libc = ctypes.CDLL(None)
@@ -63,52 +67,73 @@ class _Starter:
             changes = (
                 preexec or pass_fds or in_shell or executable or rest[1:5] != (None, None, None, -1) or rest[6] != -1
             )
-            if (
-                changes
-                or words[:3] != [sys.executable, "-m", "gas"]
-                or read_at_start(environment) != starter.begun_with
-                or not all(isinstance(word, str) for word in words)
-            ):
+            prefix, words = parted(words)
+            if changes or not words or read_at_start(environment) != starter.begun_with:
                 starter.cold(process, *given)
                 return
             folder = str(Path.cwd()) if cwd is None else os.fspath(cwd)
             request = {"words": words[3:], "folder": folder, "environment": environment, "session": bool(rest[5])}
             streams = [pipes[0], pipes[3], pipes[5]]  # where -1 stands, the one of this process
-            process.pid = starter.fork(request, [n if fd == -1 else fd for n, fd in enumerate(streams)])
+            process.pid = starter.fork(prefix, request, [n if fd == -1 else fd for n, fd in enumerate(streams)])
             process._child_created = True
             process._close_pipe_fds(*pipes)
 
         return execute_child
 
-    def fork(self, request: dict[str, Any], streams: list[int]) -> int:
+    def server_in(self, prefix: list[str]) -> _Server:
+        """Return the server that was started with a prefix; of those with one, only the last stays."""
+        if not prefix:
+            self.server = self.server or _Server(prefix)
+            return self.server
+        if self.inside is None or self.inside[0] != prefix:
+            if self.inside is not None:
+                self.inside[1].end()
+            self.inside = prefix, _Server(prefix)
+        return self.inside[1]
+
+    def fork(self, prefix: list[str], request: dict[str, Any], streams: list[int]) -> int:
         """Return the pid of a new child of this process."""
         with self.lock:
-            if self.server is None:
-                self.server = self.start_server()
+            server = self.server_in(prefix).connection
             body = json.dumps(request).encode()
             # The server's child forks and ends; the grandchild, an orphan, becomes a child of this process.
             self.libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
             try:
-                socket.send_fds(self.server, [len(body).to_bytes(8, "big")], streams)
-                self.server.sendall(body)
-                answer = self.server.recv(64)
+                socket.send_fds(server, [len(body).to_bytes(8, "big")], streams)
+                server.sendall(body)
+                answer = server.recv(64)
             finally:
                 self.libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
             if not answer:
                 raise ChildProcessError("the server that forks `python -m gas` has ended")
             return int(answer)
 
-    def start_server(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
+
+class _Server:
+    """A process that forks Gas, started with a prefix to its command."""
+
+    def __init__(self, prefix: list[str]) -> None:
+        self.connection, theirs = socket.socketpair()
         with theirs:
-            subprocess.Popen(
-                [sys.executable, __file__, str(theirs.fileno())],
+            self.process = subprocess.Popen(
+                [*prefix, sys.executable, __file__, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 cwd="/",
-            ).returncode = 0  # it ends with this process
-        return ours
+            )
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        self.connection.close()
+        self.process.wait()
+
+
+def parted(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the part of a command that enters a name space, and the rest: nothing if it is not ``python -m gas``."""
+    start = words.index(sys.executable) if sys.executable in words else 0
+    is_gas = words[start : start + 3] == [sys.executable, "-m", "gas"]
+    return words[:start], words[start:] if is_gas and (start == 0 or words[0] == "nsenter") else []
 
 
 # ---------------------------------------------------------------------------------------------------------- the server

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from gas.slurm.cluster import Cluster
+from gas.slurm.cluster import Cluster, Job
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Record
 from gas.slurm.outlook import Forecast, forecast
 
-__all__ = ["supposed_depth"]
+__all__ = ["explained", "supposed_depth"]
 
 MOST_JOBS = 100
 """Longer queues are not tried: each number takes a cycle."""
@@ -29,7 +29,7 @@ def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
     None if a cycle without it does, too, or none does.
     """
     waiting = [job for job in cluster.jobs if job.pending]
-    if len(waiting) > MOST_JOBS or not any(job.start is not None for job in waiting):
+    if not _may_tell(waiting):
         return None
     as_it_is = _cycle(cluster)
     if _explains(cluster, as_it_is):
@@ -49,6 +49,15 @@ def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
             if _explains(supposed, _cycle(supposed)):
                 return key, count
     return None
+
+
+def explained(cluster: Cluster) -> bool | None:
+    """Return whether a cycle makes all plans that are published and no others; None where that is not tried."""
+    return _explains(cluster, _cycle(cluster)) if _may_tell([job for job in cluster.jobs if job.pending]) else None
+
+
+def _may_tell(waiting: list[Job]) -> bool:
+    return len(waiting) <= MOST_JOBS and any(job.start is not None for job in waiting)
 
 
 def _cycle(cluster: Cluster) -> Forecast:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from gas.slurm.cluster import Cluster
 from gas.slurm.observed_depth import observed_depth
 from gas.slurm.settings import Settings
-from gas.slurm.supposed_depth import supposed_depth
+from gas.slurm.supposed_depth import explained, supposed_depth
 
 __all__ = ["with_what_shows"]
 
@@ -29,7 +29,7 @@ def with_what_shows(cluster: Cluster, tested: int | None = None) -> Cluster:
     tested
         How many jobs the last cycle of backfill tested until it ended for their number, where that is published.
     """
-    return _with_preemption(_with_depth(cluster, tested))
+    return _with_depth(_with_preemption(cluster), tested)
 
 
 def _with_depth(cluster: Cluster, tested: int | None) -> Cluster:
@@ -50,7 +50,8 @@ def _with_preemption(cluster: Cluster) -> Cluster:
     """Return it with preemption where jobs show it: by QOS if one lists others, else by tier.
 
     From 24.11 on a running job has a time from which on it is preemptable, where there is preemption at all (seen);
-    before, jobs that were requeued or cancelled for others show it, once that has happened.
+    before, jobs that were requeued or cancelled for others show it, once that has happened; and so do plans that a
+    cycle makes only with it.
     """
     settings = cluster.settings or Settings(version=cluster.version)
     if settings.preempt_type is not None:
@@ -58,18 +59,21 @@ def _with_preemption(cluster: Cluster) -> Cluster:
     known = () if cluster.accounting is None else tuple(cluster.accounting.qos.values())
     by_qos = any(one.preempts for one in known)
     published = any(job.preemptable for job in cluster.jobs)
+    kind = "qos" if by_qos else "partition_prio"
+    settings = replace(settings, preempt_type=kind, preempt_mode=frozenset({"REQUEUE"}))
+    with_it = replace(cluster, settings=settings)
     if not published and not (by_qos or _pushed_aside(cluster)):
         if len({one.tier for one in cluster.partitions}) < 2:
             return cluster
-        said = (
-            "whether jobs of a higher tier preempt others is not known (PreemptType is not published): they wait here"
-        )
-        return replace(cluster, cautions=(*cluster.cautions, said))
-    kind = "qos" if by_qos else "partition_prio"
+        if explained(cluster) is not False or not explained(with_it):
+            said = (
+                "whether jobs of a higher tier preempt others is not known (PreemptType is not published): "
+                "they wait here"
+            )
+            return replace(cluster, cautions=(*cluster.cautions, said))
     by = "QOS, as some list others that they may preempt" if by_qos else "partitions of a higher tier"
     said = f"jobs are taken to be preempted by {by}: PreemptType is not published"
-    settings = replace(settings, preempt_type=kind, preempt_mode=frozenset({"REQUEUE"}))
-    return replace(cluster, settings=settings, cautions=(*cluster.cautions, said))
+    return replace(with_it, cautions=(*cluster.cautions, said))
 
 
 def _pushed_aside(cluster: Cluster) -> bool:

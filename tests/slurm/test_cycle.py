@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, listed, outlook, planned, plans, running, with_nodes
 from thorough import examples
@@ -12,6 +12,7 @@ from thorough import examples
 from gas import compiled
 from gas.slurm.cluster import Gres, Licence, Partition, Reservation, Scheduling, Tasks
 from gas.slurm.held_back import limits_in
+from gas.slurm.node_weights import weights_stay
 from gas.slurm.outlook import Why, forecast
 
 
@@ -300,6 +301,7 @@ def test_no_planned_job_is_in_anothers_way_or_breaks_what_it_asks_for(made, aske
 
 @given(clusters(), st.lists(probes, max_size=3))
 def test_a_probe_changes_nothing_for_others(made, asked):
+    assume(not weights_stay(made, asked))  # where its submission leaves weights of nodes
     assert listed(forecast(made, asked, beyond=False)) == listed(forecast(made, beyond=False))
 
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from made_clusters import cluster, job, running
 
-from gas.slurm.cluster import Licence, Scheduling, Tasks
+from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
 from gas.slurm.outlook import forecast
 from gas.slurm.supposed_depth import supposed_depth
+from gas.slurm.unpublished import with_what_shows
 
 
 def published(made, **parameters):
@@ -49,3 +50,15 @@ def test_tasks_of_an_array_count_one_by_one():
 def test_where_a_cycle_without_it_plans_the_same_there_is_none():
     assert supposed_depth(published(queue("ann", "bob"))) is None
     assert supposed_depth(queue("ann", "bob")) is None
+
+
+def test_preemption_by_tier_shows_in_plans_that_a_cycle_makes_only_with_it():
+    """On 22.05 slurmrestd says neither PreemptType nor from when on a job is preemptable."""
+    partitions = (Partition("p", ("n0",)), Partition("high", ("n0",), tier=2))
+    first = replace(job(1, 4), partitions=("high",))
+    waiting = cluster(running(99, "n0", end=600), first, nodes=1, partitions=partitions)
+    waiting = replace(waiting, planned=waiting.now)
+    with_it = replace(waiting, jobs=(waiting.jobs[0], replace(first, start=waiting.now + 1)))
+    without = replace(waiting, jobs=(waiting.jobs[0], replace(first, start=waiting.now + 600)))
+    assert with_what_shows(with_it).settings.preempt_type == "partition_prio"
+    assert with_what_shows(without).settings is None

@@ -249,6 +249,7 @@ def test_of_two_jobs_of_one_key_the_one_that_waits_behind_is_cancelled(oar, endp
     assert "is a second one of the key k" in made.told[0]
 
 
+@pytest.mark.process
 def test_where_nothing_can_be_sent_nothing_was_submitted(endpoint, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     made = endpoint()
