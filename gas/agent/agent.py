@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gas.agent.choice import Planned, Task
 from gas.agent.gathering import Scheduler, called, gather
 from gas.agent.options import Forecasting, PlanOptions, ReshapeOptions, Run, checked_key
-from gas.agent.scripts import command_script, for_jobs
 from gas.application import Application
-from gas.endpoints import Answer, JobDescription
+from gas.endpoints import Answer, FileEndpoint, JobDescription
 from gas.errors import BadInput, outcome_of
 
 if TYPE_CHECKING:  # imported where they are used: planning by promises needs none of them
@@ -229,6 +228,10 @@ class Agent:
 
     def _schedulers_for(self, job: JobDescription | None) -> list[Scheduler]:
         """Return the schedulers as they plan for a job, with what it asks for besides; None is any job."""
+        if job is None and self.script is None and all(isinstance(one, FileEndpoint) for one in self.schedulers):
+            return list(self.schedulers)  # a list in a file is the same for all jobs
+        from gas.agent.scripts import command_script, for_jobs
+
         native, command = ((), None) if job is None else (job.native, command_script(job.command, job.directory))
         return for_jobs(self.schedulers, native, command, self.script, self.unit)
 
