@@ -161,7 +161,7 @@ class Agent:
         """
         from gas.agent.reshaping import reshape, reshaping_endpoint
 
-        where = reshaping_endpoint(self._scheduler(on), job)
+        where = reshaping_endpoint(self._of_job(on), job)
         return reshape(
             self.application, where, job, options or ReshapeOptions(), processors=processors, dry_run=dry_run
         )
@@ -195,7 +195,7 @@ class Agent:
         from gas.agent.reshaping import reshaping_endpoint
         from gas.agent.watching import Watch
 
-        where = reshaping_endpoint(self._scheduler(on), job)
+        where = reshaping_endpoint(self._of_job(on), job)
         watch = Watch(self.application, where, job, options or ReshapeOptions(), every, dry_run, report)
         return watch.run(self._remark, until_end=until_end)
 
@@ -208,6 +208,16 @@ class Agent:
             which = "which scheduler?" if name is None else f"{name}: is no scheduler of this agent;"
             raise BadInput(f"{which} name one of {', '.join(known) or 'none'}")
         return known[name]
+
+    def _of_job(self, on: str | None) -> Scheduler:
+        """Return the scheduler of a job that is in its queue, as one of such jobs."""
+        where = self._scheduler(on)
+        if self.script is None:
+            return where
+        from gas.agent.scripts import for_jobs
+
+        (found,) = for_jobs([where], script=self.script, unit=self.unit, placed=True)
+        return found
 
     def gather(self, options: PlanOptions | None = None) -> list[Answer]:
         """Ask the schedulers; who does not answer has an error in place of a list."""
