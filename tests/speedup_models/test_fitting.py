@@ -165,7 +165,7 @@ def test_few_timings_decide_nothing():
     counts = np.array([1, 4, 16, 64])
     report = fit(counts, Downey(1000, 10, 0.2).seconds(counts), bootstrap=5)
     assert not report.decided
-    assert "too few to tell the models apart" in report.verdict
+    assert "too few to distinguish the models" in report.verdict
     assert report.downey.aicc is None
 
 
