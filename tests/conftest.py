@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,13 +11,25 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import budget
+import layers
 import pytest
 import requests
+import thorough
 import typer.main
+import warm
 from hypothesis import settings
 
-settings.register_profile("no deadline", settings(), deadline=None)  # times say nothing on a busy machine
+# No deadline: times say nothing on a busy machine.
+settings.register_profile("no deadline", settings(), max_examples=thorough.rounds(100), deadline=None)
 settings.load_profile("no deadline")
+
+# What tests import and start is compiled to bytecode once, also where the machine's settings say otherwise: without,
+# each of a hundred programs compiles all of Gas, and each worker rewrites the asserts of all tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+warm.install()
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background without it
 
@@ -27,6 +40,15 @@ model = "nas"
 benchmark = "LU"
 class = "C"
 """
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--budget", metavar="FILE", help="write what each test took, as CSV")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(budget.Budget(config.getoption("budget")))
+    config.pluginmanager.register(layers.Layers())
 
 
 @pytest.hookimpl(optionalhook=True)

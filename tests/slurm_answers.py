@@ -6,7 +6,10 @@ dependent and deferred jobs; one that can never run (6); a reservation. Of the o
 
 import copy
 import json
+import re
 from pathlib import Path
+
+from gas.endpoints.slurm.command_line import COLUMNS, RS, US, detailed, read_cluster
 
 FOLDER = Path(__file__).parent / "endpoints" / "slurm" / "answers"
 
@@ -57,3 +60,36 @@ def renewed(answers, planned_nodes):
             ]
             job["job_resources"] = {"nodes": {"list": resources["nodes"], "allocation": allocation}}
     return {name: json.dumps(document) for name, document in found.items()}
+
+
+def changed(answers, endpoint, change):
+    """Return the answers with one document changed."""
+    document = json.loads(answers[endpoint])
+    change(document)
+    return answers | {endpoint: json.dumps(document)}
+
+
+MARK = "0123456789abcdef"
+
+
+def written(said, id, mark=MARK, *, details=(), **texts):
+    """Return the answers as if a job had other texts, as squeue and scontrol print them; `details` are replacements."""
+    records = []
+    for record in said["jobs"].split(RS)[:-1]:
+        values = dict(zip(COLUMNS, record.removeprefix("\n").split(US), strict=True))
+        records.append((US + mark).join((values | (texts if values["id"] == str(id) else {})).values()))
+    lines = said["details"].splitlines()
+    (at,) = (at for at, line in enumerate(lines) if line.startswith(f"JobId={id} "))
+    if "comment" in texts:
+        lines[at] = lines[at].replace(" WorkDir=/tmp ", f" WorkDir=/tmp Comment={texts['comment']}  ")
+    if "name" in texts:
+        lines[at] = re.sub(r"JobName=.*? UserId=", lambda _: f"JobName={texts['name']} UserId=", lines[at], count=1)
+    for old, new in details:
+        assert old in lines[at]
+        lines[at] = lines[at].replace(old, new)
+    jobs = "".join(f"{record}{RS}{mark}\n" for record in records)
+    return dict(said, jobs=jobs, details="".join(f"{line}\n" for line in lines))
+
+
+def understood(answers, mark=MARK):
+    return detailed(read_cluster(answers, name="x", mark=mark), answers["details"])

@@ -3,8 +3,18 @@
 import json
 import socket
 import threading
+import traceback
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from gas.endpoints.slurm.rest import RestTransport
+from gas.endpoints.slurm.rest_connection import Tokens
+from gas.endpoints.slurm.transport import Batch, Shape
+
+SECRET = "a.very-secret-token.x"
+JOB = Batch("ocean.gas-1", "#!/bin/sh\nocean\n", Shape(16, None, 30), {"account": "sea"}, "/home/ann")
 
 
 class Answer:
@@ -115,3 +125,20 @@ def slurmrestd(path=None):
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def refused(*words, **more):
+    return Answer({"errors": [{"error": text, "error_number": -1} for text in words], **more}, 500)
+
+
+def transport(server, *, secret=SECRET, timeout=5.0, **more):
+    tokens = Tokens(server.url, environment={"SLURM_JWT": secret} if secret else {})
+    return RestTransport("deep", server.url, user="ann", tokens=tokens, timeout=timeout, **more)
+
+
+def error_of(action):
+    """What an action fails with; it never shows the token, and always says where."""
+    with pytest.raises(Exception) as caught:
+        action()
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    return caught.value

@@ -11,8 +11,11 @@ import numpy as np
 from brute_force import FOREVER, simulate_by_force
 from hypothesis import strategies as st
 
+from gas.prediction.forward import Arrivals
+from gas.prediction.simulated import snapshot_of
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, Reservation
-from workloads import RigidJobs
+from gas.simulation.simulate import Simulation
+from workloads import RigidJobs, apply_overrun
 
 
 @dataclass(frozen=True)
@@ -170,3 +173,15 @@ def busy_log(seed, jobs, load=3.0, disturbed=False):
         for at in random.integers(0, last, jobs // 30).tolist()
     ]
     return Case(machine, rows, tuple(withdrawn.tolist()), tuple(reservations))
+
+
+def standing_at(case, place, policy="s3", machine_code=False):
+    """Return a simulation that stands where a job arrives, what it shows, and what a prophet would know."""
+    jobs = apply_overrun(case.jobs)
+    jobs = replace(jobs, run_time=np.maximum(jobs.run_time, 1))  # what runs is drawn as 1 s at least
+    simulation = Simulation(jobs, policy, ask=[place], machine_code=machine_code)
+    assert simulation.run() == place
+    places, _, _ = simulation.standing()
+    later = slice(place + 1, None)
+    arrivals = np.array([jobs.submit[later], jobs.processors[later], jobs.estimate[later], jobs.run_time[later]])
+    return simulation, snapshot_of(simulation), jobs.run_time[places][None], Arrivals(arrivals[None])

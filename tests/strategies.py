@@ -6,22 +6,15 @@ stays cheap, and instants begin at 0 as often as at a date of today.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gas import AvailabilityList
 from speedup_models import Amdahl, Constraint, ConstraintError, Downey, Table
 
 TODAY = 1_731_000_000
-
-
-def examples(count: int, **more: int) -> settings:
-    """Return settings with so many examples if GAS_EXAMPLES is "all", as in CI, and with a third of them otherwise."""
-    return settings(max_examples=count if os.environ.get("GAS_EXAMPLES") == "all" else -(-count // 3), **more)
 
 
 instants = st.sampled_from([0, 1, TODAY])

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import constraints, models
+from thorough import examples
 
 from gas import Application, BadInput
 from gas.application import read_toml
@@ -280,7 +281,7 @@ fragments = st.sampled_from(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(
     st.sampled_from([EXAMPLE, AMDAHL, TABLE, DOWNEY]),
     st.lists(st.tuples(st.integers(0, 300), st.integers(0, 12), words | fragments), min_size=1, max_size=3),
@@ -302,7 +303,7 @@ def test_a_file_damaged_anywhere_is_read_or_refused(tmp_path_factory, text, dama
     assert not set(said) & set("\r\n")
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.binary(max_size=60))
 def test_any_bytes_at_all_are_read_or_refused(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "junk.toml"
@@ -314,7 +315,7 @@ def test_any_bytes_at_all_are_read_or_refused(tmp_path_factory, data):
 # ------------------------------------------------------------------------------------------------ sizes and times
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(models(), constraints(), st.integers(1, 12))
 def test_sizes_are_those_that_constraint_model_and_machine_allow(model, constraint, machine):
     application = Application(model, constraint)
@@ -341,7 +342,7 @@ def test_a_table_on_the_largest_machine_costs_nothing():
     assert Application(Table.of({16: 5, 2**31 - 1: 1})).sizes(2**31 - 1).tolist() == [16, 2**31 - 1]
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(st.integers(1, 2**27), st.integers(100, 1000).map(lambda n: Fraction(n, 100)) | st.just(Fraction(1000)))
 def test_the_walltime_is_the_time_times_safety_rounded_up_in_exact_arithmetic(time, safety):
     # Up to four years of seconds; from 2**31 on, neighbouring floating-point numbers lie further apart than the

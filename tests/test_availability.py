@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TODAY, availability_lists
+from thorough import examples
 
 from gas import AvailabilityList, BadInput, read_availability
 from gas.availability import MOST_PROCESSORS, Frame, parse_json
@@ -56,7 +57,7 @@ def test_the_wire_format_of_the_design(tmp_path):
     assert availability.starts.dtype == availability.free.dtype == np.int64
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(availability_lists())
 def test_what_is_written_is_read_again(availability):
     wire = json.loads(json.dumps(availability.to_wire()))
@@ -275,13 +276,13 @@ def read_or_refused(text):
     return None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(json_values)
 def test_any_other_json_is_refused(value):
     assert read_or_refused(json.dumps(value)) is None
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(st.data())
 def test_a_valid_list_with_a_few_things_changed_is_read_or_refused(data):
     wire = document(frames=[dict(one) for one in document()["frames"]])
@@ -306,7 +307,7 @@ def test_a_valid_list_with_a_few_things_changed_is_read_or_refused(data):
         assert all(0 <= one.free <= availability.processors for one in frames)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.binary(max_size=40), st.integers(0, 300))
 def test_a_file_damaged_anywhere_is_read_or_refused(junk, at):
     text = json.dumps(document()).encode()

@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from thorough import examples
 
 from gas import json_text
 from gas.json_text import parsed, parsed_items
@@ -27,7 +28,7 @@ def read(text, key="jobs", build=lambda item: item):
     return parsed_items(text if isinstance(text, bytes) else text.encode(), key, build, strict=False)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(DOCUMENTS, st.sampled_from([None, 1]), st.booleans())
 def test_item_by_item_it_says_the_same(document, indent, ascii):
     assert read(json.dumps(document, indent=indent, ensure_ascii=ascii)) == document
@@ -45,7 +46,7 @@ def test_what_is_no_object_or_no_list_is_returned_as_it_is():
     assert read('{"jobs": {"a": 1}}') == {"jobs": {"a": 1}}
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(DOCUMENTS, st.data())
 def test_a_document_cut_off_anywhere_is_refused(document, data):
     text = json.dumps(document)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import instants
+from thorough import examples
 
 from gas import Application, plan
 from gas.compiled import compiled
@@ -61,7 +62,7 @@ def first_second(machine, processors, walltime, first):
 requests = st.lists(st.tuples(st.integers(1, 17), st.integers(1, HORIZON)), min_size=1, max_size=5)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(machines(), requests, st.integers(-3, 15))
 def test_the_anchor_is_what_trying_every_second_finds(machine, wanted, later):
     sizes, walltimes = np.array(wanted, np.int64).T
@@ -70,7 +71,7 @@ def test_the_anchor_is_what_trying_every_second_finds(machine, wanted, later):
     assert found.tolist() == [first_second(machine, p, w, first) for p, w in wanted]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(machines(), requests)
 def test_compiled_and_plain_say_the_same(machine, wanted):
     sizes, walltimes = np.array(wanted, np.int64).T.copy()
@@ -80,7 +81,7 @@ def test_compiled_and_plain_say_the_same(machine, wanted):
     assert both[0].tolist() == both[1].tolist()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(machines())
 def test_the_counts_are_what_is_free_at_each_moment(machine):
     counts = machine.counts
@@ -92,7 +93,7 @@ def test_the_counts_are_what_is_free_at_each_moment(machine):
     assert frames[-1].free == machine.processors
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(machines(), requests)
 def test_no_request_starts_sooner_on_nodes_than_by_the_counts(machine, wanted):
     from gas.profile import earliest_fit
@@ -112,7 +113,7 @@ def test_a_job_cannot_move_between_nodes():
     assert machine.anchors(np.array([1, 1, 1]), np.array([10, 20, 21]), 0).tolist() == [0, 10, 100]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(machines(most_units=1), st.dictionaries(st.integers(1, 4), st.integers(1, HORIZON), min_size=1))
 def test_the_planner_reads_it_as_it_reads_a_list(machine, times):
     application = Application(Table.of(times), safety=1.0)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import TODAY, availability_lists, constraints, examples, models
+from strategies import TODAY, availability_lists, constraints, models
+from thorough import examples
 
 from gas import Application, AvailabilityList, BadInput, Limits, plan
 from gas.node_availability import NodeAvailability, Spans

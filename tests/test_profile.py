@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from strategies import TODAY, frames
+from thorough import examples
 
 from gas.compiled import compiled
 from gas.profile import (
@@ -50,7 +51,7 @@ offsets = st.integers(-5, 60)
 requests = st.tuples(st.integers(1, MACHINE + 1), st.integers(1, 25))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(profiles, requests, offsets)
 def test_the_earliest_fit_is_the_first_second_at_which_it_fits(frames, request, offset):
     starts, free = frames
@@ -58,7 +59,7 @@ def test_the_earliest_fit_is_the_first_second_at_which_it_fits(frames, request, 
     assert earliest_fit(profile_of(starts, free), *request, not_before) == first_second(*frames, *request, not_before)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(profiles, st.dictionaries(st.integers(1, MACHINE + 1), st.integers(1, 25), max_size=9), offsets)
 def test_many_earliest_fits_in_one_pass_are_those_one_by_one(frames, wanted, offset):
     starts, free = frames
@@ -72,7 +73,7 @@ def test_many_earliest_fits_in_one_pass_are_those_one_by_one(frames, wanted, off
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(profiles, st.integers(-6, 60), st.integers(1, 20))
 def test_what_is_free_at_an_instant_and_throughout_a_span(frames, offset, length):
     starts, free = frames
@@ -219,7 +220,7 @@ class TakenAndGivenBack(RuleBasedStateMachine):
 
 
 TestTakenAndGivenBack = TakenAndGivenBack.TestCase
-TestTakenAndGivenBack.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestTakenAndGivenBack.settings = examples(100, stateful_step_count=40)
 
 
 def test_compiled_changes_are_the_plain_ones():

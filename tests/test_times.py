@@ -5,8 +5,9 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from thorough import examples
 
 from gas import BadInput
 from gas.times import LATEST, LONGEST, duration_text, iso_time, parse_duration, parse_instant, relative_text
@@ -159,7 +160,7 @@ def test_what_is_no_instant_is_refused(utc, text, message):
 near = st.text(st.sampled_from("0123456789:-+@.dhmswTZ \n\t\u0665"), max_size=25)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(near | st.text(max_size=60))
 def test_any_text_at_all_is_read_or_refused_in_one_line(text):
     for parse in (parse_duration, lambda t: parse_instant(t, NOW)):

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import frames
+from thorough import examples
 
 from gas.compiled import compiled
 from gas.profile import NEVER, earliest_fit, fits, profile_of
@@ -35,7 +36,7 @@ def literal(starts, free, processors, walltime, not_before):
 requests = st.lists(st.tuples(st.integers(1, MACHINE + 1), st.integers(1, 25)), max_size=6, unique_by=lambda r: r[0])
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(frames(MACHINE), requests.map(sorted), st.integers(-5, 50))
 def test_it_takes_the_first_frame_that_keeps_its_processors_for_long_enough(known, wanted, offset):
     starts, free = known

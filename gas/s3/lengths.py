@@ -1,10 +1,11 @@
 """The lengths of holes of the profile by block, and the *staircases* that find the first long one.
 
 A *hole* of a level is a span in which 2**level processors stay free. The table of the blocks (`gas.s3.blocks`) has, for
-each block and level, a bound: no hole of the level that crosses the block is longer. There are two, one for all holes
-and one for *new* ones, which have a frame with a stamp after the last look of the job that asks. A block is measured
-when a job asks, and again when processors were given back in it since then; of the new holes, only those through the
-frames that got some. What is taken only makes holes shorter, and leaves a bound that may be too high.
+each block and level, a bound: no hole of the level that crosses the block was longer when it was measured. There are
+two, one for all holes and one for *new* ones, which have a frame with a stamp after the last look of the job that asks.
+A block is measured when a job asks, and again when processors were given back in it since then; of the new holes, only
+those through the frames that got some. A hole that grew elsewhere is bounded by the block in which it grew. What is
+taken only makes holes shorter, and leaves a bound that may be too high.
 
 The bound for new holes is measured for one job and used for others. So a job that asks must not have been looked at
 before one that asked earlier; `gas.s3.placing.promote` asks in submission order, in which that holds.

@@ -53,7 +53,7 @@ from gas.simulation.state import (
     State,
 )
 
-__all__ = ["begin", "create_start", "enter", "leave_plan", "revise", "start_due", "withdraw"]
+__all__ = ["begin", "create_completion", "create_start", "enter", "leave_plan", "revise", "start_due", "withdraw"]
 
 
 @lean_kernel
@@ -79,11 +79,18 @@ def enter(state: State, job: int) -> None:
 @lean_kernel
 def begin(state: State, job: int) -> None:
     """Start a job at its planned start; its completion is now known to the simulation."""
-    work, now = state.work, state.now
-    start = work[W_START, job]
+    work = state.work
     work[W_STATUS, job] = RUNNING
     if work[W_FIXED, job] == 0:
-        now[ALIVE] -= 1
+        state.now[ALIVE] -= 1
+    create_completion(state, job)
+
+
+@lean_kernel
+def create_completion(state: State, job: int) -> None:
+    """Create the event of a started job's completion, or of its cancellation if that is first."""
+    work, now = state.work, state.now
+    start = work[W_START, job]
     push(
         state.ends,
         now[ENDS],

@@ -37,15 +37,13 @@ from gas.s3.blocks import profile_in, with_rows
 from gas.s3.changes import clear, take
 from gas.s3.holes import first_fit
 from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_WALLTIME
-from gas.simulation.heap import push
-from gas.simulation.planning import create_start
+from gas.simulation.planning import create_completion, create_start
 from gas.simulation.ranking import rank
 from gas.simulation.state import (
     ADJUSTMENT,
     ALIVE,
     BY_SUBMISSION,
     EASY,
-    ENDS,
     EVENT,
     EXPIRED,
     EXTRA,
@@ -55,7 +53,6 @@ from gas.simulation.state import (
     GONE,
     HELD,
     MACHINE,
-    MADE,
     NOW,
     ORDER,
     PICKED,
@@ -66,13 +63,11 @@ from gas.simulation.state import (
     RUNNING,
     SHADOW,
     UNADJUSTED,
-    W_CANCEL,
     W_EARLIEST,
     W_ESTIMATE,
     W_HOLDS,
     W_PROCESSORS,
     W_PROMISE,
-    W_RUN_TIME,
     W_START,
     W_STATUS,
     W_WAITS,
@@ -226,19 +221,9 @@ def _pick(state: State, job: int) -> None:
 @lean_kernel
 def run(state: State, job: int) -> None:
     """Let a job that has its processors run; its completion is now known to the simulation."""
-    work, now = state.work, state.now
-    start = work[W_START, job]
-    if work[W_STATUS, job] != EXPIRED:
-        work[W_STATUS, job] = RUNNING
-    push(
-        state.ends,
-        now[ENDS],
-        max(start, min(start + work[W_RUN_TIME, job], work[W_CANCEL, job])),
-        now[MADE],
-        job,
-    )
-    now[ENDS] += 1
-    now[MADE] += 1
+    if state.work[W_STATUS, job] != EXPIRED:
+        state.work[W_STATUS, job] = RUNNING
+    create_completion(state, job)
 
 
 @lean_kernel

@@ -38,6 +38,7 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     will_run      at which end of running jobs
     table         what is planned for whom in which span
     search        the start of one record
+    bench         what a cycle works in
     cycle         one cycle of the backfill scheduler
     observed_depth
                   how many jobs a cycle plans, where that is not published
@@ -57,5 +58,8 @@ Run forward, where it is known how long jobs really take::
     ageing        priorities while time goes on
     waiting       the queue while time goes on
     holders       who holds which part of the machine
+    placement     where a record fits, apart from what is planned
+    clock         when both schedulers look at the queue
+    starts        what starts when and where, and what is known of that beforehand
     forward       both schedulers from instant to instant, until the queue is empty
 """

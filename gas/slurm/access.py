@@ -81,14 +81,14 @@ def _licences(case: Standing, job: Job) -> Iterator[Binding]:
             yield Binding(REJECTED, "Invalid license specification", words, one.total, wanted, one.used)
         elif wanted + one.used + one.reserved > one.total:
             short = wanted + one.used + one.reserved - one.total
-            release = _when_less(case, f"license/{name}", short)
+            release = _when_less(case, f"license/{name}", short, wanted)
             words = f"of {one.total:,} licences {quoted(name)} {one.used + one.reserved:,} are in use or reserved"
             words += f", and {wanted:,} are asked for"
             yield Binding(WAITS, "Licenses", words, one.total, wanted, one.used + one.reserved, release)
 
 
-def _when_less(case: Standing, resource: str, by: float) -> int | None:
-    return case.when(lambda job: bool(job.licences), lambda counted: counted.when_less(resource, by))
+def _when_less(case: Standing, resource: str, by: float, own: float) -> int | None:
+    return case.when(lambda job: bool(job.licences), lambda counted: counted.when_less(resource, by, own))
 
 
 def partition_bindings(case: Standing, groups: frozenset[str] | None = None) -> list[Binding]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.slurm.accounting import Association
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.demand import held
 from gas.slurm.fair_share import classic, factor, fair_tree, is_classic
@@ -144,7 +145,7 @@ class Ageing:
                 account = one.account, one.user, one.partition
                 self._used[account] = self._used.get(account, 0.0) + amount
 
-    def _recalculate_shares(self, now: int) -> None:
+    def _recalculate_shares(self, now: int, waits: NDArray[np.bool_]) -> None:
         """Add what has been used since the last time, which decays, and rank the users anew (decay_thread)."""
         accounting = self.cluster.accounting
         if not self._fair or accounting is None:
@@ -153,15 +154,45 @@ class Ageing:
         if half_life:
             left = (1 - 0.693 / half_life) ** (now - self.last)
             self._used = {key: value * left for key, value in self._used.items()}
-        for key, (own, rate, since) in self._runs.items():
-            self._use(own, rate * max(now - since, 0))
-            self._runs[key] = own, rate, now
-        associations = [
+        if is_classic(self.settings):
+            self._factors = self._classic(now, waits)
+            return
+        for key in self._runs:
+            self._use_until(key, now)
+        self._factors = fair_tree(self._associations(), self.settings)
+
+    def _use_until(self, key: Key, now: int) -> None:
+        own, rate, since = self._runs[key]
+        self._use(own, rate * max(now - since, 0))
+        self._runs[key] = own, rate, now
+
+    def _associations(self) -> list[Association]:
+        """Return them as they are used now."""
+        accounting = self.cluster.accounting
+        return [
             replace(one, usage=self._used.get((one.account, one.user, one.partition), 0.0), level=None, fair_share=None)
-            for one in accounting.associations
+            for one in (() if accounting is None else accounting.associations)
         ]
-        calculate = classic if is_classic(self.settings) else fair_tree
-        self._factors = calculate(associations, self.settings)
+
+    def _classic(self, now: int, waits: NDArray[np.bool_]) -> dict[tuple[str, str, str], float]:
+        """Return the factors without Fair Tree: accounts' are of the use before, a user's of that up to its first job.
+
+        Jobs are looked at one by one, as they were submitted: one that runs adds its use, and the first one of a user
+        that waits sets the user's factor (priority_multifactor.c, decay_apply_new_usage,
+        _decay_apply_new_usage_and_weighted_factors; seen on 22.05: what runs with a higher number does not count).
+        """
+        before, found = dict(self._used), dict[tuple[str, str, str], float]()
+        jobs: list[tuple[int, Key | None, tuple[str, str, str]]]
+        jobs = [(key[0], key, own) for key, (own, _, _) in self._runs.items()]
+        jobs += [
+            (self.records[at].job.id, None, own) for at, own in enumerate(self._of) if waits[at] and own is not None
+        ]
+        for _, key, own in sorted(jobs, key=lambda one: (one[0], one[1] is None)):
+            if key is not None:
+                self._use_until(key, now)
+            elif own not in found:
+                found[own] = classic(self._associations(), self.settings, before)[own]
+        return classic(self._associations(), self.settings, before) | found
 
     # -- time
 
@@ -175,12 +206,20 @@ class Ageing:
         for at in records.tolist():
             self.values[at] = self._whole(self._new[at] + self._share(at)) if self.multifactor else self.values[at]
 
-    def calculate(self, now: int, since: NDArray[np.int64]) -> None:
-        """Calculate all anew if it is time; `since` says from when on each could start, 0 if it could not yet."""
+    def calculate(self, now: int, since: NDArray[np.int64], waits: NDArray[np.bool_] | None = None) -> None:
+        """Calculate all anew if it is time.
+
+        Parameters
+        ----------
+        since
+            From when on each record could start, 0 if it could not yet.
+        waits
+            Which are there; by default all.
+        """
         if now < self.next:
             return
         instant = now - (now - self.next) % self.period
-        self._recalculate_shares(instant)
+        self._recalculate_shares(instant, np.ones(len(self.records), np.bool_) if waits is None else waits)
         self.last, self.next = instant, instant + self.period
         if not self.multifactor:
             return

@@ -7,7 +7,6 @@ jobs that would start now. What holds later does not matter yet.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,12 +15,10 @@ from gas.slurm.demand import allocated
 from gas.slurm.limits import limits
 from gas.slurm.order import Limits
 from gas.slurm.outlook import Forecast, Outlook, Why, forecast
+from gas.slurm.reasons import by_nodes
 from gas.slurm.verdict import FREE, WAITS, Verdict
 
 __all__ = ["outlooks_at_start"]
-
-BY_NODES = re.compile(r"(QOS|Assoc)(Grp|Max)Node|MaxNodePer|.*PerNode")
-"""Reasons that depend on how many nodes there are, which is not known before they are chosen."""
 
 
 def outlooks_at_start(
@@ -94,7 +91,8 @@ def _by_nodes(job: Job, partition: Partition, verdict: Verdict | None) -> bool:
     """Return whether what holds a job depends on which nodes it gets."""
     if verdict is None or not verdict.bindings:
         return False
-    return all(job.exclusive or partition.whole_nodes or BY_NODES.match(one.reason) for one in verdict.bindings)
+    whole = job.exclusive or partition.whole_nodes
+    return all(whole or by_nodes(one.reason) for one in verdict.bindings)
 
 
 def _held(one: Outlook, verdict: Verdict) -> Outlook:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
+from gas.slurm.bench import Bench
 from gas.slurm.fitting import (
     ALL_MEMORY,
     LIMITED,
@@ -45,69 +44,12 @@ from gas.slurm.rows import (
     Plans,
     Records,
 )  # fmt: skip
-from gas.slurm.search import Room, leaving_first, room_of, seek
+from gas.slurm.search import leaving_first, seek
 from gas.slurm.table import Table, enter, span_of
 from gas.slurm.versions import Rules
 from gas.slurm.will_run import Running, add
 
-__all__ = ["Bench", "begin", "bench_of", "note", "run_cycle"]
-
-
-class Bench(NamedTuple):
-    """What a cycle works in, and how far it is: nothing of it is read before or after.
-
-    Attributes
-    ----------
-    of_user, of_partition, of_both, of_account, held_by_partition
-        How many jobs of each have been looked at, or have a plan, by number.
-    started, planned, rejected, latest_part
-        By number of a job, and of an array in a partition: what became of it; and when its last part starts.
-    given, scratch, taken, where
-        What the nodes give to a record; and the set of them.
-    preemptable
-        By kind of running job; the last are those that start in this cycle.
-    near
-        By node, what is kept of `Machine.near` while a probe is looked at.
-    """
-
-    of_user: NDArray[np.int64]
-    of_partition: NDArray[np.int64]
-    of_both: NDArray[np.int64]
-    of_account: NDArray[np.int64]
-    held_by_partition: NDArray[np.int64]
-    started: NDArray[np.bool_]
-    planned: NDArray[np.bool_]
-    rejected: NDArray[np.bool_]
-    latest_part: NDArray[np.int64]
-    given: NDArray[np.int64]
-    scratch: NDArray[np.int64]
-    taken: Words
-    where: NDArray[np.bool_]
-    preemptable: NDArray[np.bool_]
-    near: NDArray[np.int64]
-    room: Room
-
-
-def bench_of(records: Records, machine: Machine, running: Running, sets: Words, preempts: NDArray[np.bool_]) -> Bench:
-    """Return what a cycle works in."""
-    numbered = (
-        records.job, records.user, records.partition, records.user_partition, records.account, records.leader,
-        records.array_partition,
-    )  # fmt: skip
-    most = 1 + max(int(one.max(initial=0)) for one in numbered)
-    size, words = len(machine.cpus), sets.shape[1]
-
-    def numbers(count: int) -> NDArray[np.int64]:
-        return np.zeros(count, np.int64)
-
-    def flags(count: int) -> NDArray[np.bool_]:
-        return np.zeros(count, np.bool_)
-
-    return Bench(
-        numbers(most), numbers(most), numbers(most), numbers(most), numbers(most), flags(most), flags(most),
-        flags(most), numbers(most), numbers(size), numbers(size), np.zeros(words, np.uint64), flags(size),
-        flags(preempts.shape[1] + 1), numbers(len(machine.near)), room_of(machine, words, len(running.end)),
-    )  # fmt: skip
+__all__ = ["begin", "note", "run_cycle"]
 
 
 @lean_kernel

@@ -99,9 +99,5 @@ def _holds_from(one: Dependency, others: Others) -> int | None:
 def _holds(one: Dependency, now: int, others: Others, alone: bool) -> bool:
     if one.kind == "singleton":
         return alone
-    if one.kind not in ("after", "afterany", "afterok"):
-        return False
-    started, ended = others(one.job, one.task)
-    if one.kind == "after":
-        return started is not None and started + one.delay <= now
-    return ended is not None and ended <= now
+    since = _holds_from(one, others)
+    return since is not None and since <= now

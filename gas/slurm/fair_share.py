@@ -7,7 +7,7 @@ the use will be another one (priority_multifactor.c and fair_tree.c, the same fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import exp2, inf, log
 
 from gas.slurm.accounting import Accounting, Association
@@ -110,16 +110,24 @@ def _level(one: Association, total: int, used: float) -> float:
     return (one.shares / total) / (one.usage / used)
 
 
-def classic(associations: Sequence[Association], settings: Settings) -> dict[Key, float]:
+def classic(
+    associations: Sequence[Association], settings: Settings, before: Mapping[Key, float] | None = None
+) -> dict[Key, float]:
     """Return the factors of all users as before Fair Tree: 2 to the power of minus use by share, by the dampening.
 
     Slurm takes accounts as they were a calculation before: what is published lags behind by PriorityCalcPeriod.
+
+    Parameters
+    ----------
+    before
+        What accounts had used a calculation before, where that is known.
     """
     accounts = {one.account: one for one in associations if not one.user}
     siblings: dict[str, list[Association]] = {}
     for one in associations:
         siblings.setdefault(one.account if one.user else one.parent or "", []).append(one)
     root = (accounts["root"].usage or 0.0) if "root" in accounts else 0.0
+    of_accounts = root if before is None else before.get(("root", "", ""), 0.0)
     oblivious = "DEPTH_OBLIVIOUS" in settings.priority_flags
     memory: dict[Key, tuple[float, float, float]] = {}
 
@@ -132,12 +140,15 @@ def classic(associations: Sequence[Association], settings: Settings) -> dict[Key
 
     def calculated(one: Association) -> tuple[float, float, float]:
         if one.account == "root" and not one.user:
-            return 1.0, 1.0 if root else 0.0, 1.0 if root else 0.0
+            return 1.0, 1.0 if of_accounts else 0.0, 1.0 if of_accounts else 0.0
         above = accounts.get(one.account if one.user else one.parent or "")
         if above is None:
             return 0.0, 0.0, 0.0
         share_above, _, effective_above = norms(above)
-        used = min((one.usage or 0.0) / root, 1.0) if root else 0.0
+        usage, whole = (
+            (one.usage or 0.0, root) if one.user or before is None else (before.get(_key(one), 0.0), of_accounts)
+        )
+        used = min(usage / whole, 1.0) if whole else 0.0
         if one.shares is None:
             return share_above, used, effective_above
         beside = siblings[above.account]

@@ -23,6 +23,7 @@ __all__ = [
     "choose",
     "choose_with",
     "cpus_on",
+    "idle_of",
     "leave_weights",
     "may_do",
     "work_of",
@@ -84,6 +85,11 @@ class Use(NamedTuple):
     jobs: NDArray[np.int64]
     gres: NDArray[np.int64]
     limited: NDArray[np.int64]
+
+
+def idle_of(use: Use) -> Use:
+    """Return what is in use on the same machine without any job."""
+    return Use(*(np.zeros_like(one) for one in use))
 
 
 class Work(NamedTuple):

@@ -1,101 +1,41 @@
 """A queue run forward: what both schedulers start when, where it is known how long jobs really take.
 
-The main scheduler passes at each end of a job, some seconds after other events and every sched_interval
-(slurmctld, _slurmctld_background; job_scheduler.c, schedule); a submitted job that comes first is tried at once
-(job_mgr.c, job_allocate). The backfill scheduler runs bf_interval after its last cycle if something has changed
-(backfill.c, backfill_agent). Instants are whole seconds; what is due in the same one comes in the order ends, starts
-that are known, submissions, main scheduler, backfill scheduler. Jobs end well, and at their time limit at the latest.
+The main scheduler passes when an epilog has run, batch_sched_delay after its last pass if anything else has happened,
+and every sched_interval (slurmctld, _slurmctld_background; job_scheduler.c, schedule); a submitted job that comes first
+is tried at once (job_mgr.c, job_allocate). The backfill scheduler runs bf_interval after its last cycle if something
+has changed (backfill.c, backfill_agent). Instants are whole seconds; what is due in the same one comes in the order
+ends, starts that are known, submissions, main scheduler, backfill scheduler. Jobs end well, and at their time limit at
+the latest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import fastest
+from gas.slurm.clock import FULL_DEPTH, Clock
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, capable, choose
+from gas.slurm.fitting import idle_of
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
-from gas.slurm.order import HOLDING, end_of
-from gas.slurm.outlook import idle_of, run_state
+from gas.slurm.outlook import run_state
+from gas.slurm.placement import cpus_on, fits_nowhere
 from gas.slurm.rows import Plans, Records, empty_plans
 from gas.slurm.search import room_of
+from gas.slurm.starts import Known, Run, Start
 from gas.slurm.state import State, state_of
 from gas.slurm.waiting import Waiting
 
-__all__ = ["Known", "Run", "Start", "run_forward"]
+__all__ = ["run_forward"]
 
-FULL_DEPTH, DEPTH, INTERVAL, DELAY = 0, 100, 60, 3  # slurm.conf(5): default_queue_depth, sched_interval, ...
 FIRST_TASK = -1
-
-
-@dataclass(frozen=True)
-class Start:
-    """What has started: a job, or a task of an array.
-
-    Attributes
-    ----------
-    by
-        ``submission``, ``main`` or ``backfill``; ``known`` if it was said beforehand.
-    end
-        When it really ends.
-    """
-
-    job: int
-    task: int | None
-    partition: str
-    start: int
-    end: int
-    nodes: tuple[str, ...]
-    by: str
-
-
-@dataclass(frozen=True)
-class Known:
-    """A start that is known beforehand: when and where, whatever the schedulers would do.
-
-    Attributes
-    ----------
-    partition
-        Where it runs; empty if it has only one.
-    cpus
-        Of each node, where that is known.
-    """
-
-    start: int
-    nodes: tuple[str, ...]
-    partition: str = ""
-    cpus: Mapping[str, int] | None = None
-
-
-@dataclass(frozen=True)
-class Run:
-    """What comes of it.
-
-    Attributes
-    ----------
-    starts
-        In their order.
-    waiting
-        Numbers of the jobs that have not started at its end.
-    cycles, passes
-        How often the backfill scheduler and the main scheduler ran.
-    remarks
-        What was not looked at.
-    """
-
-    starts: tuple[Start, ...]
-    waiting: tuple[int, ...]
-    cycles: int
-    passes: int
-    remarks: tuple[str, ...]
 
 
 def run_forward(
@@ -131,18 +71,6 @@ def run_forward(
     return _Forward(cluster, seconds, arrivals, dict(known or {}), first_cycle, first_pass, epilog).run(until)
 
 
-@dataclass
-class _Clock:
-    """When what is due, and whether there is something to do."""
-
-    now: int
-    backfill: int
-    full: int
-    changed: bool = True
-    asked: bool = True
-    last: int = -(1 << 60)
-
-
 class _Forward:
     """The machine, its queue and its schedulers at one instant."""
 
@@ -157,31 +85,15 @@ class _Forward:
         epilog: int,
     ) -> None:
         self.cluster, self.known, self.epilog = cluster, known, epilog
-        given = cluster.scheduling.parameters
-        self.interval = _number(given, "bf_interval", 30)
-        self.every = _number(given, "sched_interval", INTERVAL)
-        self.delay = _number(given, "batch_sched_delay", DELAY)
-        self.depth = _number(given, "default_queue_depth", DEPTH)
-        self.partition_depth = _number(given, "partition_job_depth", 0)
-        self.defers = "defer" in given or "defer_batch" in given
         self.waiting = waiting = Waiting(cluster, arrivals)
         self.state = state_of(cluster, waiting.records, pinned=False, room=waiting.room)
         self.seconds = seconds
         now = cluster.now
-        started = [job for job in cluster.jobs if job.state in HOLDING and job in self.state.running_jobs]
-        none = np.zeros(len(self.state.licences), np.int64)
-        who = []
-        for job in started:
-            licences = np.array([job.licences.get(name, 0) for name in self.state.licence_names], np.int64)
-            took = seconds.get(job.id)
-            begun, limit = job.start or now, end_of(job, now)
-            end = limit if not isinstance(took, int) else min(begun + took, limit)
-            partition = job.partitions[0] if job.partitions else ""
-            who.append(Holder(job.id, None, -1, partition, begun, max(end, now), licences if job.licences else none))
-        self.holders = Holders(self.state.running, self.state.use, who)
-        self.jobs: dict[tuple[int, int | None], Job] = {(job.id, None): job for job in started}
+        self.holders = Holders.of(cluster, self.state, seconds)
+        started = {job.id: job for job in self.state.running_jobs}
+        self.jobs: dict[tuple[int, int | None], Job] = {(one.job, None): started[one.job] for one in self.holders.who}
         self.ends: list[tuple[int, int, int | None]] = []
-        for one in who:
+        for one in self.holders.who:
             heappush(self.ends, (one.end, one.job, FIRST_TASK))
         size = len(self.state.names)
         places = {name: place for place, name in enumerate(self.state.names)}
@@ -195,28 +107,13 @@ class _Forward:
         self.left: list[tuple[int, NDArray[np.int64]]] = []
         if self.leaving.any():
             self.left.append((now + max(epilog, 1), np.flatnonzero(self.leaving)))
-        self.clock = _Clock(now, first_cycle or now, first_pass or now + self.every)
+        self.clock = Clock.of(cluster, first_cycle, first_pass)
         self.starts: list[Start] = []
         self.cycles = self.passes = 0
         steps = self.waiting.room**2 * size * 10  # each is looked at by about as many passes as there are jobs
         self.pass_kernel = fastest(run_pass, steps)
         fastest(run_cycle, steps)
-        waiting.drop(self._never)
-
-    def _never(self, at: int) -> bool:
-        """Return whether a record fits on no nodes, whatever ends (its job is held then: BadConstraints)."""
-        state, rows = self.state, self.state.rows
-        idle = idle_of(state.use)
-        given, chosen = np.zeros(len(state.names), np.int64), np.zeros(len(state.names), np.int64)
-        first, count = rows.features[at]
-        required = state.sets[rows.required[at]]
-        for option in state.options[first : first + count].tolist():
-            capable(state.sets[rows.nodes[at]] & state.sets[option], rows.need[at], rows.gres[at], state.machine, idle,
-                    given)  # fmt: skip
-            if choose(given, rows.need[at], rows.gres[at], required, state.machine, idle, state.rules.first_node,
-                      state.rules.weakest, chosen):  # fmt: skip
-                return False
-        return True
+        waiting.drop(lambda record: fits_nowhere(self.state, record))
 
     # -- time
 
@@ -237,24 +134,25 @@ class _Forward:
         clock, now = self.clock, self.clock.now
         ended, released = self._end(), self._release()
         self.waiting.age(now)
-        if self._start_known() or ended or released:
+        begun = self._start_known()
+        if begun or ended or released:
             clock.changed = True
-        if released:
-            self._main(self.depth)
+        if released and not clock.at_ends:
+            clock.asked = True
+        if "main" in begun:
+            clock.asked, clock.last = False, now
+        if (released and clock.at_ends) or "main" in begun:
+            self._main(clock.depth)
         for place in self.waiting.arriving(now):
             clock.changed = True
             if not self._at_submission(place):
                 clock.asked = True
-        if now >= clock.full:
-            self._main(FULL_DEPTH)
-            clock.full, clock.asked, clock.last = now + self.every, False, now
-        elif clock.asked and now >= clock.last + self.delay:
-            clock.asked, clock.last = False, now
-            self._main(self.depth)
-        if clock.changed and now >= clock.backfill and self.interval > 0:
+        depth = clock.pass_due()
+        if depth is not None:
+            self._main(depth)
+        if clock.cycle_due():
             self._backfill()
             clock.changed = bool(self.starts) and self.starts[-1].start == now  # they are launched after it
-            clock.backfill = now + self.interval
 
     def _following(self) -> int | None:
         """Return when something is due next; None if nothing will change any more."""
@@ -266,12 +164,9 @@ class _Forward:
             due += [instant for instant in (one.start, one.end) if instant > now]
         if not self.waiting.any():
             return max(min(due), now + 1) if due and self.waiting.comes() else None
-        if clock.asked:
-            due.append(clock.last + self.delay)
-        if clock.changed and self.interval > 0:
-            due.append(clock.backfill)
+        due += clock.due()
         if not due:
-            return None if clock.full - now == self.every and not self.ends else clock.full
+            return None if clock.full - now == clock.every and not self.ends else clock.full
         return max(min(*due, clock.full, self.waiting.ageing.due), now + 1)
 
     def _end(self) -> bool:
@@ -314,9 +209,24 @@ class _Forward:
             known = self.known.get(waiting.next_task(record))
             if known is not None:  # it has not started yet, so it does not now
                 rows.not_before[at] = now + 1
+                if known.start <= now + self.clock.interval:
+                    rows.licences[at] = 0  # they are kept for it
         return index, rows
 
-    def _limited(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _kept_licences(self) -> NDArray[np.int64]:
+        """Return what others may not take of the licences, as it is known who starts with them in the next cycle."""
+        state, soon = self.state, np.zeros_like(self.state.licences)
+        for key, one in self.known.items():
+            record = (
+                self.waiting.record_of(key, one.partition)
+                if one.start <= self.clock.now + self.clock.interval
+                else None
+            )
+            if record is not None:
+                soon += state.rows.licences[record]
+        return np.minimum(soon, state.licences)
+
+    def _limited(self, index: NDArray[np.int64]) -> NDArray[np.int8]:
         return self.waiting.limited(index, self.clock.now, self.jobs)
 
     def _plans(self, rows: Records) -> Plans:
@@ -336,32 +246,46 @@ class _Forward:
         closed = np.zeros(partitions + len(state.closures.start), np.bool_)
         tried = np.zeros(partitions + 1, np.int64)
         parameters = state.parameters._replace(now=self.clock.now)
-        held = np.zeros(len(index), np.bool_)
+        held, refused = np.zeros(len(index), np.int8), np.zeros(len(index), np.bool_)
+        kept = self._kept_licences()
+        state.licences[:] -= kept
         at, begun = 0, False
         while at < len(index):
             if waiting.limits_count:
                 held = self._limited(index)
-                rows.considered[:] = ~held | stops
+                held[held == 3] = 0
+                if stops:
+                    held[held > 0] = 1
+                rows.considered[:] = ((held != 1) | stops) & ~refused
             before, row = int(state.running.total[0]), int(plans.total[0])
             at = self.pass_kernel(
-                at, rows, held.astype(np.int8), words_of(self.whole), state.closures, self.sets, state.options,
+                at, rows, held, words_of(self.whole), state.closures, self.sets, state.options,
                 self.leaving, state.machine, state.use, idle_of(state.use), state.running, state.licences, parameters,
-                state.rules, depth, self.partition_depth, waiting.one_by_one, left, closed, tried, self.room, plans,
+                state.rules, depth, self.clock.partition_depth, waiting.one_by_one, left, closed, tried, self.room,
+                plans,
             )  # fmt: skip
             for number in range(int(state.running.total[0]) - before):
                 place = int(plans.record[row + number])
+                if self._exceeds(int(index[place]), before + number):  # then it has started alone
+                    self._take_back(before, [int(index[place])])
+                    refused[place], at = True, place + 1
+                    break
                 self._started(int(index[place]), before + number, "main" if only is None else "submission")
                 begun = True
             rows.tasks[:], rows.room[:] = waiting.tasks[index], waiting.rooms(index)
+        state.licences[:] += kept
         self.clock.changed |= len(index) > 0  # it writes why they wait, which the backfill scheduler takes for a change
         return begun
 
     def _at_submission(self, place: int) -> bool:
         """Try a job that is submitted now; return whether it has started (job_mgr.c, job_allocate)."""
         ranked = self.state.rules.future  # the release that changed both
-        if self.defers or not self.waiting.comes_first(place, self.clock.now, self.whole, self.jobs, ranked=ranked):
+        if self.clock.defers or not self.waiting.comes_first(
+            place, self.clock.now, self.whole, self.jobs, ranked=ranked
+        ):
             return False
-        if self.waiting.limits_count and self._limited(self.waiting.order(self.clock.now, place)).all():
+        held = self._limited(self.waiting.order(self.clock.now, place))
+        if len(held) and np.isin(held, (1, 2)).all():
             return False
         return self._main(FULL_DEPTH, place)
 
@@ -373,36 +297,59 @@ class _Forward:
         resolution = state.parameters.resolution
         parameters = state.parameters._replace(now=now, begin=now // resolution * resolution)
         there = tuple(self.jobs[one.job, one.task] for one in self.holders.who) if parameters.licenses else ()
+        refused: set[int] = set()
         while True:
             index, rows = self._queue()
             if not len(index):
                 return
             if waiting.limits_count and not stops:
-                rows.considered[:] = ~self._limited(index)
+                held = self._limited(index)
+                rows.considered[:] = ((held == 0) | (held == 3)) & ~np.isin(index, list(refused))
+                rows.now_only[:] |= held == 3
             before = int(state.running.total[0])
             current: State = replace(
                 state, records=[waiting.records[at] for at in index], rows=rows, parameters=parameters,
                 running_jobs=there, leaving=self.leaving,
             )  # fmt: skip
+            kept_licences = self._kept_licences()
+            state.licences[:] -= kept_licences
             plans = run_state(current)
+            state.licences[:] += kept_licences
             new = int(state.running.total[0]) - before
             if not new:
                 return
             places = [int(plans.record[row]) for row in range(int(plans.total[0])) if plans.from_[row] == now][:new]
             kept = 0
             for place in places:
-                if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0]):
+                if kept and (not waiting.tasks[index[place]] or self._limited(index[[place]])[0] in (1, 2)):
                     break  # its tasks have started in another partition, or those before it have used its limit up
+                if not stops and self._exceeds(int(index[place]), before + kept):
+                    refused.add(int(index[place]))
+                    break
                 self._started(int(index[place]), before + kept, "backfill")
                 kept += 1
             if kept == new:
                 return
-            for _ in range(kept, new):  # these are taken back, and the cycle is made again
-                self.holders.append(Holder(0, None, -1, "", now, now, state.licences))
-            for at in range(before + new - 1, before + kept - 1, -1):
-                self.holders.leave(at)
-            for place in places[kept:]:
-                state.licences[:] += rows.licences[place]
+            self._take_back(before + kept, index[places[kept:]].tolist())  # and the cycle is made again
+
+    def _exceeds(self, record: int, at: int) -> bool:
+        """Return whether a limit is exceeded by the running job at a place, of a record, whose start is not noted."""
+        running = self.state.running
+        first, count = int(running.first[at]), int(running.shares[at])
+        there = slice(first, first + count)
+        names = (self.state.names[place] for place in running.node[there].tolist())
+        cpus = dict(zip(names, running.cpus[there].tolist(), strict=True))
+        return self.waiting.exceeds(record, cpus, self.clock.now, self.jobs)
+
+    def _take_back(self, first: int, records: Sequence[int]) -> None:
+        """Take the last running jobs away, from a place on, whose starts are not noted: those of these records."""
+        now, licences = self.clock.now, self.state.licences
+        for _ in records:
+            self.holders.append(Holder(0, None, -1, "", now, now, licences))
+        for at in range(first + len(records) - 1, first - 1, -1):
+            self.holders.leave(at)
+        for record in records:
+            licences[:] += self.state.rows.licences[record]
 
     # -- starts
 
@@ -430,10 +377,10 @@ class _Forward:
         self.known.pop(key, None)
         self.starts.append(Start(key[0], key[1], partition.name, now, end, names, by))
 
-    def _start_known(self) -> bool:
-        """Start what is known to start now."""
+    def _start_known(self) -> set[str]:
+        """Start what is known to start now; return by whom."""
         due = [(one.start, key) for key, one in self.known.items() if one.start <= self.clock.now]
-        begun = False
+        begun: set[str] = set()
         for _, key in sorted(due, key=lambda one: (one[0], one[1][0], one[1][1] or 0)):
             found = self.known[key]
             record = self.waiting.record_of(key, found.partition)
@@ -442,7 +389,7 @@ class _Forward:
             state, rows = self.state, self.state.rows
             there = np.zeros(len(state.names), np.bool_)
             there[[self.places[name] for name in found.nodes]] = True
-            chosen = self._given(record, there)
+            chosen = cpus_on(state, record, there)
             for name, cpus in (found.cpus or {}).items():
                 chosen[self.places[name]] = cpus
             at = int(state.running.total[0])
@@ -450,24 +397,5 @@ class _Forward:
                      self.room.work.missing):  # fmt: skip
                 state.licences[:] -= rows.licences[record]
                 self._started(record, at, "known")
-                begun = True
+                begun.add(found.by)
         return begun
-
-    def _given(self, record: int, there: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return how many CPUs each of the nodes gives that a job is known to have."""
-        state, rows = self.state, self.state.rows
-        own, gres = rows.need[record].copy(), rows.gres[record]
-        given, chosen = np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)
-        for use in (state.use, idle_of(state.use)):
-            for required in (False, True):
-                own[HAS_REQUIRED] = required
-                capable(there, own, gres, state.machine, use, given)
-                if choose(given, own, gres, there, state.machine, use, state.rules.first_node, state.rules.weakest,
-                          chosen) and np.array_equal(chosen > 0, there):  # fmt: skip
-                    return chosen
-        return np.where(there, -(-int(own[CPUS]) // max(int(there.sum()), 1)), 0)
-
-
-def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
-    text = parameters.get(name, "")
-    return int(text) if text.lstrip("-").isdecimal() else default

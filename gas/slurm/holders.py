@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.slurm.fitting import Use
+from gas.slurm.cluster import Cluster
+from gas.slurm.fitting import Use, idle_of
+from gas.slurm.order import end_of
+from gas.slurm.state import State
 from gas.slurm.will_run import Running, add
 
 __all__ = ["Holder", "Holders"]
@@ -42,6 +46,20 @@ class Holders:
 
     def __init__(self, running: Running, use: Use, who: list[Holder]) -> None:
         self.running, self.use, self.who = running, use, who
+
+    @classmethod
+    def of(cls, cluster: Cluster, state: State, seconds: Mapping[int, int | Sequence[int]]) -> Holders:
+        """Return those that run now, which really take so many seconds from their start, else until their limits."""
+        now, none = cluster.now, np.zeros(len(state.licences), np.int64)
+        who = []
+        for job in state.running_jobs:
+            licences = np.array([job.licences.get(name, 0) for name in state.licence_names], np.int64)
+            took = seconds.get(job.id)
+            begun, limit = job.start or now, end_of(job, now)
+            end = limit if not isinstance(took, int) else min(begun + took, limit)
+            partition = job.partitions[0] if job.partitions else ""
+            who.append(Holder(job.id, None, -1, partition, begun, max(end, now), licences if job.licences else none))
+        return cls(state.running, state.use, who)
 
     def append(self, holder: Holder) -> None:
         """Say who the next one is that a kernel has appended."""
@@ -80,7 +98,7 @@ class Holders:
             np.diff(running.end[running.order[:jobs]]) < 0
         ):
             wrong.append("the order is not that of the ends")
-        again = Use(*(np.zeros_like(one) for one in use))
+        again = idle_of(use)
         for at in range(jobs):
             add(again, running, at, 1)
         for name, one, other in zip(Use._fields, use, again, strict=True):

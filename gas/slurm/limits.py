@@ -176,8 +176,8 @@ def _after_nodes(case: Standing) -> Iterator[Binding]:
             done |= {(kind, resource) for kind, resource, _ in found}
 
 
-def _when_less(case: Standing, counts: Callable[[Job], bool], name: str, by: float) -> int | None:
-    return case.when(counts, lambda counted: counted.when_less(name, by))
+def _when_less(case: Standing, counts: Callable[[Job], bool], name: str, by: float, own: float) -> int | None:
+    return case.when(counts, lambda counted: counted.when_less(name, by, own))
 
 
 def _when_remaining(case: Standing, counts: Callable[[Job], bool], name: str, most: float) -> int | None:
@@ -233,7 +233,7 @@ def _in_use(
                 used,
             )
         elif given and (new := _new_nodes(case, counts) if name == "node" and used else given) and new + used > bound:
-            release = _when_less(case, counts, name, new + used - bound)
+            release = _when_less(case, counts, name, new + used - bound, new)
             words = f"{words}; {_amount(name, used)} are in use and {_amount(name, given)} are asked for"
             one = Binding(WAITS, reason, words, bound, given, used, release)
         found.append((kind, name, one))

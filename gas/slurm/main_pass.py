@@ -120,7 +120,8 @@ def run_pass(
                 if parameters.licenses:
                     return len(records.job)
                 break
-            if not few and limited[at] != 1 and records.leader[at] < 0 and records.not_before[at] <= now:
+            later = records.not_before[at] > now and limited[at] == 0
+            if not few and limited[at] != 1 and records.leader[at] < 0 and not later:
                 start, overlapped = reserved(at, now, records, closures, sets, nodes)
                 if start != now:
                     outcome = RESERVED

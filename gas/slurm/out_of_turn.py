@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster
-from gas.slurm.fitting import Use
+from gas.slurm.fitting import Use, idle_of
 from gas.slurm.main_pass import UNTRIED, run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Record
@@ -53,7 +53,7 @@ def out_of_turn(cluster: Cluster, state: State) -> dict[int, tuple[NDArray[np.in
     plans = empty_plans(count, room, size)
     plans.state[:] = UNTRIED
     use, running = Use(*(one.copy() for one in state.use)), Running(*(one.copy() for one in state.running))
-    idle = Use(*(np.zeros_like(one) for one in state.use))
+    idle = idle_of(state.use)
     left = words_of(np.ones((1, size), np.bool_))[0]
     closed = np.zeros(len(whole) + len(state.closures.start), np.bool_)
     limited = np.array([2 * _after_nodes(record) for record in state.records], np.int8)

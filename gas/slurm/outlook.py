@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from gas.compiled import fastest
 from gas.slurm import rows as states
+from gas.slurm.bench import bench_of
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.cycle import bench_of, run_cycle
-from gas.slurm.fitting import Use, capable, choose
+from gas.slurm.cycle import run_cycle
+from gas.slurm.fitting import Use, capable, choose, idle_of
 from gas.slurm.node_sets import words_of
 from gas.slurm.node_weights import alike_at_submission, set_weights, weights_stay
 from gas.slurm.order import Blocked, Limits, Record, end_of, queue
@@ -319,11 +320,6 @@ def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) 
 
 
 # -- running the kernel
-
-
-def idle_of(use: Use) -> Use:
-    """Return what is in use on the same machine without any job."""
-    return Use(*(np.zeros_like(one) for one in use))
 
 
 def _room(rows: Records, array_depth: int) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-__all__ = ["LIMITS", "of_limit", "of_minutes", "of_use", "stem_of", "with_nodes"]
+__all__ = ["LIMITS", "by_nodes", "of_limit", "of_minutes", "of_use", "stem_of", "with_nodes"]
 
 
 def stem_of(name: str, memory: str = "Mem") -> str:
@@ -48,3 +49,11 @@ def with_nodes(reason: str) -> bool:
     """
     early = reason in LIMITS or "permitted to use this partition" in reason or "Jobs" in reason or "Wall" in reason
     return not early and reason.startswith(_BY_LIMIT)
+
+
+_BY_NODES = re.compile(r"(QOS|Assoc)(Grp|Max)Node|MaxNodePer|.*PerNode")
+
+
+def by_nodes(reason: str) -> bool:
+    """Whether a limit depends on how many nodes there are, which is not known before they are chosen."""
+    return _BY_NODES.match(reason) is not None

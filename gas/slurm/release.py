@@ -1,13 +1,20 @@
-"""How much of a limit is in use, by whom, and when the ends of running jobs give it back."""
+"""How much of a limit is in use, by whom, and when the ends of running jobs give it back.
+
+Jobs that wait before the one that is asked about take their part when they start: as soon as the limit lets them, as
+if there were nodes for them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import islice
 from math import ceil, log
+from typing import NamedTuple
 
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.demand import held
+from gas.slurm.demand import held, minutes, requested
 from gas.slurm.settings import Settings
 
 __all__ = ["Counted", "decayed_to", "subtree"]
@@ -15,44 +22,93 @@ __all__ = ["Counted", "decayed_to", "subtree"]
 HOLDING = ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT")
 
 
+AHEAD = 100
+"""How many waiting jobs before one are looked at, of those that count for its limit."""
+
+
+class Waiting(NamedTuple):
+    """A waiting job: the epoch second before which it does not start, or 0; its limit in seconds; what it asks for."""
+
+    first: int
+    limit: int
+    amounts: Mapping[str, float]
+
+
 @dataclass(frozen=True)
 class Counted:
-    """The running jobs that count for a limit, as far as they are shown; each with what it has."""
+    """The running jobs that count for a limit, as far as they are shown; each with what it has.
+
+    Attributes
+    ----------
+    factors
+        UsageFactor by QOS.
+    ahead
+        The jobs that wait before the one that is asked about and count, the first one first.
+    """
 
     now: int
     jobs: tuple[tuple[Job, Mapping[str, float]], ...]
     factors: Mapping[str, float]
+    ahead: tuple[Waiting, ...] = ()
 
     @classmethod
-    def of(cls, cluster: Cluster, counts: Callable[[Job], bool], factors: Mapping[str, float] | None = None) -> Counted:
-        """Return those of the jobs that hold something and count; `factors` are UsageFactor by QOS."""
-        return cls(cluster.now, tuple(pair for pair in _running(cluster) if counts(pair[0])), factors or {})
+    def of(
+        cls,
+        cluster: Cluster,
+        counts: Callable[[Job], bool],
+        factors: Mapping[str, float] | None = None,
+        before: Job | None = None,
+    ) -> Counted:
+        """Return those of the jobs that hold something and count, and those that wait before a job."""
+        ahead = () if before is None else tuple(islice(_ahead(cluster, counts, before.priority), AHEAD))
+        return cls(cluster.now, tuple(pair for pair in _running(cluster) if counts(pair[0])), factors or {}, ahead)
 
     def number(self) -> int:
         """Return how many there are."""
         return len(self.jobs)
 
     def amount(self, resource: str) -> float:
-        """Return how much of a resource they have."""
+        """Return how much of a resource they have; a node that several have counts once (acct_policy.c)."""
+        if resource == "node":
+            unknown = sum(amounts.get("node", 0) for job, amounts in self.jobs if not job.nodes)
+            return unknown + len({name for job, _ in self.jobs for name in job.nodes})
         return sum(amounts.get(resource, 0) for _, amounts in self.jobs)
 
     def when_fewer(self, by: int) -> int | None:
-        """Return when so many of them have ended by their limits; None if that is not known."""
-        return self._first(by, lambda _: 1.0)
+        """Return when so many of them have ended by their limits, and one more may run; None if that is not known."""
+        return self._first(by, 1.0, lambda _: 1.0)
 
-    def when_less(self, resource: str, by: float) -> int | None:
-        """Return when they have so much less of a resource."""
-        return self._first(by, lambda amounts: amounts.get(resource, 0))
+    def when_less(self, resource: str, by: float, own: float) -> int | None:
+        """Return when they have so much less of a resource, and a job may have `own` of it."""
+        return self._first(by, own, lambda amounts: amounts.get(resource, 0))
 
-    def _first(self, by: float, worth: Callable[[Mapping[str, float]], float]) -> int | None:
-        freed = 0.0
+    def _first(self, by: float, own: float, worth: Callable[[Mapping[str, float]], float]) -> int | None:
+        """Return the first instant at which a job fits beside those that run then: the ahead ones start first."""
+        ends: list[tuple[int, float]] = []
+        used = 0.0
         for job, amounts in self.jobs:
-            freed += worth(amounts)
-            if job.end is None:
+            used += worth(amounts)
+            if job.end is not None:
+                heappush(ends, (max(job.end, self.now), worth(amounts)))
+        bound = used - by + own
+        ahead, now = list(self.ahead), self.now
+        while True:
+            while ends and ends[0][0] <= now:
+                used -= heappop(ends)[1]
+            left = []
+            for one in ahead:
+                amount = worth(one.amounts)
+                if one.first > now or used + amount > bound:
+                    left.append(one)
+                else:
+                    used += amount
+                    heappush(ends, (now + one.limit, amount))
+            ahead = left
+            if used + own <= bound:
+                return now
+            if not ends:
                 return None
-            if freed >= by:
-                return max(job.end, self.now)
-        return None
+            now = max(ends[0][0], now + 1)
 
     def remaining(self, resource: str, at: int) -> float:
         """Return resource times minutes until their limits, seen from a moment; by the factors of their QOS."""
@@ -84,6 +140,25 @@ def _running(cluster: Cluster) -> tuple[tuple[Job, Mapping[str, float]], ...]:
         ordered = sorted(found, key=lambda job: (job.end is None, job.end or 0))
         known = cluster.worked_out["running"] = tuple((job, held(cluster, job)) for job in ordered)
     return known
+
+
+def _ahead(cluster: Cluster, counts: Callable[[Job], bool], priority: int) -> Iterable[Waiting]:
+    """Yield the waiting jobs of a higher priority that count, each task of an array by itself; 0 is below all."""
+    known = cluster.worked_out.get("waiting")
+    if not isinstance(known, tuple):
+        found = (job for job in cluster.jobs if job.pending and not job.held and not job.dependency)
+        known = cluster.worked_out["waiting"] = tuple(sorted(found, key=lambda job: (-job.priority, job.id)))
+    partitions = {one.name: one for one in cluster.partitions}
+    for job in known:
+        if job.priority < priority:
+            return
+        of = next((partitions[name] for name in job.partitions if name in partitions), None)
+        if of is None or not counts(job):
+            continue
+        limit = minutes(job, of)
+        if limit is not None:
+            one = Waiting(max(job.start or 0, job.eligible or 0), 60 * limit, requested(cluster, job, of).amounts)
+            yield from [one] * (1 if job.tasks is None else len(job.tasks))
 
 
 def subtree(parents: Mapping[str, str], account: str) -> Iterable[str]:

@@ -109,8 +109,9 @@ class Standing:
         return self.job.user or self.accounting.user
 
     def counted(self, counts: Callable[[Job], bool]) -> Counted:
-        """Return the running jobs that count."""
-        return Counted.of(self.cluster, counts, {one.name: one.usage_factor for one in self.accounting.qos.values()})
+        """Return the running jobs that count, and if the job is not submitted yet, those that wait before it."""
+        factors = {one.name: one.usage_factor for one in self.accounting.qos.values()}
+        return Counted.of(self.cluster, counts, factors, None if self.job.id else self.job)
 
     def when(self, counts: Callable[[Job], bool], reached: Callable[[Counted], int | None]) -> int | None:
         """Return when the ends of running jobs that count give enough back; None where that is not asked for."""

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from gas.slurm.accounting import Bounds
 from gas.slurm.ageing import Ageing
 from gas.slurm.cluster import Cluster, Job
+from gas.slurm.demand import allocated
 from gas.slurm.dependencies import dependencies_of, fulfilled
 from gas.slurm.limits import limits
 from gas.slurm.order import LAST, Blocked, Record, blocked_by, running_tasks
+from gas.slurm.reasons import by_nodes, with_nodes
 from gas.slurm.standing import Standing
-from gas.slurm.verdict import FREE, WAITS
+from gas.slurm.verdict import FREE
 
 __all__ = ["Waiting"]
 
@@ -97,7 +99,7 @@ class Waiting:
         self.limits_count = self._limits_count()
         several = any(job.tasks is not None and len(job.partitions) > 1 for job in self.jobs)
         self.one_by_one = self.limits_count or several
-        self._verdicts: dict[int, bool] = {}
+        self._verdicts: dict[int, int] = {}
         self._verdicts_at = cluster.now
         self._has_bounds: dict[int, bool] = {}
         self._counting = None if cluster.accounting is None else _uncounted(cluster)
@@ -112,7 +114,8 @@ class Waiting:
 
     def age(self, now: int) -> None:
         """Calculate priorities anew if it is time."""
-        self.ageing.calculate(now, np.where(self.arrived[self._places], self.eligible[self._places], 0))
+        there = self.arrived[self._places]
+        self.ageing.calculate(now, np.where(there, self.eligible[self._places], 0), there & (self.tasks > 0))
 
     # -- who waits
 
@@ -305,9 +308,13 @@ class Waiting:
         bounds = [one.bounds for one in accounting.associations] + [one.bounds for one in accounting.qos.values()]
         return any(one != Bounds() for one in bounds)
 
-    def limited(self, index: NDArray[np.int64], now: int, jobs: Mapping[Key, Job]) -> NDArray[np.bool_]:
-        """Return which records a limit of an account or a QOS keeps from starting, with what runs."""
-        found = np.zeros(len(index), np.bool_)
+    def limited(self, index: NDArray[np.int64], now: int, jobs: Mapping[Key, Job]) -> NDArray[np.int8]:
+        """Return which records a limit of an account or a QOS keeps from starting, with what runs.
+
+        1, by a limit that is tested before nodes are chosen; 2, by one of amounts, tested when they are; 3, by one of
+        these that depends on which nodes they are, so that `exceeds` decides.
+        """
+        found = np.zeros(len(index), np.int8)
         if not self.limits_count or self._counting is None:
             return found
         if self._verdicts_at != now:  # limits of minutes depend on it
@@ -315,10 +322,34 @@ class Waiting:
         current = None
         for row, at in enumerate(index.tolist()):
             if at not in self._verdicts:
-                current = current or replace(self._counting, now=now, jobs=tuple(jobs.values()))
-                self._verdicts[at] = self._bounded(at) and self._holds(current, self.records[at])
+                current = current or self._with(now, jobs)
+                self._verdicts[at] = self._held_by(current, self.records[at]) if self._bounded(at) else 0
             found[row] = self._verdicts[at]
         return found
+
+    def exceeds(self, at: int, cpus: Mapping[str, int], now: int, jobs: Mapping[Key, Job]) -> bool:
+        """Return whether a limit keeps a record from starting on the nodes that are chosen, with CPUs of each.
+
+        Slurm tests amounts then (acct_policy.c, acct_policy_job_runnable_post_select): whole nodes of several sizes
+        differ, and nodes count once for all jobs that a limit counts together.
+        """
+        if not self.limits_count or self._counting is None or not self._bounded(at):
+            return False
+        record = self.records[at]
+        current = self._with(now, jobs)
+        given = allocated(current, record.job, record.partition, dict(cpus))
+        verdict = limits(current, replace(record.job, tasks=None), record.partition, given=given, dated=False)
+        return any(one.reason != "Licenses" and one.outcome != FREE for one in verdict.bindings)
+
+    def _with(self, now: int, jobs: Mapping[Key, Job]) -> Cluster:
+        """Return the cluster by which limits are tested, with these running jobs and what they have of the nodes."""
+        used: dict[str, int] = {}
+        for job in jobs.values():
+            for name, cpus in (job.cpus_on or {}).items():
+                used[name] = used.get(name, 0) + cpus
+        counting = self._counting or self.cluster
+        nodes = tuple(replace(one, allocated=used.get(one.name, 0)) for one in counting.nodes)
+        return replace(counting, now=now, jobs=tuple(jobs.values()), nodes=nodes)
 
     def _bounded(self, at: int) -> bool:
         """Whether there is any limit for a record."""
@@ -330,11 +361,15 @@ class Waiting:
         return self._has_bounds.get(at, False)
 
     @staticmethod
-    def _holds(current: Cluster, record: Record) -> bool:
+    def _held_by(current: Cluster, record: Record) -> int:
         verdict = limits(current, replace(record.job, tasks=None), record.partition, dated=False)
-        return verdict.outcome not in (FREE, WAITS) or any(
-            one.outcome == WAITS and one.reason != "Licenses" for one in verdict.bindings
-        )
+        bindings = [one for one in verdict.bindings if one.reason != "Licenses" and one.outcome != FREE]
+        if not bindings:
+            return 0
+        if not all(with_nodes(one.reason) for one in bindings):
+            return 1
+        whole = record.job.exclusive or record.partition.whole_nodes
+        return 3 if whole or all(by_nodes(one.reason) for one in bindings) else 2
 
 
 def _waiting(job: Job) -> Job:

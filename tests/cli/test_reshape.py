@@ -12,8 +12,9 @@ import time
 import made_reshaping
 import pytest
 from fake_slurm import FakeSlurm
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from thorough import examples
 
 from gas.agent import reshaping, watching
 from gas.errors import BadInput, Conflict, Forbidden, Infeasible, Unreachable
@@ -307,7 +308,7 @@ def test_a_shape_that_has_disappointed_is_tried_again_when_it_gains_more_than_th
     assert [size for _, size, _ in story.asked] == [16, 4, 16]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(st.sampled_from(sorted(TIMES)), st.integers(-50, 2000)),
     st.sampled_from([FOUR_FREE, ALL_FREE, ((0, 2), (2000, 8), (2500, 16))]),

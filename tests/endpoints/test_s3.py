@@ -78,6 +78,7 @@ def test_a_service_that_never_answers_is_given_up(scripted):
         S3Endpoint("x", scripted.url, timeout=0.2, retries=1).availability()
 
 
+@pytest.mark.process
 def test_nobody_listening_is_said_so():
     with pytest.raises(Unreachable, match="kth: http://127.0.0.1:9 cannot be reached"):
         S3Endpoint("kth", "http://127.0.0.1:9", retries=0).availability()
@@ -168,6 +169,7 @@ def test_a_key_that_was_used_for_another_plan_of_the_same_job_finds_that_job(scr
     assert scripted.asked[1][:2] == ("GET", "/v1/jobs?key=a%2Fb%20c")
 
 
+@pytest.mark.process
 def test_nobody_listening_leaves_no_doubt():
     endpoint = S3Endpoint("kth", "http://127.0.0.1:9", patience=0)
     with pytest.raises(Unreachable, match="nothing was submitted") as caught:

@@ -3,8 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from thorough import examples
 
 from gas.endpoints import InDoubt, JobDescription, Request, tagging
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
@@ -218,7 +219,7 @@ def test_a_job_that_cannot_be_asked_for_was_submitted_all_the_same(made):
 SENT = ["", "away", "refused", "lost", "ended", "late", "made, lost", "made, refused", "made, named"]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.sampled_from(list(SPANS)), st.lists(st.sampled_from(SENT), max_size=5), st.lists(st.sampled_from(["", "no"])),
 )  # fmt: skip

@@ -3,62 +3,26 @@ import os
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn_schedules import DAY, HEADER, LOG, made, passing, svg_texts
 from hypothesis import given
 from hypothesis import strategies as st
 from schedules import schedule_of
 
 from gas import BadInput
-from gas.errors import Missing
-from gas.pictures.canvas import SUFFIXES, policy_labels, policy_styles
+from gas.pictures.canvas import SUFFIXES
 from gas.pictures.distributions import draw_distributions, share_below
 from gas.pictures.machine_use import draw_machine_use, step_means
-from gas.pictures.schedule_gantt import draw_gantt, gantt_users, queue_window
+from gas.pictures.schedule_gantt import draw_gantt
 from gas.pictures.simulation import MOST_CHARTS, draw_simulation
-from gas.simulation.schedule import NEVER_STARTED, POLICIES, Reservation
+from gas.simulation.schedule import NEVER_STARTED, POLICIES
 from workloads import Log
 from workloads.header import Header
 
 matplotlib = pytest.importorskip("matplotlib")
-
-DAY = 86400
-HEADER = Header.of(
-    [
-        ("Computer", "Abacus 4"),
-        ("Installation", "Institute of Sums"),
-        ("Acknowledge", "Ada and Charles"),
-        ("UnixStartTime", 843480031),
-        ("TimeZoneString", "Europe/Stockholm"),
-    ]
-)
-LOG = Log.from_columns({"submit": [0.0]}, header=HEADER, name="abacus.swf.gz")
-
-
-def made(policy, seed=3, jobs=60, machine=16, **more):
-    """A schedule in order of submission, first come first served, with a bit of backfilling by hand."""
-    rng = np.random.default_rng(seed)
-    submit = np.sort(rng.integers(0, 40_000, jobs))
-    rows, now = [], 0
-    for i, at in enumerate(submit.tolist()):
-        now = max(now, at)
-        run = int(rng.integers(60, 900))
-        rows.append((at, int(rng.integers(1, 3 if i % 3 else machine + 1)), now, now + run))
-        now += run
-    return schedule_of(rows, machine=machine, user=(np.arange(jobs) % 5).tolist(), policy=policy, **more)
-
-
-def passing():
-    return schedule_of([(0, 3, 0, 100), (5, 4, 100, 200), (10, 1, 10, 60)], machine=4, user=[1, 2, 3], policy="easy")
-
-
-def svg_texts(path):
-    """Texts of a picture; the SVG writer draws letters as paths and leaves the text in a comment."""
-    parser = ET.XMLParser(target=ET.TreeBuilder(insert_comments=True))
-    return [node.text.strip() for node in ET.parse(path, parser).getroot().iter(ET.Comment)]
 
 
 def drawn(tmp_path, schedules, draw=draw_simulation, **options):
@@ -160,17 +124,6 @@ def test_schedules_without_a_chart_are_named(tmp_path):
     assert "without a Gantt chart: fcfs, event, easy, event" in " ".join(texts)
 
 
-def test_a_policy_has_its_colour_in_every_picture():
-    every = [made(policy, jobs=3) for policy in POLICIES]
-    styles = dict(zip(POLICIES, policy_styles(every), strict=True))
-    assert len(set(styles.values())) == len({colour for colour, _ in styles.values()}) == len(POLICIES)
-    for some in (every[2:], every[::-1], every[3:4]):
-        assert policy_styles(some) == [styles[one.policy] for one in some]
-    twice = policy_styles([every[0], every[0], every[0]])
-    assert len({colour for colour, _ in twice}) == 1
-    assert len(set(twice)) == 3
-
-
 def test_pictures_that_are_to_be_laid_beside_each_other_show_the_same_stretch_of_time(tmp_path):
     busy = schedule_of([(0, 1, 0, 60), (20 * DAY, 1, 21 * DAY, 22 * DAY)], machine=5, policy="easy", user=[1, 2])
     other = schedule_of(
@@ -184,53 +137,11 @@ def test_pictures_that_are_to_be_laid_beside_each_other_show_the_same_stretch_of
     assert windows[0] != {text.partition(": ")[2] for text in alone if text.startswith("s3: ")}
 
 
-def test_schedules_of_one_policy_are_told_apart_by_what_differs():
-    one = made("easy", jobs=3)
-    assert policy_labels([one, replace(one, order="event")]) == ["easy, instant", "easy, event"]
-    assert policy_labels([one, replace(one, policy="s3")]) == ["easy", "s3"]
-    assert policy_labels([one, one]) == ["easy #1", "easy #2"]
-
-
 def test_a_window_is_what_the_charts_and_the_machine_show(tmp_path):
     texts = drawn(tmp_path, [made("easy")], window=(3600, 7200))
     assert "easy: 23 Sep 1996 15:00 to 23 Sep 1996 16:00 (Europe/Stockholm)" in texts
     # The chart and the machine both have a tick at 15:30.
     assert texts.count("15:30") == 2
-
-
-def test_users_who_hold_most_have_colours_of_their_own(tmp_path):
-    big = schedule_of([(0, 1, 0, 10), (0, 4, 0, 90), (0, 2, 0, 50), (0, 1, 0, 9)], machine=9, user=[7, 8, 9, -1])
-    assert gantt_users([big], (0, 100)) == [8, 9, 7]
-    assert gantt_users([big], (60, 100)) == []  # only one left
-    texts = drawn(tmp_path, [big])
-    assert {"user 8", "user 9", "user 7", "other users"} <= set(texts)
-    assert "other users" not in drawn(tmp_path, [passing()])
-
-
-def test_jobs_of_unknown_users_are_just_jobs(tmp_path):
-    texts = drawn(tmp_path, [schedule_of([(0, 1, 0, 10), (0, 2, 0, 20)], machine=4)])
-    assert "job" in texts
-    assert not any(text.startswith("user") for text in texts)
-
-
-def test_backfilled_jobs_are_marked_in_the_chart(tmp_path):
-    from matplotlib.image import imread
-
-    def ink(schedule):
-        draw_gantt([schedule], tmp_path / "x.png", log=LOG, window=(0, 100))
-        image = imread(tmp_path / "x.png")[:, :, :3]
-        # Inside the chart, without text and axis: what has this ink from the top of job 3 to its foot.
-        return (image[150:400, 150:1600].max(axis=2) < 0.2).sum(axis=0).max()
-
-    in_order = replace(passing(), start=np.array([0, 100, 200]), end=np.array([100, 200, 250]))
-    assert ink(in_order) == 0
-    assert ink(passing()) > 50
-
-
-def test_a_reservation_is_drawn_and_named(tmp_path):
-    one = replace(passing(), reservations=(Reservation(0, 1, 70, 20),), reserved=np.array([70], np.int64))
-    assert "reservation" in drawn(tmp_path, [one])
-    assert "reservation" not in drawn(tmp_path, [passing()])
 
 
 def test_thousands_of_jobs_make_a_picture_of_bounded_size(tmp_path):
@@ -288,37 +199,7 @@ def test_points_of_a_distribution_lie_on_it(values, most):
         assert part == pytest.approx(np.mean(np.array(values) <= one))
 
 
-def test_the_week_of_the_longest_queue_is_shown():
-    week = 7 * DAY
-    rows = [(k * DAY, 1, k * DAY, k * DAY + 60) for k in range(40)]
-    rows += [(20 * DAY, 1, 21 * DAY, 22 * DAY)]
-    first, last = queue_window(schedule_of(sorted(rows), machine=5))
-    assert last - first == week
-    assert first < 20 * DAY < last
-    short = schedule_of([(5, 1, 5, DAY)], machine=1)
-    assert queue_window(short) == (5, DAY)
-
-
 # ----------------------------------------------------------------------------------------------------------- errors
-
-
-@pytest.mark.parametrize("name", ["x.jpg", "x", "x.png.gz"])
-def test_an_unknown_suffix_is_refused_with_those_that_work(tmp_path, name):
-    with pytest.raises(BadInput, match=r"must end in \.png, \.svg or \.pdf"):
-        draw_simulation([passing()], tmp_path / name, log=LOG)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    with pytest.raises(BadInput, match=r"nowhere/x\.png: cannot be written: No such file or directory"):
-        draw_distributions([passing()], tmp_path / "nowhere" / "x.png", log=LOG)
-
-
-def test_without_matplotlib_the_message_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.style", None)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(Missing, match=r'pip install "apples-gas\[plot]"'):
-        draw_simulation([passing()], tmp_path / "x.png", log=LOG)
 
 
 @pytest.mark.parametrize("draw", [draw_simulation, draw_gantt, draw_machine_use])
@@ -338,12 +219,6 @@ def test_schedules_on_different_machines_do_not_share_a_picture(tmp_path):
         draw_simulation([passing(), made("easy")], tmp_path / "x.png", log=LOG)
 
 
-def test_an_impossible_schedule_is_an_error_that_names_the_job(tmp_path):
-    too_many = schedule_of([(0, 3, 0, 10), (0, 3, 5, 10)], machine=4)
-    with pytest.raises(BadInput, match="second 5: job 2 starts on 3 processors, but 1 of 4 are free"):
-        draw_gantt([too_many], tmp_path / "x.png", log=LOG)
-
-
 @pytest.mark.parametrize("draw", [draw_simulation, draw_gantt, draw_machine_use, draw_distributions])
 def test_a_simulation_that_stands_before_its_end_is_not_drawn(tmp_path, draw):
     so_far = passing()
@@ -354,12 +229,6 @@ def test_a_simulation_that_stands_before_its_end_is_not_drawn(tmp_path, draw):
 
 
 # ------------------------------------------------------------------------------------------ what a picture shows
-
-
-def test_the_line_of_a_single_schedule_is_solid_whatever_its_policy():
-    for policy in POLICIES:
-        assert policy_styles([made(policy)])[0][1] == (0, ())
-    assert len({dashes for _, dashes in policy_styles([made("fcfs"), made("easy"), made("s3")])}) == 3
 
 
 def test_charts_and_curves_begin_at_one_line(tmp_path, monkeypatch):

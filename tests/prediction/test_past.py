@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples
+from thorough import examples
 
 from gas.prediction.forecast import forecast
 from gas.prediction.past import STREAMS, Past

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from blocks_and_arrays import FORMS, Both, make_blocks_small
-from hypothesis import assume, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from strategies import TODAY, frames
+from thorough import examples, rounds
 
 from gas.profile import free_at
 from gas.s3.blocks import (
@@ -127,13 +128,13 @@ def change_at_random(seed, form, span, steps):
 @forms
 @pytest.mark.parametrize(("span", "steps", "blocks"), [(30, 300, 1), (400, 300, 2), (20_000, 900, 25)])
 def test_whatever_is_taken_given_back_and_forgotten_is_so_in_arrays_too(form, span, steps, blocks):
-    for seed in range(3 if steps < 500 else 1):
+    for seed in range(rounds(3) if steps < 500 else 1):
         assert change_at_random(seed, form, span, steps) >= blocks
 
 
 @pytest.mark.parametrize("span", [30, 400, 3000])
 def test_it_is_so_in_blocks_of_a_few_frames_that_are_split_and_packed_all_the_time(small, span):
-    for seed in range(4):
+    for seed in range(rounds(4)):
         assert change_at_random(seed, "plain", span, 250) > 4
 
 
@@ -436,4 +437,4 @@ class Blocks(RuleBasedStateMachine):
 
 
 TestBlocks = Blocks.TestCase
-TestBlocks.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestBlocks.settings = examples(60, stateful_step_count=30)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from blocks_and_arrays import FORMS, Both, in_arrays, make_blocks_small
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TODAY, frames
+from thorough import examples
 
 from gas.profile import NEVER, Profile, earliest_fit, profile_of
 from gas.profile import give_back as give_back_in_arrays
@@ -66,7 +67,7 @@ def change_somehow(both, random, span, most=9):
 # -------------------------------------------------------------------------------------------------------- first_fit
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(frames(most_frames=25), st.lists(st.tuples(st.integers(1, 8), st.integers(1, 40), st.integers(-20, 150))))
 def test_the_first_fit_is_the_earliest_from_any_instant_and_never_where_the_last_frame_is_too_small(profile, asked):
     starts, free = (np.array(column) for column in profile)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from blocks_and_arrays import FORMS, Both, make_blocks_small
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TODAY, Seconds
+from thorough import examples, rounds, some
 
 from gas.compiled import kernel
 from gas.profile import NEVER, earliest_fit
@@ -127,7 +128,7 @@ def assert_holds(blocks, queued, now):
     assert list(zip(found.starts.tolist(), found.free.tolist(), strict=True)) == oracle(queued, now).steps()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(schedules(), st.integers(1, MACHINE), st.integers(1, 9), st.integers(0, 30))
 def test_a_job_is_placed_in_the_first_slot_that_it_fits(schedule, processors, walltime, not_before):
     queued, _ = schedule
@@ -145,7 +146,7 @@ def test_what_fits_nowhere_takes_nothing():
 
 
 @walks
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(schedules())
 def test_promotion_is_the_passes_that_its_walk_says_and_makes_nobody_later(walk, schedule):
     queued, now = schedule
@@ -340,7 +341,7 @@ SURROUNDINGS = [
 @pytest.mark.parametrize("surroundings", SURROUNDINGS, ids=lambda s: f"{s['processors']}-processors")
 def test_round_after_round_promotion_is_the_passes_that_its_walk_says(size, walk, surroundings):
     moves = 0
-    for seed in range(4):
+    for seed in range(rounds(4)):
         history = History(seed, walk, **surroundings)
         for _ in range(5 + 3 * seed):
             history.arrive()
@@ -350,7 +351,7 @@ def test_round_after_round_promotion_is_the_passes_that_its_walk_says(size, walk
     assert moves > 10
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(list(WALKS.values())),
@@ -376,15 +377,15 @@ def test_long_queues_too(walk, hint):
     for _ in range(300 if walk == AGAIN_FROM_THE_HEAD else 1500):
         history.arrive()
     assert history.both.blocks.numbers[USED] > 10
-    for _ in range(25):
+    for _ in range(rounds(25)):
         history.round(arrivals=30, longest_pause=50)
-    assert history.moves > 300
+    assert history.moves > 12 * rounds(25)
 
 
 @pytest.mark.parametrize("patience", [1, 7, 60])
 @pytest.mark.parametrize("form", FORMS)
 def test_promotion_in_slices_gives_the_starts_of_promotion_at_once(form, patience, size):
-    for seed in range(3):
+    for seed in range(rounds(3)):
         history = History(
             seed, UNTIL_NOTHING_MOVES, form="plain" if size != "whole-blocks" else form, **SURROUNDINGS[0]
         )
@@ -401,7 +402,7 @@ def test_promotion_in_slices_gives_the_starts_of_promotion_at_once(form, patienc
 @pytest.mark.parametrize("patience", [1, 9, 50])
 def test_nothing_could_start_earlier_at_the_end_of_a_promotion_that_others_came_between(form, patience, size):
     left = 0
-    for seed in range(3):
+    for seed in range(rounds(3)):
         history = History(
             seed, UNTIL_NOTHING_MOVES, form="plain" if size != "whole-blocks" else form, **SURROUNDINGS[0]
         )
@@ -421,14 +422,14 @@ def test_nothing_could_start_earlier_at_the_end_of_a_promotion_that_others_came_
                 assert history.form(plainly_promoted)(flat, history.plain, history.now, UNTIL_NOTHING_MOVES) == 0
                 assert starts(history.queue) == starts(history.plain)
         assert history.moves > 10
-    assert left > 10
+    assert left > 10 / 3 * rounds(3)
 
 
 @walks
 @pytest.mark.parametrize("form", FORMS)
 def test_nearly_everybody_moves_when_a_large_job_ends_early(form, walk):
     count = 2000 if form == "compiled" and walk != AGAIN_FROM_THE_HEAD else 80
-    for seed, processors, longest in [(0, 64, 400), (1, 64, 30_000), (2, 1000, 50), (3, 65, 7)]:
+    for seed, processors, longest in some([(0, 64, 400), (1, 64, 30_000), (2, 1000, 50), (3, 65, 7)], 2):
         history = History(seed, walk, form=form, processors=processors, longest=longest, room=count)
         end = longest * count // 10
         history.both.take(0, end, processors // 2)
@@ -463,7 +464,7 @@ def test_whoever_is_behind_a_move_is_still_looked_at_wherever_processors_were_gi
 
 
 @walks
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(schedules())
 def test_promotion_never_needs_more_room_than_four_frames_a_job(walk, schedule):
     # What S3 makes room for before it promotes.

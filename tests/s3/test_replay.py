@@ -8,8 +8,9 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from thorough import examples
 
 from gas.s3 import S3
 from gas.s3 import replay as module
@@ -135,7 +136,7 @@ def logs(draw):
 ARRIVALS_BEFORE_THE_NEXT_ROUND = (2, [(0, 2, 5, 1), (0, 1, 4, 0), (0, 2, 2, 0), (1, 1, 2, 1)])
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(logs())
 @example(ARRIVALS_BEFORE_THE_NEXT_ROUND)
 def test_every_job_starts_when_the_rules_say(case):
@@ -150,7 +151,7 @@ def test_every_job_starts_when_the_rules_say(case):
     assert all(start <= ready.schedule.promises[id] for id, start in ready.schedule.starts.items())
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(logs(), st.integers(0, 40))
 def test_the_machine_stands_as_the_rules_say_at_any_instant(case, offset):
     machine, rows = case

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from strategies import TODAY, Seconds, examples
+from strategies import TODAY, Seconds
+from thorough import examples
 
 from gas.compiled import compiled
 from gas.errors import BadInput, StalePlan

@@ -36,6 +36,7 @@ from service_process import (
     standing,
 )
 from strategies import Seconds
+from thorough import rounds
 
 from gas.service import processes
 from gas.service.jobs import Job, JobRequest
@@ -532,12 +533,12 @@ def run(place: Place, directory: Path, seed: int, crashes: int, *, faults: bool)
 
 
 def test_nothing_answered_is_lost_and_nothing_runs_twice(tmp_path):
-    run(Place(tmp_path), tmp_path, 1, CRASHES or 5, faults=False)
+    run(Place(tmp_path), tmp_path, 1, CRASHES or rounds(5), faults=False)
 
 
 @pytest.mark.parametrize("place", [NoWrites, FullDisk])
 def test_nothing_is_lost_when_writes_fail_too(tmp_path, place):
-    run(place(tmp_path), tmp_path, 2, CRASHES or 3, faults=True)
+    run(place(tmp_path), tmp_path, 2, CRASHES or rounds(6), faults=True)
 
 
 @pytest.mark.long

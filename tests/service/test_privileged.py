@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -23,9 +22,7 @@ from gas.cli.main import run
 from gas.cli.serve import host_of
 from gas.errors import BadInput
 from gas.service import launcher, remains, wrapper
-from gas.service.accounts import Accounts
-from gas.service.launcher import Helper
-from gas.service.processes import Ended, Started, read_state
+from gas.service.processes import Started, read_state
 from gas.service.token_file import add_token
 
 
@@ -416,151 +413,3 @@ def test_without_root_each_job_as_its_user_is_refused(tmp_path: Path, monkeypatc
     with pytest.raises(BadInput, match="--user gas: needs root"):
         launcher.privileged("gas", tmp_path / "state")
     assert not (tmp_path / "state").exists()
-
-
-# ------------------------------------------------------------------------------ directories that mislead
-
-
-class Planted:
-    """A helper over directories into which a service that was taken over has put things."""
-
-    def __init__(self, users: UnixUsers, top: Path) -> None:
-        account = users.uid(users.service)
-        self.users, self.account, self.top = users, account, top
-        self.jobs = top / "jobs"
-        self.jobs.mkdir(mode=0o700)
-        os.chown(self.jobs, account, account)
-        python = "/usr/bin/python3"  # one that all users may run
-        if not Path(python).exists():
-            pytest.skip("needs a python3 that all users may run")
-        accounts = Accounts(users.service, 1000)
-        self.helper = Helper(
-            self.jobs, account, account, accounts, lambda: [python, "-I", "-S", "-X", "utf8", wrapper.__file__]
-        )
-        self.victim = top / "victim"
-        self.victim.write_text("root's own")
-        self.victim.chmod(0o666)
-        self.before = self.victim.stat()
-
-    def job(self, id: int, script: str = "echo ran; id -un") -> Path:
-        directory = self.jobs / str(id)
-        directory.mkdir(mode=0o700)
-        now = time.time()
-        job = {"command": ["/bin/sh", "-c", script], "environment": {}, "directory": "/",
-               "terminate_at": now + 60, "kill_at": now + 60}  # fmt: skip
-        (directory / "job.json").write_text(json.dumps(job))
-        for each in (directory, directory / "job.json"):
-            os.chown(each, self.account, self.account)
-        return directory
-
-    def start(self, job: object, *user: object) -> dict[str, object]:
-        request = {"do": "start", "job": str(job), "user": (*user, self.users.ada)[0]}
-        return self.helper.answer(json.dumps(request).encode())
-
-    def end(self, directory: Path) -> Ended:
-        def look() -> Any:
-            return isinstance(state := read_state(directory), Ended) and state
-
-        state = until(look, f"ended: {(directory / 'wrapper.log').read_text()}")
-        assert isinstance(state, Ended)
-        return state
-
-    def check(self) -> None:
-        """Verify that nothing happened to a file of root's that lies in the way."""
-        after = self.victim.stat()
-        assert self.victim.read_text() == "root's own"
-        assert (after.st_uid, after.st_mode, after.st_mtime_ns) == (0, self.before.st_mode, self.before.st_mtime_ns)
-
-
-@pytest.fixture
-def planted(unix_users: UnixUsers) -> Iterator[Planted]:
-    place = PrivilegedPlace()
-    one = Planted(unix_users, place.top)
-    yield one
-    one.check()
-    place.close()
-
-
-def test_a_helper_starts_a_job_as_its_user(planted: Planted) -> None:
-    directory = planted.job(1)
-    assert planted.start(1) == {}
-    assert planted.end(directory).exit_status == 0
-    assert (directory / "stdout").read_text() == f"ran\n{planted.users.ada}\n"
-
-
-OUTPUTS: dict[str, Callable[[Path, Path], object]] = {
-    "a symbolic link": lambda place, victim: place.symlink_to(victim),
-    "a hard link": lambda place, victim: os.link(victim, place),
-    "a pipe": lambda place, victim: os.mkfifo(place),
-    "a device": lambda place, victim: os.mknod(place, 0o666 | stat.S_IFCHR, os.makedev(1, 5)),
-    "a directory": lambda place, victim: place.mkdir(),
-    "a dangling link": lambda place, victim: place.symlink_to(victim.with_name("new")),
-}
-
-
-@pytest.mark.parametrize("plant", OUTPUTS.values(), ids=list(OUTPUTS))
-@pytest.mark.parametrize("name", ["stdout", "stderr"])
-def test_an_output_that_leads_elsewhere_is_never_opened_nor_given_away(
-    planted: Planted, plant: Callable[[Path, Path], object], name: str
-) -> None:
-    directory = planted.job(1)
-    plant(directory / name, planted.victim)
-    assert planted.start(1) == {}
-    assert planted.end(directory).reason == "not started"
-    assert not planted.victim.with_name("new").exists()
-    assert (directory / name).lstat().st_uid == 0
-
-
-@pytest.mark.parametrize("name", ["claim.json", "started.json", "ended.json", "wrapper.log", "job.json"])
-def test_a_record_that_is_a_link_leads_nothing_to_what_it_names(planted: Planted, name: str) -> None:
-    directory = planted.job(1)
-    (directory / name).unlink(missing_ok=True)
-    (directory / name).symlink_to(planted.victim)
-    planted.start(1)
-    time.sleep(0.5)
-    planted.check()
-
-
-def test_a_directory_of_jobs_that_is_a_link_or_another_s_or_open_to_others_is_refused(planted: Planted) -> None:
-    elsewhere = planted.job(1).rename(planted.top / "elsewhere")
-    (planted.jobs / "1").symlink_to(elsewhere)
-    assert "the directory of job 1 cannot be used" in str(planted.start(1)["error"])
-    (planted.jobs / "2").mkdir()
-    assert "is not the service's own (uid 0" in str(planted.start(2)["error"])
-    planted.job(3).chmod(0o777)
-    assert "is not the service's own" in str(planted.start(3)["error"])
-    assert "cannot be used: No such file" in str(planted.start(4)["error"])
-    (planted.jobs / "5").write_text("")
-    assert "cannot be used: Not a directory" in str(planted.start(5)["error"])
-
-
-@pytest.mark.parametrize("name", ["..", ".", "", "1/../2", "/etc", "1\n", "1.x", "-1", "1.0123456789abcdeg", "١"])
-def test_a_name_that_no_directory_of_a_job_has_is_refused(planted: Planted, name: str) -> None:
-    assert "is not the directory of a job" in str(planted.start(name)["error"])
-
-
-def test_a_user_that_no_job_may_run_as_is_refused_by_the_helper_itself(planted: Planted) -> None:
-    planted.job(1)
-    for user in ("root", "daemon", planted.users.service, "no-such-user", "0", "../root", 0, ["root"]):
-        assert "user" in str(planted.start(1, user)["error"])
-    assert not (planted.jobs / "1" / "claim.json").exists()
-
-
-@pytest.mark.parametrize(
-    "text", [b"", b"{", b"[]", b"{}", b'{"do": "start"}', b'{"do": 1, "job": 1, "user": "x"}', b"\xff"]
-)
-def test_no_request_ends_the_helper(planted: Planted, text: bytes) -> None:
-    assert "error" in planted.helper.answer(text)
-
-
-def test_a_helper_kills_processes_of_the_user_alone(planted: Planted) -> None:
-    directory = planted.job(1)
-    other = subprocess.Popen(["sleep", "60"], env={"GAS_JOB_DIRECTORY": str(directory)}, start_new_session=True)
-    try:
-        for wanted in ({"wrapper": other.pid}, {"wrapper": os.getpid()}, {"group": [other.pid, other.pid]}):
-            request = {"do": "end", "job": "1", "user": planted.users.ada, "wrapper": None, "group": None, **wanted}
-            assert planted.helper.answer(json.dumps(request).encode()) == {"ended": 0}
-        assert other.poll() is None
-    finally:
-        other.kill()
-        other.wait()

@@ -10,7 +10,7 @@ from gas.errors import Conflict
 from gas.service.jobs import Job, JobRequest
 from gas.service.store import SCHEMA_VERSION, Store
 
-WISH = JobRequest(
+REQUEST = JobRequest(
     "job",
     "lu.C",
     64,
@@ -24,7 +24,7 @@ WISH = JobRequest(
     user="alice",
 )
 JOB = Job(
-    1, WISH, submitted=0, state="queued", start=5, promise=5, first_promise=7, due=22, identity="0123456789abcdef"
+    1, REQUEST, submitted=0, state="queued", start=5, promise=5, first_promise=7, due=22, identity="0123456789abcdef"
 )
 
 
@@ -53,7 +53,7 @@ def test_a_job_that_has_ended_is_not_active_but_remembered(path):
     done = replace(JOB, state="completed", finished=20, exit_status=0)
     store.write(changed=[done])
     assert store.active() == []
-    assert store.recent(10) == [replace(done, request=replace(WISH, environment={}))], "without what may be long"
+    assert store.recent(10) == [replace(done, request=replace(REQUEST, environment={}))], "without what may be long"
     assert store.job(1) == done
     store.close()
 
@@ -91,7 +91,7 @@ def test_a_file_of_a_later_version_is_refused(path):
 
 def test_a_key_belongs_to_its_user(path):
     store = Store(path)
-    hers = replace(JOB, id=2, request=replace(WISH, user="bob"))
+    hers = replace(JOB, id=2, request=replace(REQUEST, user="bob"))
     store.write(new=[JOB, hers])
     assert (store.by_key("alice", "k"), store.by_key("bob", "k")) == (JOB, hers)
     store.close()
@@ -99,7 +99,7 @@ def test_a_key_belongs_to_its_user(path):
 
 def test_old_jobs_are_forgotten_and_their_numbers_not_given_again(path):
     store = Store(path)
-    old, recent = replace(JOB, state="failed", finished=20), replace(JOB, id=2, request=replace(WISH, key=None))
+    old, recent = replace(JOB, state="failed", finished=20), replace(JOB, id=2, request=replace(REQUEST, key=None))
     last = replace(recent, id=3, state="completed", finished=90)
     store.write(new=[old, recent, last])
     assert store.ended_before(20, 10) == []
@@ -143,7 +143,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(path):
         unnamed = replace(JOB, identity="")
         assert store.active() == [unnamed]
         assert store.by_key("alice", "k") == unnamed
-        without = replace(unnamed, id=2, request=replace(WISH, key=None, environment={}))
+        without = replace(unnamed, id=2, request=replace(REQUEST, key=None, environment={}))
         assert store.recent(1) == [replace(without, state="failed", finished=20, exit_status=3, message="gone")]
         assert (store.meta()["processors"], store.meta()["version"], store.last_id()) == ("100", "7", 2)
         assert store._database.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from strategies import TODAY
+from thorough import examples
 
 from gas.errors import BadInput, Conflict, Draining, NotFound, StalePlan
 from gas.service.clock import Clock
@@ -235,7 +236,7 @@ class Stored(RuleBasedStateMachine):
 
 
 TestStored = Stored.TestCase
-TestStored.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestStored.settings = examples(25, stateful_step_count=25)
 
 
 @pytest.mark.long

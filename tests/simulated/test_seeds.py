@@ -13,13 +13,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from thorough import rounds
 
 from simulated.runs import Summary, ledger_of, one, run_seeds
 from simulated.world import FAULTS, simulate
 
 ROOT = Path(__file__).parent.parent
 SHORT_OPERATIONS, LONG_OPERATIONS = 80, 200
-SHORT = [range(first, first + 25) for first in range(0, 100, 25)]
+SHORT = [range(first, first + rounds(25)) for first in range(0, 100, 25)]
 
 
 @pytest.mark.parametrize("seeds", SHORT, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
@@ -33,7 +34,7 @@ def test_whatever_fails_every_answer_stays_true(seeds, record_property):
 
 def test_on_a_machine_without_faults_all_goes_as_promised():
     none = dict.fromkeys(FAULTS, False)
-    for seed in range(10):
+    for seed in range(rounds(10)):
         result = simulate(seed, SHORT_OPERATIONS, none)
         assert not result.faults
         assert not result.violations, "\n".join(result.trace[-40:])

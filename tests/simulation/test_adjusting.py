@@ -11,7 +11,7 @@ from brute_force import FOREVER, simulate_adjusted_by_force
 from hypothesis import given
 from hypothesis import strategies as st
 from small_logs import Case, assert_equal, busy_log, disturbed_logs, random_log
-from strategies import examples
+from thorough import examples
 
 from gas.errors import BadInput
 from gas.simulation.adjusting import simulate_adjusted

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 from brute_force import simulate_by_force
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from schedules import rigid, schedule_of
 from scipy import stats
 from small_logs import logs
+from thorough import examples
 
 from gas.simulation.batches import BATCH, batch_means, stopping, terminations
 from gas.simulation.schedule import ORDERS, POLICIES, Schedule
@@ -136,7 +137,7 @@ def test_a_run_that_is_too_short_says_so():
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 0.3), st.integers(2, 6))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_it_stops_at_the_first_batch_at_which_a_rule_holds(seed, accuracy, least):
     values = np.random.default_rng(seed).exponential(100, size=1000)
     found = stopping(values, 20, most=30, accuracy=accuracy, least=least)
@@ -170,7 +171,7 @@ def by_force(rows, machine, policy, order):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("policy", POLICIES)
 @given(logs(most_jobs=10), st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_run_that_goes_on_has_the_same_ends_until_then(policy, order, log, data):
     if not log.rows:
         return

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_up import busy_jobs
 from small_logs import Case, busy_log, disturbed_logs, random_log
-from strategies import examples
+from thorough import examples, rounds
 
 from gas.errors import BadInput
 from gas.s3.blocks import COVERED_AT, RING_AT, WIDTH, check, profile_in
@@ -20,7 +20,7 @@ from gas.simulation.state import ALIVE, FRONT, W_START, W_STATUS, WAITING, copy_
 
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 each_order = pytest.mark.parametrize("order", ORDERS)
-few = settings(max_examples=10, deadline=None)
+few = examples(10)
 
 some_answers = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 20), st.integers(0, 25)), min_size=1, max_size=4)
 
@@ -73,7 +73,7 @@ def test_at_every_arrival_a_branch_is_the_altered_log_simulated_whole(policy, or
 def test_so_it_is_in_machine_code_while_queues_grow_long(policy, order, disturbed):
     case = random_log(31, jobs=(300, 300), most_processors=64, disturbed=disturbed)
     random = np.random.default_rng(8)
-    asked = np.sort(random.choice(300, 12, replace=False))
+    asked = np.sort(random.choice(300, rounds(12), replace=False))
     simulation = asking(case, policy, order, asked)
     waited = 0
     while (place := simulation.run()) is not None:
@@ -83,7 +83,7 @@ def test_so_it_is_in_machine_code_while_queues_grow_long(policy, order, disturbe
             assert outcome == outcome_of_whole(case, place, one, policy, order, machine_code=True)
             waited += outcome[0] > simulation.now
         simulation.answer()
-    assert waited > 20
+    assert waited > rounds(20)
 
 
 @each_order

@@ -5,9 +5,10 @@ A row is (submit, processors, estimate, run time).
 
 import pytest
 from brute_force import FOREVER, PLANNING, earliest_fit, simulate_by_force, steps
-from hypothesis import given, settings
+from hypothesis import given
 from pyss_logs import PYSS_LOGS, canonical, published_starts
 from small_logs import disturbed_logs, logs
+from thorough import examples
 
 POLICIES = ("fcfs", "easy", *PLANNING)
 ORDERS = ("instant", "event")
@@ -162,7 +163,7 @@ def test_a_reservation_that_does_not_fit_comes_later(policy, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(case=logs())
 def test_shadow_time_and_extra_processors_say_the_same_as_the_profile(order, case):
     for policy in ("easy", "fcfs"):
@@ -171,7 +172,7 @@ def test_shadow_time_and_extra_processors_say_the_same_as_the_profile(order, cas
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=disturbed_logs())
 def test_every_job_is_accounted_for_and_the_machine_never_oversubscribed(order, case):
     for policy in POLICIES:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_logs import Case, assert_equal, disturbed_logs, random_log
-from strategies import examples
+from thorough import examples
 
 from gas.errors import BadInput
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES

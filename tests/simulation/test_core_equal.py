@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_logs import Case, logs, random_log
+from thorough import examples
 
 from gas.s3 import S3
 from gas.s3.machine import Machine
@@ -89,7 +90,7 @@ def assert_same(case, machine_code):
     assert schedule.promise[there].tolist() == [promises[k] for k in there]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(case=logs())
 def test_small_logs(case):
     rows = tuple((submit + LATER, *rest) for submit, *rest in case.rows)
@@ -125,7 +126,7 @@ def cancelled_and_reserved(draw):
     return Case(case.machine, rows, tuple(cancellations), tuple(reservations))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(case=cancelled_and_reserved())
 def test_small_logs_with_cancellations_and_reservations(case):
     assert_same(case, machine_code=False)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from small_logs import Case, assert_equal, busy_log, disturbed_logs, logs, random_log
-from strategies import examples
+from thorough import examples, rounds
 
 from gas.simulation.schedule import ORDERS, POLICIES
 from gas.simulation.simulate import simulate
@@ -68,7 +68,7 @@ def thousands(policy, order, overrun, count, first):
 @each_order
 @each_policy
 def test_machine_code_does_the_same_on_many_logs(policy, order, overrun):
-    thousands(policy, order, overrun, count=150, first=0)
+    thousands(policy, order, overrun, count=rounds(150), first=0)
 
 
 @pytest.mark.long

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_logs import Case, disturbed_logs, random_log
+from thorough import examples, rounds
 
 from gas.errors import BadInput
 from gas.simulation.schedule import ORDERS, POLICIES
@@ -46,7 +47,7 @@ def assert_as_whole(case, asked, answers, policy, order, overrun, machine_code=F
 
 @each_order
 @each_policy
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data(), case=disturbed_logs(), overrun=st.sampled_from(["kill", "extend"]))
 def test_outcomes_are_those_of_the_whole_altered_log(policy, order, data, case, overrun):
     some = st.tuples(st.integers(1, case.machine), st.integers(1, 20), st.integers(0, 25))
@@ -59,12 +60,12 @@ def test_outcomes_are_those_of_the_whole_altered_log(policy, order, data, case, 
 def test_so_it_is_compiled_on_longer_logs_whose_arrays_have_to_grow(policy):
     random = np.random.default_rng(5)
     compared = 0
-    for _ in range(20):
+    for _ in range(rounds(20)):
         case = random_log(int(random.integers(2**32)), jobs=(100, 140))
         answers = [(int(random.integers(1, case.machine + 1)), int(random.integers(1, 60)), 9) for _ in range(3)]
         asked = sorted(random.choice(len(case.rows), 4, replace=False).tolist())
         compared += assert_as_whole(case, asked, answers, policy, "instant", "kill", machine_code=True)
-    assert compared == 20 * 4 * 3
+    assert compared == rounds(20) * 4 * 3
 
 
 def test_nobody_is_followed_unless_a_job_waits_for_an_answer():

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from small_logs import Case
-from strategies import examples
+from thorough import examples
 
 from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.ranking import rank, wfp_priority

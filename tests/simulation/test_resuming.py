@@ -8,7 +8,7 @@ from brute_force import earliest_fit
 from hypothesis import given
 from hypothesis import strategies as st
 from small_logs import Case, assert_equal, disturbed_logs, logs, random_log
-from strategies import examples
+from thorough import examples
 
 from gas.errors import BadInput
 from gas.simulation.schedule import NEVER_STARTED, ORDERS, POLICIES

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_logs import Case, assert_equal, disturbed_logs, random_log
+from thorough import examples
 
 from gas.errors import BadInput
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED, ORDERS, POLICIES, Reservation
@@ -15,7 +16,7 @@ from gas.simulation.simulate import Simulation, simulate
 
 each_policy = pytest.mark.parametrize("policy", POLICIES)
 each_order = pytest.mark.parametrize("order", ORDERS)
-few = settings(max_examples=15, deadline=None)
+few = examples(15)
 
 LIMIT = 2**61
 TWO = Case(2, ((0, 1, 5, 5), (3, 1, 5, 5)))

@@ -18,11 +18,13 @@ def waiting(id, user="me", **more):
     return replace(job(), id=id, user=user, **own)
 
 
-def ageing(*jobs, later=0, runs=(), values=None, enforced=("limits",), **weighted):
+def ageing(*jobs, later=0, runs=(), values=None, enforced=("limits",), changes=None, **weighted):
     """Return the priorities of some jobs, of which the last come later."""
     weights = dict.fromkeys(FACTORS, 0) | {key.replace("_", " "): value for key, value in weighted.items()}
     made = replace(a_cluster(an_accounting(), weights=weights), jobs=(*jobs, *runs))
-    made = replace(made, settings=replace(made.settings, values=values or {}, enforced=frozenset(enforced)))
+    made = replace(
+        made, settings=replace(made.settings, values=values or {}, enforced=frozenset(enforced), **(changes or {}))
+    )
     mine = [Record(one, MAIN) for one in jobs]
     return Ageing(made, mine, np.arange(len(jobs)) >= len(jobs) - later)
 
@@ -66,6 +68,18 @@ def test_use_of_running_jobs_counts():
     found = ageing(waiting(1, "me", priority=2000), waiting(2, "other", priority=2000), fair_share=2000)
     found.began((2, None), replace(running(2, 4, 600, user="other"), id=2), NOW + 10)
     assert after(found, PERIOD) == [2000, 1000]
+
+
+def test_without_fair_tree_a_user_counts_with_what_runs_that_was_submitted_before():
+    """Seen on 22.05: use of jobs behind the user's first waiting one counts a calculation later."""
+    jobs = waiting(5, "me", priority=2000), waiting(6, "other", priority=2000)
+    classic = {"priority_flags": frozenset({"NO_FAIR_TREE"})}
+    found = ageing(*jobs, runs=(running(9, 4, 600, user="me"),), fair_share=2000, changes=classic)
+    assert after(found, PERIOD) == [2000, 2000]
+    assert after(found, 2 * PERIOD)[0] < 2000
+    found = ageing(*jobs, runs=(running(4, 4, 600, user="me"),), fair_share=2000, changes=classic)
+    mine, others = after(found, PERIOD)
+    assert mine < others == 2000, "accounts' use counts a calculation later"
 
 
 def test_a_job_that_is_submitted_gets_its_own():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from made_clusters import MIDDLE, NEW, NOW, OLD, cluster, job, listed, outlook, planned, plans, running, with_nodes
+from thorough import examples
 
 from gas import compiled
 from gas.slurm.cluster import Gres, Licence, Partition, Reservation, Scheduling, Tasks
@@ -310,7 +311,7 @@ def as_machine_code():
     return compiled.compiled
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(clusters(), st.lists(probes, max_size=3))
 def test_machine_code_plans_the_same(as_machine_code, made, asked):
     from gas.slurm import outlook as module

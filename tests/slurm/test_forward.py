@@ -4,9 +4,14 @@ from dataclasses import replace
 
 import pytest
 from made_clusters import NOW, cluster, job, running
+from slurm_standing import NOW as THEN
+from slurm_standing import a_cluster, an_accounting
 
+from gas.slurm.accounting import Bounds
 from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
-from gas.slurm.forward import Known, run_forward
+from gas.slurm.forward import run_forward
+from gas.slurm.settings import Settings
+from gas.slurm.starts import Known
 
 
 def ran(made, seconds, arrivals=(), **options):
@@ -90,6 +95,51 @@ def test_known_starts_are_kept():
     made = cluster(job(1, 4), job(2, 4))
     known = {(1, None): Known(NOW + 40, ("n1",))}
     assert ran(made, {1: 10, 2: 10}, known=known) == [(2, 0, 10, "backfill"), (1, 40, 50, "known")]
+
+
+@pytest.mark.parametrize(
+    ("epilog", "starts"), [({"Epilog": "/sbin/clean"}, [30, 31]), ({"Epilog": "(null)"}, [30, 33]), ({}, [30, 31])]
+)
+def test_without_an_epilog_the_main_scheduler_waits_a_while_after_its_last_pass(epilog, starts):
+    """Seen on 22.05, 24.11 and 26.05: without one, passes are three seconds apart, whatever ends."""
+    made = cluster(running(8, "n0", end=30), running(9, "n1", end=31), job(1, 4), job(2, 4))
+    quiet = Scheduling(parameters={"bf_interval": "-1"})
+    made = replace(made, scheduling=quiet, settings=Settings(values=epilog))
+    assert [one[1] for one in ran(made, {1: 500, 2: 500})] == starts
+
+
+def test_a_known_start_by_the_main_scheduler_is_a_pass_in_which_it_looks_at_the_others():
+    made = replace(cluster(job(1, 4), job(2, 4)), scheduling=Scheduling(parameters={"bf_interval": "-1"}))
+    known = {(1, None): Known(NOW + 40, ("n1",), by="main")}
+    assert ran(made, {1: 10, 2: 10}, known=known) == [(1, 40, 50, "known"), (2, 40, 50, "main")]
+    assert ran(made, {1: 10, 2: 10}, known={(1, None): Known(NOW + 40, ("n1",), by="backfill")})[1] == (
+        2, 50, 60, "main",
+    )  # fmt: skip
+
+
+def of_lab(made, *asked):
+    """Return a cluster with jobs of one user: their CPUs, and what else is asked for."""
+    own = {"user": "me", "account": "lab", "qos": "normal", "partitions": ("main",), "submitted": THEN}
+    jobs = tuple(job(at + 1, cpus, priority=9 - at, **(own | more)) for at, (cpus, more) in enumerate(asked))
+    return replace(made, jobs=jobs, scheduling=Scheduling(parameters={"bf_interval": "-1"}))
+
+
+def begun(made):
+    return [one.job for one in run_forward(made, {}, until=THEN).starts]
+
+
+def test_a_limit_of_amounts_closes_a_partition_where_the_nodes_are_busy_too():
+    """It is tested when nodes are chosen: a job that finds none is one that waits for them (acct_policy.c)."""
+    limited = a_cluster(an_accounting(mine=Bounds(group_tres={"cpu": 30.0})))
+    other = {"user": "other"}
+    assert begun(of_lab(limited, (24, {}), (8, {}), (8, other))) == [1, 3]
+    assert begun(of_lab(limited, (24, {}), (20, {}), (8, other))) == [1]
+
+
+def test_a_limit_of_nodes_is_one_of_the_nodes_that_are_chosen():
+    """The second would have two of its own; the third fits beside the first, on its nodes."""
+    limited = a_cluster(an_accounting(mine=Bounds(group_tres={"node": 3.0})))
+    assert begun(of_lab(limited, (7, {}), (8, {}), (1, {}), (4, {}))) == [1, 3, 4]
 
 
 def test_the_order_moves_with_age():

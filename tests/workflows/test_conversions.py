@@ -7,8 +7,9 @@ import subprocess
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from thorough import examples
 
 from gas import Application, AvailabilityList, BadInput, Infeasible, plan
 from gas.endpoints import JobDescription, Request
@@ -111,7 +112,7 @@ class TestPsij:
         assert (str(spec.stdout_path), str(spec.stderr_path)) == ("/o", "/e")
 
     @given(REQUESTS)
-    @settings(max_examples=30)
+    @examples(30)
     def test_psij_reads_the_json_back(self, request):
         from contextlib import redirect_stdout
 

@@ -163,6 +163,7 @@ class TestCommands:
         self.state(call, late, "failed")
         assert call("status", f"{recorder.url}:99")[1] == "failed"
 
+    @pytest.mark.process
     def test_a_scheduler_that_is_away_leaves_its_jobs_running(self, call, caplog):
         code, out, _ = call("status", "http://127.0.0.1:9:1")
         assert (code, out) == (0, "running")

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from thorough import examples
 
 from workloads.adjustment import MONTH, Adjuster, Scheme
 
@@ -208,7 +209,7 @@ def by_hand(scheme, ended, user, group, request, now):
     return max(float(found[enough.index(True)]), scheme.floor)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(schemes, jobs_over_months)
 def test_whatever_ends_and_is_asked_the_answer_is_that_of_all_jobs_looked_at_together(scheme, events):
     adjuster, ended, now = Adjuster(scheme), [], 0

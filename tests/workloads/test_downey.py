@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from thorough import examples
 
 from workloads import format_swf, offered_load, rigid_jobs
 from workloads.downey import SIZES, DowneyModel, MoldableJobs, generate, generate_moldable, rigid
@@ -98,7 +99,7 @@ def test_sizes_can_be_any_up_to_the_parallelism_each_as_likely():
     assert SIZES["uniform"](jobs, 3, rng()).max() == 3
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(1, 300), st.integers(1, 3000), st.sampled_from(sorted(SIZES)), st.integers(0, 2**32))
 def test_every_generated_job_can_run_and_comes_in_order(jobs, processors, sizes, seed):
     log = generate(jobs, processors, generator=rng(seed), seconds=perfect, choose=SIZES[sizes])

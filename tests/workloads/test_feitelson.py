@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from thorough import examples
 
 from workloads import format_swf, offered_load, read_swf, rigid_jobs
 from workloads.feitelson import VARIANTS, FeitelsonModel, generate, repeat_shares, size_shares
@@ -166,7 +167,7 @@ def test_the_variant_of_small_and_long_jobs_is_near_the_ctc_log(traces):
 # Whole streams
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(1, 300), st.integers(1, 2000), st.sampled_from(sorted(VARIANTS)), st.integers(0, 2**32))
 def test_every_generated_job_can_run_and_comes_in_order(jobs, processors, variant, seed):
     log = generate(jobs, processors, generator=rng(seed), model=VARIANTS[variant])

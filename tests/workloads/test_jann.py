@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from thorough import examples
 
 from workloads import Header, Log, format_swf, offered_load, read_swf, rigid_jobs
 from workloads.hyper_erlang import HyperErlang
@@ -159,7 +160,7 @@ def test_the_mix_of_ranges_is_right_from_second_0_on():
     assert (np.abs(counts.mean(axis=0) - expected) < 4 * counts.std(axis=0) / math.sqrt(len(counts))).all()
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(1, 400), st.integers(64, 2000), st.integers(0, 2**32))
 def test_every_generated_job_can_run_and_comes_in_order(jobs, processors, seed):
     log = generate(jobs, processors, generator=rng(seed), model=MODEL)

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
+from thorough import examples
 
 from workloads import format_swf, offered_load, rigid_jobs
 from workloads.lublin import (
@@ -267,7 +268,7 @@ def test_types_can_be_chosen(types, queues):
     assert set(generate(500, 128, generator=rng(), types=types).queue.tolist()) == queues
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(1, 300), st.integers(8, 2000), st.sampled_from([("batch", "interactive"), "one"]))
 def test_every_generated_job_can_run_and_comes_in_order(jobs, processors, types):
     log = generate(jobs, processors, generator=rng(jobs), types=types)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
+from thorough import examples
 
 from workloads.tsafrir import TsafrirModel, distinct_estimates, estimate_values, tsafrir
 
@@ -109,7 +110,7 @@ def test_the_popularity_of_a_value_is_random_but_its_own():
 run_times = st.lists(st.floats(0, 3 * HOUR) | st.integers(0, 600), min_size=1, max_size=300)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(run_times, st.integers(0, 1000))
 def test_no_estimate_is_below_its_run_time(seconds, seed):
     longest = 400 * HOUR  # all round values are far above most run times

@@ -4,8 +4,9 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from thorough import examples
 
 from gas.endpoints.endpoint import InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.oar.endpoint import OarEndpoint
@@ -248,6 +249,7 @@ def test_of_two_jobs_of_one_key_the_one_that_waits_behind_is_cancelled(oar, endp
     assert "is a second one of the key k" in made.told[0]
 
 
+@pytest.mark.process
 def test_where_nothing_can_be_sent_nothing_was_submitted(endpoint, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     made = endpoint()
@@ -269,7 +271,7 @@ def _made(api):
     return 500, {"message": f"Oarsub command exited with status 9: OAR_JOB_ID={content['id']}\n[ERROR] no executor"}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(FAULTS), min_size=1, max_size=4), st.lists(st.sampled_from(["", "cut", "500"])))
 def test_whatever_fails_there_is_at_most_one_job_of_a_key(api, endpoint, posts, gets):
     """However often it is submitted, and whichever questions fail; and what was promised of it is true."""

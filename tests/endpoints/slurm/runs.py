@@ -2,11 +2,11 @@
 
 `python tests/endpoints/slurm/runs.py record FOLDER --clusters 40 --at-once 4` brings clusters of many kinds up, one
 release after the other, lets a real Slurm run their queues to the end, and writes down what it did; it goes on where it
-stopped. `python tests/endpoints/slurm/runs.py compare FOLDER -o found.jsonl --page page.md` runs the engine from each
-snapshot and writes how it did and, for each job that starts otherwise, why.
+stopped. `python tests/endpoints/slurm/runs.py compare FOLDER -o found.jsonl` runs the engine from each snapshot and
+writes how it did and, for each job that starts otherwise, why; `... page found.jsonl -o page.md` makes the page.
 
-Some of the jobs wait in the snapshot, the others are submitted while it runs. They ask for minutes and run for seconds;
-the engine is given how long each of them ran, when each was submitted, and nothing else of what Slurm did.
+The engine is given how long each job ran, when each was submitted, in which second each scheduler looked first after
+the snapshot, and nothing else of what Slurm did.
 
 A job *agrees* if it starts within one cycle of the backfill scheduler (bf_interval) of when Slurm starts it, in the
 same partition, or in neither run. Its *predecessors* are all jobs that start before it in either run; they agree if
@@ -23,329 +23,44 @@ these seconds, or the order within a cycle, are the cause.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
 import pickle
-import random
-import re
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import pytest
-from private_slurm import RELEASES, PrivateSlurm
-from sites import (
-    ASKER,
-    OTHERS,
-    Arrays,
-    Asked,
-    Aspect,
-    Features,
-    Gpus,
-    Licences,
-    Memory,
-    OthersLimited,
-    OwnLimits,
-    Priorities,
-    Several,
-    Shapes,
-    Site,
-    Throttled,
-    Tiers,
-    WholeNodes,
-    site_of,
-)
+from private_slurm import RELEASES
+from recorded_runs import CYCLE, Key, Recorded, record
 
 from gas.compiled import compiled
-from gas.endpoints.slurm.commands import CommandTransport
-from gas.endpoints.slurm.notation import node_names
-from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import run_cycle
-from gas.slurm.forward import Known, Run, Start, run_forward
+from gas.slurm.forward import run_forward
 from gas.slurm.main_pass import run_pass
+from gas.slurm.starts import Known, Run, Start
 
-CYCLE = 8
-"""Seconds from one cycle of the backfill scheduler to the next."""
-SHORTEST, LONGEST = 5, 45
-"""Jobs run for something between."""
-SPREAD = 100
-"""Within so many seconds the later ones are submitted."""
 EPILOG = 1
 """Seconds until something starts where a job has ended, on a machine of a few cores that plays dozens of nodes."""
-PATIENCE = 900
-Key = tuple[int, int | None]
-
-
-class Later(Aspect):
-    """Jobs that wait for others, or for a moment."""
-
-    def job(self, job, chance, past):
-        way = chance.choice(("begin", "dependency", "dependency", "", "", "", ""))
-        if way == "begin":
-            job.options["begin"] = f"now+{chance.randint(10, 120)}"
-        elif way == "dependency" and past:
-            kind = chance.choice(("afterany", "afterok", "after"))
-            job.options["dependency"] = f"{kind}:{chance.choice(past)}"
-
-
-MIXED: tuple[tuple[type[Aspect], ...], ...] = (
-    (Shapes, Gpus, WholeNodes), (Arrays, Throttled), (Priorities,), (Memory,), (Features,), (OthersLimited, OwnLimits),
-    (Tiers, Several), (Later,), (Licences,),
-)  # fmt: skip
-"""Of each of these a cluster has one at the most."""
-
-
-def drawn(release: str, seed: str) -> tuple[Site, list[Aspect], random.Random]:
-    """Return a site, what it does, and the source of what is drawn further."""
-    chance = random.Random(f"run {release} {seed}")
-    aspects = [chance.choice(MIXED[at])() for at in sorted(chance.sample(range(len(MIXED)), chance.randint(0, 4)))]
-    site = site_of(aspects, chance)
-    site.jobs = chance.randint(30, 55)
-    site.scheduling |= {"bf_interval": str(CYCLE), "sched_interval": chance.choice(("20", "60"))}
-    site.lines |= {"MinJobAge": "100000"}
-    return site, aspects, chance
-
-
-def queue(
-    site: Site, aspects: Sequence[Aspect], chance: random.Random, past: list[int], longest: int, spread: int
-) -> Iterator[tuple[Asked, int, int]]:
-    """Yield jobs, how long they run, and after how many seconds they are submitted: 0, those of the snapshot.
-
-    The numbers of those that were submitted are added to `past` meanwhile.
-    """
-    arrivals = sorted(chance.randint(1, spread) for _ in range(site.jobs * 2 // 5))
-    arrivals = [0] * (site.jobs - len(arrivals)) + arrivals
-    for at in arrivals:
-        largest = chance.choice((site.cpus // 8, site.cpus // 4, site.cpus // 2))
-        options: dict[str, str | None] = {
-            "ntasks": str(chance.randint(1, max(largest, 1))), "time": str(chance.randint(1, 10)),
-        }  # fmt: skip
-        job = Asked(options, chance.choice((ASKER, *OTHERS)))
-        for aspect in aspects:
-            aspect.job(job, chance, past)
-        job.options["time"] = job.options["time"] or "1"
-        yield job, chance.randint(SHORTEST, longest), at
-
-
-# -- recording
-
-
-@dataclass
-class Recorded:
-    """What a real Slurm did with a queue.
-
-    Attributes
-    ----------
-    cluster
-        As it was when its partitions opened.
-    arrivals
-        Jobs as they wait, and when each was submitted.
-    starts, ends, nodes, partitions
-        By job and task; what has not started is not there.
-    waiting
-        Jobs and tasks of the queue.
-    by
-        Which scheduler started it, as far as its log says so.
-    cycles
-        When the backfill scheduler began.
-    words
-        What was asked for.
-    priorities
-        By number: from when on which, as far as that was seen.
-    cpus
-        By job and task: CPUs of each node, as far as that was seen.
-    """
-
-    release: str
-    seed: str
-    kinds: tuple[str, ...]
-    cluster: Cluster
-    arrivals: list[tuple[int, Job]]
-    starts: dict[Key, int] = field(default_factory=dict)
-    ends: dict[Key, int] = field(default_factory=dict)
-    nodes: dict[Key, tuple[str, ...]] = field(default_factory=dict)
-    partitions: dict[Key, str] = field(default_factory=dict)
-    waiting: list[Key] = field(default_factory=list)
-    by: dict[Key, str] = field(default_factory=dict)
-    cycles: list[float] = field(default_factory=list)
-    words: dict[int, str] = field(default_factory=dict)
-    priorities: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    cpus: dict[Key, dict[str, int]] = field(default_factory=dict)
-
-
-def record(
-    release: str, seed: str, *, jobs: int | None = None, longest: int = LONGEST, spread: int = SPREAD
-) -> Recorded:
-    """Let a real Slurm run a queue to its end."""
-    site, aspects, chance = drawn(release, seed)
-    site.jobs = jobs or site.jobs
-    with site.slurm(release, rest=False) as slurm:
-        reader = _reader(slurm)
-        names = slurm.run("sinfo", "-h", "-o", "%R").split()
-        for name in names:
-            slurm.run("scontrol", "update", f"PartitionName={name}", "State=DOWN")
-        past: list[int] = []
-        submitted: list[tuple[int, Asked, int, int]] = []
-        for job, seconds, at in queue(site, aspects, chance, past, longest, spread):
-            id = _submit(slurm, job, seconds)
-            if id is not None:
-                past.append(id)
-                submitted.append((id, job, seconds, at))
-        asked = {job.id: job for job in reader.cluster("private").jobs}
-        for id, _, _, at in submitted:
-            if at:
-                slurm.run("scancel", str(id))
-        time.sleep(1)
-        cluster = reader.cluster("private")
-        opened = int(time.time())
-        for name in names:
-            slurm.run("scontrol", "update", f"PartitionName={name}", "State=UP")
-        watch = _Watch(slurm)
-        watch.start()
-        there = tuple(job for job in cluster.jobs if job.pending)
-        cluster = replace(
-            cluster, now=opened, jobs=there, partitions=tuple(replace(one, state="UP") for one in cluster.partitions)
-        )
-        found = Recorded(release, seed, tuple(type(one).__name__ for one in aspects), cluster, [])
-        found.words = {id: " ".join(job.words) + f" sleep {seconds} {job.user}" for id, job, seconds, _ in submitted}
-        multifactor = cluster.settings is not None and cluster.settings.priority_type == "multifactor"
-        renamed: dict[int, int] = {}
-        for id, job, seconds, at in submitted:
-            if not at:
-                continue
-            time.sleep(max(opened + at - time.time(), 0))
-            if depends := job.options.get("dependency"):
-                kind, _, other = depends.partition(":")
-                job.options["dependency"] = f"{kind}:{renamed.get(int(other), int(other))}"
-            now = int(time.time())
-            new = _submit(slurm, job, seconds)
-            if new is not None and id in asked:
-                renamed[id] = new
-                begin = job.options.get("begin")
-                found.words[new] = found.words[id]
-                found.arrivals.append((now, replace(
-                    asked[id], id=new, array=None if asked[id].array is None else new, submitted=now,
-                    **({} if multifactor else {"priority": 0, "priority_in": {}}),
-                    dependency=job.options.get("dependency") or "",
-                    eligible=None if begin is None else now + int(begin.removeprefix("now+")),
-                )))  # fmt: skip
-        _finish(slurm, found, opened)
-        watch.ended.set()
-        watch.join()
-        found.cycles, found.priorities, found.cpus = sorted(watch.cycles), watch.priorities, watch.cpus
-    return found
-
-
-def _reader(slurm: PrivateSlurm) -> CommandTransport:
-    """Return what reads as the user who has limits of an association, which others are not shown."""
-    user = ASKER if os.getuid() == 0 else None
-    reader = CommandTransport("private", str(slurm.folder / "slurm.conf"), folder=str(slurm.programs(user)))
-    if user is not None:
-        reader.user = user
-    return reader
-
-
-class _Watch(threading.Thread):
-    """Notes when the backfill scheduler begins, and the priorities of those that wait."""
-
-    def __init__(self, slurm: PrivateSlurm) -> None:
-        super().__init__(daemon=True)
-        self.slurm, self.ended = slurm, threading.Event()
-        self.cycles: set[float] = set()
-        self.priorities: dict[int, list[tuple[int, int]]] = {}
-        self.cpus: dict[Key, dict[str, int]] = {}
-
-    def run(self) -> None:
-        while not self.ended.wait(2):
-            with contextlib.suppress(Exception):
-                self.cycles.add(self.slurm.last_cycle())
-                now = int(time.time())
-                for line in self.slurm.run("squeue", "-h", "-t", "pending", "-o", "%F %Q").splitlines():
-                    id, value = map(int, line.split())
-                    seen = self.priorities.setdefault(id, [])
-                    if not seen or seen[-1][1] != value:
-                        seen.append((now, value))
-                for line in self.slurm.run("scontrol", "-d", "-o", "show", "job").splitlines():
-                    if " JobState=RUNNING " in line:
-                        self._note(line)
-
-    def _note(self, line: str) -> None:
-        """Note how many CPUs of each node a running job has."""
-        fields = dict(re.findall(r"(\S+?)=(\S*)", line))
-        task = fields.get("ArrayTaskId")
-        key = (int(fields.get("ArrayJobId", fields["JobId"])), None if task is None else int(task))
-        if key not in self.cpus:
-            found: dict[str, int] = {}
-            for names, places in re.findall(r" Nodes=(\S+) CPU_IDs=(\S+)", line):
-                count = len(_tasks_of(0, places))
-                found |= dict.fromkeys(node_names(names), count)
-            self.cpus[key] = found
-
-
-def _submit(slurm: PrivateSlurm, job: Asked, seconds: int) -> int | None:
-    try:
-        return slurm.submit(*job.words, seconds=seconds, user=job.user if os.getuid() == 0 else None)
-    except AssertionError:
-        return None
-
-
-def _finish(slurm: PrivateSlurm, found: Recorded, opened: int) -> None:
-    """Wait until nothing runs and nothing has started for long, and read what has happened."""
-    quiet = time.monotonic()
-    while time.time() < opened + PATIENCE and time.monotonic() < quiet + 75:
-        states = slurm.run("squeue", "-h", "-o", "%T").split()
-        if not states:
-            break
-        if {*states} - {"PENDING"}:
-            quiet = time.monotonic()
-        time.sleep(1)
-    there = {job.id for job in found.cluster.jobs} | {job.id for _, job in found.arrivals}
-    listed = slurm.run("scontrol", "-o", "show", "job", SLURM_TIME_FORMAT="%s")
-    for line in listed.splitlines():
-        fields = dict(re.findall(r"(\S+?)=(\S*)", line))
-        id = int(fields.get("ArrayJobId", fields["JobId"]))
-        if id not in there:
-            continue
-        task = fields.get("ArrayTaskId", "")
-        keys: list[Key] = [(id, int(task) if task else None)] if not task or task.isdecimal() else _tasks_of(id, task)
-        found.waiting += keys
-        if fields["JobState"] in ("PENDING",) or not fields["StartTime"].isdecimal() or len(keys) != 1:
-            continue
-        (key,) = keys
-        found.starts[key], found.partitions[key] = int(fields["StartTime"]), fields["Partition"]
-        if fields["EndTime"].isdecimal() and fields["JobState"] != "RUNNING":
-            found.ends[key] = int(fields["EndTime"])
-        found.nodes[key] = tuple(slurm.run("scontrol", "show", "hostnames", fields["NodeList"]).split())
-    log = (slurm.folder / "slurmctld.log").read_text(errors="replace")
-    for line in log.splitlines():
-        if match := re.search(r"(Allocate|Started) JobId=(\d+)(?:_(\d+))?", line):
-            key = (int(match[2]), int(match[3]) if match[3] else None)
-            found.by[key] = "main" if match[1] == "Allocate" else "backfill"
-
-
-def _tasks_of(id: int, text: str) -> list[Key]:
-    found: list[Key] = []
-    for part in text.partition("%")[0].split(","):
-        first, _, last = part.partition("-")
-        found += [(id, task) for task in range(int(first), int(last or first) + 1)]
-    return found
-
-
-# -- comparing
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A job, or a task of an array: when Slurm started it and when the engine did, from the opening on."""
+    """A job, or a task of an array: when Slurm started it and when the engine did, from the opening on.
+
+    Attributes
+    ----------
+    agrees
+        Whether the engine starts it so behind predecessors that agree.
+    unaided
+        Whether it does so in one run from the snapshot, whatever has become of those before.
+    """
 
     release: str
     version: str
@@ -360,30 +75,48 @@ class Judged:
     agrees: bool
     cause: str = ""
     words: str = ""
+    kinds: tuple[str, ...] = ()
+    unaided: bool = False
 
 
-def seconds_of(found: Recorded) -> dict[int, int | list[int]]:
-    """Return how long jobs ran, as the engine is given it."""
+def seconds_of(found: Recorded, late: int | None = None) -> dict[int, int | list[int]]:
+    """Return how long jobs ran, as the engine is given it; a second longer if they ended in a certain one."""
+
+    def ran(key: Key) -> int:
+        return found.ends[key] - found.starts[key] + (found.ends[key] == late)
+
     took: dict[int, int | list[int]] = {}
     for job in [*found.cluster.jobs, *(job for _, job in found.arrivals)]:
         if job.tasks is None:
             if (job.id, None) in found.ends:
-                took[job.id] = found.ends[job.id, None] - found.starts[job.id, None]
+                took[job.id] = ran((job.id, None))
         else:
             keys = [(job.id, task) for one in job.tasks.ranges for task in one]
-            took[job.id] = [found.ends.get(key, 60) - found.starts.get(key, 0) if key in found.ends else 60
-                            for key in keys]  # fmt: skip
+            took[job.id] = [ran(key) if key in found.ends else 60 for key in keys]
     return took
 
 
 def engine(
-    found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None
-) -> Run:
-    """Run the engine from the snapshot, with the backfill scheduler in step with Slurm's at first, or so much later."""
-    first = next((int(one) for one in found.cycles if one >= found.cluster.now), found.cluster.now) + later
+    found: Recorded, known: dict[Key, Known], epilog: int = EPILOG, later: int = 0, until: int | None = None,
+    late: int | None = None,
+) -> Run:  # fmt: skip
+    """Run the engine from the snapshot, with both schedulers in step with Slurm's at first.
+
+    To see what depends on seconds, epilogs take so long, the first cycle is so much later, and the ends in a certain
+    second are noticed in the next one.
+    """
+    base = found.cluster.now
+    cycle = next((int(one) for one in found.cycles if one >= base), base) + later
+    full = next((int(at) for at, of_all in found.passes if of_all and at >= base), None)
     return run_forward(
-        found.cluster, seconds_of(found), found.arrivals, known=known, first_cycle=first, epilog=epilog, until=until
-    )
+        found.cluster, seconds_of(found, late), found.arrivals, known=known, first_cycle=cycle, first_pass=full,
+        epilog=epilog, until=until,
+    )  # fmt: skip
+
+
+def known_of(found: Recorded, key: Key) -> Known:
+    """Return how Slurm started a job, as the engine is given it."""
+    return Known(found.starts[key], found.nodes[key], found.partitions[key], found.cpus.get(key), found.by.get(key, ""))
 
 
 def agree(found: Recorded, key: Key, own: Start | None) -> bool:
@@ -403,12 +136,16 @@ def cause_of(found: Recorded, key: Key, known: dict[Key, Known]) -> str:
     )
     first = min(theirs, own)
     beside = {
-        other: Known(start, found.nodes[other], found.partitions[other], found.cpus.get(other))
+        other: known_of(found, other)
         for other, start in found.starts.items()
         if other != key and other not in known and first - CYCLE <= start <= first + CYCLE and start < theirs
     }
-    for epilog, later in ((0, 0), (2, 0), (3, 0), (1, 2), (1, 4), (1, 6), (0, 4), (2, 4)):
-        run = engine(found, dict(known), epilog, later, until)
+    ways: list[tuple[int, int, int | None]] = [(EPILOG, 0, first), (EPILOG, 0, first - 1)]
+    ways += [
+        (epilog, later, None) for epilog, later in ((0, 0), (2, 0), (3, 0), (1, 2), (1, 4), (1, 6), (0, 4), (2, 4))
+    ]
+    for epilog, later, late in ways:
+        run = engine(found, dict(known), epilog, later, until, late)
         if agree(found, key, next((one for one in run.starts if (one.job, one.task) == key), None)):
             return "the second at which an end is noticed, or a cycle begins"
     for epilog in (1, 0, 2, 3):
@@ -424,13 +161,13 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
     """Judge every job behind predecessors that agree."""
     judged: dict[Key, Judged] = {}
     base = found.cluster.now
+    unaided: dict[Key, Start] = {}
     while len(judged) < len(found.waiting):
-        known = {
-            key: Known(found.starts[key], found.nodes[key], found.partitions[key], found.cpus.get(key))
-            for key in judged if key in found.starts
-        }  # fmt: skip
+        known = {key: known_of(found, key) for key in judged if key in found.starts}
         run = engine(found, known)
         mine: dict[Key, Start] = {(one.job, one.task): one for one in run.starts}
+        if not judged:
+            unaided = mine
 
         def first_of(key: Key, mine: dict[Key, Start] = mine) -> int:
             return min(found.starts.get(key, 1 << 40), mine[key].start if key in mine else 1 << 40)
@@ -444,6 +181,7 @@ def judge(found: Recorded, *, causes: bool = True) -> list[Judged]:
                 found.by.get(key, "submission"), "" if own is None else own.by,
                 None if own is None or theirs is None else {*own.nodes} == {*found.nodes[key]}, agrees,
                 "" if agrees or not causes else cause_of(found, key, known), found.words.get(key[0], ""),
+                found.kinds, agree(found, key, unaided.get(key)),
             )  # fmt: skip
             if not agrees or judged[key].same_nodes is False:
                 break
@@ -492,7 +230,7 @@ def compare(asked: argparse.Namespace) -> None:
     with Path(asked.output).open("w") as lines:
         for path in paths:
             began = time.monotonic()
-            kept = pickle.loads(path.read_bytes())
+            kept = Recorded(**vars(pickle.loads(path.read_bytes())))  # older ones have not everything
             judged = judge(kept, causes=not asked.fast)
             found += judged
             lines.writelines(json.dumps(asdict(one)) + "\n" for one in judged)
@@ -506,20 +244,84 @@ def compare(asked: argparse.Namespace) -> None:
     print(table(found))
 
 
+def write_page(asked: argparse.Namespace) -> None:
+    """Write the page of what `compare` has written."""
+    lines = Path(asked.found).read_text().splitlines()
+    found = [Judged(**{**line, "kinds": tuple(line["kinds"])}) for line in map(json.loads, lines)]
+    Path(asked.output).write_text(page_of(found))
+
+
 def table(found: Sequence[Judged]) -> str:
     """Return how many agree, by release, and why the others do not."""
-    lines = ["| release | clusters | jobs | agree | same nodes |", "|---|---|---|---|---|"]
-    for release in [*dict.fromkeys(one.version for one in found), "all"]:
+    lines = ["| release | clusters | jobs | agree | same nodes | unaided |", "|---|---:|---:|---:|---:|---:|"]
+    for release in [*sorted({one.version for one in found}), "all"]:
         own = [one for one in found if release in (one.version, "all")]
-        agree = sum(one.agrees for one in own)
         placed = [one for one in own if one.same_nodes is not None]
         lines.append(
-            f"| {release} | {len({(one.release, one.seed) for one in own})} | {len(own)} | {agree} "
-            f"({100 * agree / max(len(own), 1):.1f}%) | {sum(bool(one.same_nodes) for one in placed)} |"
+            f"| {release} | {len({(one.release, one.seed) for one in own})} | {len(own)} "
+            f"| {_part(sum(one.agrees for one in own), len(own))} "
+            f"| {_part(sum(bool(one.same_nodes) for one in placed), len(placed))} "
+            f"| {_part(sum(one.unaided for one in own), len(own))} |"
         )
     causes = Counter(one.cause or "not known" for one in found if not one.agrees)
-    lines += ["", "| cause | jobs |", "|---|---|", *(f"| {cause} | {count} |" for cause, count in causes.most_common())]
+    lines += [
+        "",
+        "| cause | jobs |",
+        "|---|---:|",
+        *(f"| {cause} | {count} |" for cause, count in causes.most_common()),
+    ]
     return "\n".join(lines)
+
+
+HEAD = """\
+# Whole queues against real Slurms
+
+{jobs} jobs and tasks of {clusters} random clusters and queues, which private Slurms {versions} ran to their end until
+{date}, with simulated run times; seeds {seeds}. From the snapshot in which the queue begins, the engine (`gas/slurm`,
+`forward`) says when and where each starts. A job *agrees* if it starts within one cycle of the backfill scheduler
+({cycle} s) of when Slurm starts it, in the same partition, or in neither run, behind predecessors that agree: where one
+does not, the engine begins anew with all that has started so far where Slurm started it. *Unaided*: in one run from the
+snapshot, whatever came before. `tests/endpoints/slurm/runs.py` says more; this page is made by
+`python tests/endpoints/slurm/runs.py record FOLDER`, `... compare FOLDER -o found.jsonl` and
+`... page found.jsonl -o measured_runs.md`.
+
+"""
+
+
+def page_of(found: Sequence[Judged]) -> str:
+    """Return the page about what was judged."""
+    seeds = sorted({int(one.seed) for one in found})
+    head = HEAD.format(
+        jobs=f"{len(found):,}", clusters=len({(one.release, one.seed) for one in found}), cycle=CYCLE,
+        versions=", ".join(sorted({one.version for one in found})), date=time.strftime("%Y-%m-%d", time.gmtime()),
+        seeds=", ".join(map(str, seeds)),
+    )  # fmt: skip
+    lines = ["", "## By what there is at the site", "", "| kind | clusters | jobs | agree |", "|---|---:|---:|---:|"]
+    kinds = sorted({kind for one in found for kind in one.kinds})
+    for kind in [*kinds, "none of these"]:
+        own = [one for one in found if kind in one.kinds or (kind not in kinds and not one.kinds)]
+        there = len({(one.release, one.seed) for one in own})
+        if own:
+            lines.append(f"| {kind} | {there} | {len(own)} | {_part(sum(one.agrees for one in own), len(own))} |")
+    wrong = [one for one in found if not one.agrees]
+    lines += ["", "## Jobs that start otherwise", "", "Seconds are counted from when the queue began.", ""]
+    lines += ["| release, seed | job | Slurm | engine | asked for | cause |", "|---|---|---|---|---|---|"]
+    for one in wrong:
+        job = f"{one.job}" if one.task is None else f"{one.job}_{one.task}"
+        cells = (
+            f"{one.release} {one.seed}", job, _at(one.slurm, one.by), _at(one.engine, one.engine_by), f"`{one.words}`",
+            one.cause or "not known",
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return head + table(found) + "\n" + "\n".join(lines) + "\n"
+
+
+def _at(second: int | None, by: str) -> str:
+    return "never" if second is None else f"{second} s ({by})"
+
+
+def _part(count: int, whole: int) -> str:
+    return f"{count} ({100 * count / max(whole, 1):.1f}%)"
 
 
 def main() -> None:
@@ -538,6 +340,10 @@ def main() -> None:
     two.add_argument("--show", action="store_true", help="name each job that starts otherwise")
     two.add_argument("--fast", action="store_true", help="look for no causes")
     two.set_defaults(run=compare)
+    three = commands.add_parser("page", help="write the page")
+    three.add_argument("found")
+    three.add_argument("-o", "--output", required=True)
+    three.set_defaults(run=write_page)
     asked = parser.parse_args()
     asked.run(asked)
 

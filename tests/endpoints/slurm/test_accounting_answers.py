@@ -3,9 +3,8 @@
 from math import inf
 
 import pytest
-from slurm_standing import ASKER, FOLDER, read, told
+from slurm_standing import ASKER, read, told
 
-from gas.endpoints.slurm import json_associations
 from gas.endpoints.slurm.accounting_answers import QUESTIONS, questions, read_accounting
 from gas.slurm.accounting import Bounds
 
@@ -115,31 +114,3 @@ def test_questions_are_short_and_name_how_long_an_answer_is_good():
         "config": 600, "limits": 60, "shares": 60, "qos": 600, "associations": 600, "accounts": 600,
     }  # fmt: skip
     assert asked["limits"].command[-1] == "users=u1"
-
-
-@pytest.mark.parametrize(("release", "version"), [(one, number) for one in REST for number in REST[one]])
-def test_slurmrestd_says_the_same(release, version):
-    folder = FOLDER / f"v0.0.{version}-{release}"
-    answers = {path.stem: path.read_text() for path in folder.iterdir()}
-    found = json_associations.read_accounting(answers, ASKER[release])
-    _, by_command = read(release)
-    assert found.remarks == (() if release != "22.05" else found.remarks[:1])
-    assert (found.default_account, found.shares_complete) == ("lab", release != "22.05")
-    for name, one in by_command.qos.items():
-        there = found.qos[name]
-        assert (there.bounds, there.priority, there.usage_factor) == (one.bounds, one.priority, one.usage_factor), name
-        assert there.flags == one.flags, name
-    for one in by_command.associations:
-        there = found.association(one.account, one.partition, one.user)
-        if one.user in ("", ASKER[release]):  # the controller is asked for one's own
-            assert there.bounds == one.bounds, one
-        if one.user and release != "22.05":
-            assert there.fair_share == pytest.approx(one.fair_share, abs=1e-6)
-    assert found.association("lab").qos is not None
-
-
-def test_slurmrestd_may_answer_nonsense():
-    for text in ("", "[]", '{"qos": 3}', '{"qos": [3]}', '{"qos": [{"name": "a", "limits": {"max": []}}]}'):
-        found = json_associations.read_accounting({"qos": text}, "u1")
-        assert found.associations == ()
-    assert any("cannot be understood" in one for one in json_associations.read_accounting({"qos": ""}, "u1").remarks)

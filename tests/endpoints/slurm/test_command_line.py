@@ -1,14 +1,13 @@
 """What scontrol, squeue and sdiag answer."""
 
-import re
-from dataclasses import replace
 from datetime import UTC
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from slurm_answers import recorded
+from slurm_answers import MARK, recorded, understood, written
+from thorough import examples
 
 from gas.endpoints.slurm.command_line import (
     COLUMNS,
@@ -16,15 +15,11 @@ from gas.endpoints.slurm.command_line import (
     RS,
     US,
     commands,
-    detailed,
     read_cluster,
     read_jobs,
-    unclear_shares,
-    with_details,
 )
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import BadInput, Unreachable
-from gas.slurm.cluster import Gres
 
 
 def test_the_cluster_is_what_it_says(cluster):
@@ -90,20 +85,6 @@ def test_waiting_tasks_of_an_array_are_one_record_and_running_ones_have_their_ow
     assert jobs[5].tasks is None
 
 
-def test_shares_of_nodes_come_from_the_details(said):
-    cluster = read_cluster(said, name="x")
-    assert unclear_shares(cluster) == (2, 4, 16)  # 1 has all of its nodes, 3 and 8 have one
-    jobs = {job.id: job for job in with_details(cluster.jobs, said["details"])}
-    assert jobs[2].cpus_on == {"n05": 8, "n06": 8, "n07": 4}
-    assert jobs[16].cpus_on == {"n12": 1, "n14": 1, "n15": 1}
-    assert sum(jobs[4].cpus_on.values()) == jobs[4].cpus == 40
-
-
-def test_jobs_that_the_details_do_not_name_stay_as_they_are(said):
-    jobs = read_cluster(said, name="x").jobs
-    assert with_details(jobs, "") == jobs
-
-
 def test_times_without_epoch_seconds_need_a_zone(said):
     local = dict(said, reservations=said["reservations"].replace("1795313280", "2026-11-22T02:08:00"))
     with pytest.raises(Unreachable, match=r"show reservations.*maint.*StartTime.*SLURM_TIME_FORMAT=%s"):
@@ -167,11 +148,6 @@ def test_a_queue_cut_off_anywhere_is_refused(said, kept):
         read_jobs(said["jobs"][: int(len(said["jobs"]) * kept)])
 
 
-def test_garbage_as_details_is_refused(said):
-    with pytest.raises(Unreachable, match=r'-d show jobs, line 1: "nonsense" is no job'):
-        with_details((), "nonsense\n" + said["details"])
-
-
 def test_an_answer_not_given_is_the_callers_mistake(said):
     del said["nodes"]
     with pytest.raises(BadInput, match="no answer of scontrol -a -o -d show nodes"):
@@ -186,7 +162,7 @@ WRITTEN = {
 }  # fmt: skip
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters=RS)))
 def test_a_name_of_any_characters_shifts_nothing(name):
     record = US.join((WRITTEN | {"name": name})[column] for column in COLUMNS) + RS + "\n"
@@ -198,65 +174,8 @@ def test_a_name_of_any_characters_shifts_nothing(name):
 
 # ------------------------------------------------------------------------------------------------ what users write
 
-MARK = "0123456789abcdef"
 
-
-def written(said, id, mark=MARK, *, details=(), **texts):
-    """Return the answers as if a job had other texts, as squeue and scontrol print them; `details` are replacements."""
-    records = []
-    for record in said["jobs"].split(RS)[:-1]:
-        values = dict(zip(COLUMNS, record.removeprefix("\n").split(US), strict=True))
-        records.append((US + mark).join((values | (texts if values["id"] == str(id) else {})).values()))
-    lines = said["details"].splitlines()
-    (at,) = (at for at, line in enumerate(lines) if line.startswith(f"JobId={id} "))
-    if "comment" in texts:
-        lines[at] = lines[at].replace(" WorkDir=/tmp ", f" WorkDir=/tmp Comment={texts['comment']}  ")
-    if "name" in texts:
-        lines[at] = re.sub(r"JobName=.*? UserId=", lambda _: f"JobName={texts['name']} UserId=", lines[at], count=1)
-    for old, new in details:
-        assert old in lines[at]
-        lines[at] = lines[at].replace(old, new)
-    jobs = "".join(f"{record}{RS}{mark}\n" for record in records)
-    return dict(said, jobs=jobs, details="".join(f"{line}\n" for line in lines))
-
-
-def understood(answers, mark=MARK):
-    return detailed(read_cluster(answers, name="x", mark=mark), answers["details"])
-
-
-def others(cluster, id):
-    return {job.id: job for job in cluster.jobs if job.id != id}
-
-
-FORGED = (
-    "JobId=5 JobName=wrap UserId=root(0) GroupId=root(0) ExitCode=0:0 EligibleTime=5 NumNodes=1 Nodes=n01 CPU_IDs=0 "
-)
 SAID = recorded("v22.05")
-FRAGMENTS = [
-    "\n", "\r", US, RS, RS + "\n", f"777{US}", "\nJobId=5 ", "\n" + FORGED, f"{FORGED}\n{FORGED}\n", "JobId=16 ",
-    " UserId=a(1) GroupId=b(2) ", " UserId=a(1) GroupId=b(2) NumNodes=9 ", " Comment=", " Command=", " NumNodes=9 ",
-    " Nodes=n99 CPU_IDs=0-7 Mem=0 ", " TresPerNode=gres:gpu:9 ", " WorkDir=/x MemPerTres=gres:gpu:9", " Exclusive=NODE",
-    " Nodes=n05 CPU_IDs=0 Mem=5 GRES=gpu:4 ", " Features=x DelayBoot=", " Account=x QOS=y ", " HetJobId=3 ",
-    "StdErr=/x StdIn=/x StdOut=/x", SAID["details"], SAID["jobs"],
-    "\0", "\x85", "\u2028",
-]  # fmt: skip
-TEXTS = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"])),
-    st.text(st.characters(max_codepoint=0x9F)),
-    st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3), max_size=6).map("".join),
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.sampled_from([1, 2, 4, 5, 16]), TEXTS, TEXTS)
-def test_nothing_in_a_name_or_a_comment_changes_anything_of_other_jobs(id, name, comment):
-    plain, odd = understood(written(SAID, id)), understood(written(SAID, id, name=name, comment=comment))
-    assert others(odd, id) == others(plain, id)
-    assert odd.cautions == ()
-    (before,), (after,) = ([job for job in one.jobs if job.id == id] for one in (plain, odd))
-    assert after.name == name
-    assert after.comment == ("" if comment in ("(null)", "N/A") else comment)
-    assert replace(after, name="", comment="") == replace(before, name="", comment="")
 
 
 def test_a_mark_is_in_every_separator_and_told_to_squeue():
@@ -273,41 +192,6 @@ def test_an_answer_with_a_mark_that_is_cut_off_is_refused():
     for kept in (0.3, 0.8):
         with pytest.raises(Unreachable, match="cut off"):
             read_cluster(answers | {"jobs": answers["jobs"][: int(len(answers["jobs"]) * kept)]}, name="x", mark=MARK)
-
-
-def test_directories_and_files_with_line_ends_belong_to_their_job():
-    plain = understood(written(SAID, 2))
-    odd = understood(written(SAID, 2, details=[(" WorkDir=/tmp ", " WorkDir=/tmp/a\nb UserId=a(1) GroupId=b(2) ")]))
-    assert odd == plain
-    odd = understood(written(SAID, 2, details=[(" StdOut=/dev/null ", " StdOut=/tmp/a\nJobId=5 d ")]))
-    assert others(odd, 2) == others(plain, 2)
-    assert odd.cautions == ()
-
-
-def test_a_job_with_two_records_that_differ_is_as_squeue_gives_it_and_that_is_said():
-    answers = written(SAID, 2, details=[(" WorkDir=/tmp ", f" WorkDir=/tmp\n{FORGED}")])
-    bare, found = read_cluster(answers, name="x", mark=MARK), understood(answers)
-    (before,), (after,) = ([job for job in one.jobs if job.id == 5] for one in (bare, found))
-    assert after == before
-    plain = understood(written(SAID, 2))
-    assert {id: job for id, job in others(found, 5).items() if id != 2} == {
-        id: job for id, job in others(plain, 5).items() if id != 2
-    }
-    (caution,) = found.cautions
-    assert "details of 1 job could not be read (5)" in caution
-
-
-def test_details_that_cannot_be_read_are_skipped_and_said():
-    answers = written(SAID, 2, details=[("NumNodes=3", "NumNodes=many")])
-    found = understood(answers)
-    assert [job.cpus_on for job in found.jobs if job.id == 2] == [None]
-    assert others(found, 2) == others(understood(written(SAID, 2)), 2)
-    assert "details of 1 job could not be read (2)" in found.cautions[0]
-
-
-def test_a_job_cannot_say_that_it_has_more_than_its_nodes():
-    found = understood(written(SAID, 2, details=[("Account=(null)", "Account=x Nodes=n01 CPU_IDs=0-7 ")]))
-    assert [job.cpus_on for job in found.jobs if job.id == 2] == [{"n05": 8, "n06": 8, "n07": 4}]
 
 
 def test_a_record_with_too_few_columns_is_skipped_and_said_but_not_of_ones_own_jobs():
@@ -353,33 +237,3 @@ def test_what_is_not_planned_with_of_a_partition_or_a_reservation_is_read(said):
     assert [(one.most_cpus, one.sharing) for one in (main, debug)] == [(4, 2), (None, 1)]
     some = said | {"reservations": said["reservations"].replace("CoreCnt=64", "CoreCnt=63")}
     assert [read_cluster(one, name="x").reservations[0].partial for one in (some, said)] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "attribute", "value"),
-    [
-        ("Features=(null)", "Features=a&(b|c)", "features", "a&(b|c)"),
-        ("Licenses=(null)", "Licenses=matlab:1", "licences", {"matlab": 1}),
-        ("Licenses=(null)", "Licenses=matlab:1|octave:1", "unclear", ("licences matlab:1|octave:1",)),
-        (" CoreSpec=*", " CoreSpec=* TresPerNode=gres:gpu:2", "gres_per_node", (Gres("gpu", "", 2),)),
-        (" StdOut=/dev/null ", " StdOut=/dev/null TresPerTask=gres/gpu=2 ", "gres_per_task", (Gres("gpu", "", 2),)),
-        ("JobId=5 ", "JobId=5 HetJobId=5 HetJobOffset=0 ", "leader", 5),
-        ("WorkDir=/tmp", "WorkDir=/tmp Features=gpu Licenses=x", "features", ""),
-    ],
-)
-def test_what_a_job_asks_for_is_read(old, new, attribute, value):
-    found = understood(written(SAID, 5, details=[(old, new)]))
-    assert found.cautions == ()
-    assert [getattr(job, attribute) for job in found.jobs if job.id == 5] == [value]
-
-
-def test_slurm_26_05_says_how_jobs_ended_and_where_their_output_is():
-    """It prints an identity between the names of a job and of its user, and who submitted it how before its files."""
-    said = recorded("v26.05")
-    jobs = {job.id: job for job in with_details(read_jobs(said["jobs"]), said["details"])}
-    assert (jobs[1].name, jobs[1].exit_status, jobs[1].stdout) == ("fails", 3, "/tmp/slurm-1.out")
-    assert jobs[1].stderr == jobs[1].stdout, "which it names once"
-    assert (jobs[2].name, jobs[2].exit_status) == ("JobName=x SLUID=y UserId=z(1)", 4)
-    assert (jobs[3].exit_status, jobs[3].stdout, jobs[3].stderr) == (0, "/tmp/own.out", "/tmp/own.err")
-    assert jobs[4].cpus_on == {"n02": 4, "n03": 4}
-    assert jobs[7].leader == jobs[8].leader == 7

@@ -155,6 +155,7 @@ def test_an_answer_that_is_cut_off_is_named(slurm, transport):
         transport.cluster("fake")
 
 
+@pytest.mark.process
 def test_without_slurm_the_way_out_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotSent, match="there is no scontrol here.*login nodes"):

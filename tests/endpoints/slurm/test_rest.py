@@ -2,14 +2,14 @@
 
 import json
 import socket
-import traceback
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slurm_answers import recorded, renewed
-from slurm_rest import CUT, SILENCE, Answer, slurmrestd
+from slurm_rest import CUT, JOB, SECRET, SILENCE, Answer, error_of, refused, slurmrestd, transport
+from thorough import examples
 
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.slurm.json_answers import read_cluster
@@ -19,14 +19,8 @@ from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, OverLimit, Unauthorized, Unreachable
 from speedup_models.fields import FieldError, Fields
 
-SECRET = "a.very-secret-token.x"
-JOB = Batch("ocean.gas-1", "#!/bin/sh\nocean\n", Shape(16, None, 30), {"account": "sea"}, "/home/ann")
 SUBMITTED = {"errors": [], "job_id": 7, "step_id": "BATCH"}
 SUBMIT, JOB_7, JOB_0 = "/slurm/v0.0.38/job/submit", "/slurm/v0.0.38/job/7", "/slurm/v0.0.38/job/0?signal=CONT"
-
-
-def refused(*words, **more):
-    return Answer({"errors": [{"error": text, "error_number": -1} for text in words], **more}, 500)
 
 
 @pytest.fixture
@@ -34,19 +28,6 @@ def server():
     with slurmrestd() as own:
         own.publishes("v0.0.38", recorded("v0.0.38"))
         yield own
-
-
-def transport(server, *, secret=SECRET, timeout=5.0, **more):
-    tokens = Tokens(server.url, environment={"SLURM_JWT": secret} if secret else {})
-    return RestTransport("deep", server.url, user="ann", tokens=tokens, timeout=timeout, **more)
-
-
-def error_of(action):
-    """What an action fails with; it never shows the token, and always says where."""
-    with pytest.raises(Exception) as caught:
-        action()
-    assert SECRET not in "".join(traceback.format_exception(caught.value))
-    return caught.value
 
 
 # -------------------------------------------------------------------------------------------------------- reading
@@ -169,47 +150,6 @@ def test_an_accounting_that_does_not_answer_or_not_in_json(server):
 
 
 # ------------------------------------------------------------------------------------------------------- versions
-
-
-def test_the_newest_version_that_is_understood_is_taken_and_asked_for_once(server):
-    server.offers("v0.0.36", "v0.0.40", "v0.0.9", "v0.0.99")
-    rest = transport(server)
-    assert (rest.version(), rest.version()) == (40, 40)
-    assert [path for path, _ in server.asked("GET")] == ["/openapi/v3"]
-
-
-def test_a_version_that_the_user_names_is_taken_unasked(server):
-    transport(server, version="v0.0.38").jobs()
-    assert [path for path, _ in server.asked("GET")] == ["/slurm/v0.0.38/jobs"]
-
-
-def test_a_version_that_is_not_offered_is_refused_with_those_that_are(server):
-    server.offers("v0.0.36", "v0.0.38")
-    error = error_of(lambda: transport(server, version="v0.0.40").cluster("x"))
-    assert isinstance(error, BadInput)
-    assert "v0.0.40/diag (HTTP 404): it offers v0.0.36, v0.0.38; name one of them as version" in str(error)
-
-
-def test_no_version_that_is_understood(server):
-    server.offers("v0.0.35", "v0.0.99")
-    error = error_of(transport(server).version)
-    assert isinstance(error, Unreachable)
-    assert "offers v0.0.35, v0.0.99, none from v0.0.36 to v0.0.46" in str(error)
-
-
-@pytest.mark.parametrize("version", ["v0.0.35", "40", "v0.0.x", "v1.0.38", "v0.0.38\n"])
-def test_a_version_that_gas_does_not_understand(server, version):
-    assert "is no version that Gas understands: those from v0.0.36" in str(
-        error_of(lambda: transport(server, version=version))
-    )
-
-
-@pytest.mark.parametrize("description", [{}, {"paths": 7}, {"paths": []}])
-def test_a_description_that_is_none(server, description):
-    server.answers["GET", "/openapi/v3"] = Answer(description)
-    error = error_of(transport(server).version)
-    assert isinstance(error, Unreachable)
-    assert f"{server.url}/openapi/v3 has no key paths; is it slurmrestd?" in str(error)
 
 
 # --------------------------------------------------------------------------------------------------------- acting
@@ -364,76 +304,6 @@ def test_slurm_23_02_wants_the_new_shape_of_a_job_in_a_table(server):
 # ------------------------------------------------------------------------------------------------- who is it, faults
 
 
-def test_a_token_that_is_missing_is_told_with_the_way_out(server):
-    server.answers = {"*": Answer("Authentication failure", 401, "text/plain")}
-    error = error_of(lambda: transport(server, secret=None, version="v0.0.38").cluster("x"))
-    assert type(error) is Unauthorized
-    assert "HTTP 401); no token was sent: put what scontrol token prints into SLURM_JWT" in str(error)
-
-
-def test_a_token_that_slurmctld_does_not_accept_is_told_from_a_slurmctld_that_is_away(server):
-    """v0.0.38 says "Unspecified error" of both, but not to a signal to the job that there never is."""
-    server.answers["GET", "/slurm/v0.0.38/diag"] = refused("Unspecified error", statistics={})
-    server.answers["DELETE", JOB_0] = refused("Zero Bytes were transmitted or received")
-    error = error_of(lambda: transport(server).cluster("x"))
-    assert type(error) is Unauthorized
-    assert "does not accept the token (Unspecified error); the token of SLURM_JWT was sent; scontrol token" in str(
-        error
-    )
-    server.answers["DELETE", JOB_0] = refused("Unable to contact slurm controller (connect failure)")
-    error = error_of(lambda: transport(server).cluster("x"))
-    assert type(error) is Unreachable
-    assert str(error).endswith("Slurm answers: Unspecified error; is slurmctld up?")
-
-
-def test_a_submission_that_slurmctld_hung_up_on_is_unclear_unless_it_was_the_token(server):
-    server.answers["POST", SUBMIT] = refused("Zero Bytes were transmitted or received")
-    for words, kind in (
-        ("Zero Bytes were transmitted or received", Unauthorized),
-        ("Unable to contact slurm controller (connect failure)", Unclear),
-        ("Invalid job id specified", Unclear),
-    ):
-        server.answers["DELETE", JOB_0] = refused(words)
-        assert type(error_of(lambda: transport(server).submit(JOB))) is kind
-
-
-def test_only_a_slurmctld_that_is_away_is_meant_where_no_token_was_sent(server):
-    server.answers["GET", "/slurm/v0.0.38/diag"] = refused("Unspecified error")
-    assert type(error_of(lambda: transport(server, secret=None).cluster("x"))) is Unreachable
-    assert not server.asked("DELETE")
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (CUT, "cannot be reached"),
-        (SILENCE, "did not answer within 0.5 s"),
-        (Answer("<html><h1>Oops</h1>", 502, "text/html"), 'HTTP 502 and "<html><h1>Oops</h1>"; is it slurmrestd?'),
-        (Answer("Oops", 500, "text/plain"), 'answered GET jobs with HTTP 500 and "Oops"'),
-        (Answer("<html>Log in</html>", 200, "text/html"), 'answered jobs with "<html>Log in</html>", which is no JSON'),
-        (Answer('{"jobs": [{"job_id": 1, '), "jobs: the answer is not JSON, or cut off"),
-        (Answer('{"jobs": []}', missing=9), "cannot be reached"),
-        (Answer("null"), 'answered jobs with "null"'),
-        (Answer(b"\xff\xfe{"), "which is no JSON"),
-        (Answer(b'{"jobs": "\xff"}'), "is no list"),
-        (Answer("[" * 100_000), "which is no JSON"),
-        (Answer('{"jobs":' * 50_000), "the answer is not JSON"),
-        (Answer({"jobs": [7]}), "jobs[0]: 7 is no object"),
-        (Answer({"errors": [{"description": "down", "error": "for lunch"}], "jobs": []}), 'Slurm answers "for lunch"'),
-        (Answer({"errors": [7, {"code": 3}, "no", None]}, 500), "Slurm answers: 7; {'code': 3}; no; None"),
-        (Answer({"errors": {"error": "odd"}}, 500), "Slurm answers: odd"),
-        (Answer("", 302), "HTTP 302"),
-    ],
-)
-def test_odd_answers_name_the_address_and_what_came(server, answer, told):
-    server.answers["GET", "/slurm/v0.0.38/jobs"] = answer
-    error = error_of(lambda: transport(server, timeout=0.5, version="v0.0.38").jobs())
-    assert type(error) is Unreachable
-    assert told in str(error)
-    assert str(error).startswith(f"deep: {server.url}")
-    assert "\n" not in str(error)
-
-
 def test_all_that_says_how_things_stand_shares_the_time_for_it(server):
     server.answers["GET", "/slurm/v0.0.38/nodes"] = SILENCE
     error = error_of(lambda: transport(server, timeout=0.5).cluster("x"))
@@ -452,7 +322,7 @@ def test_no_answer_however_odd_ends_in_a_traceback():
 
     with slurmrestd() as server:
 
-        @settings(max_examples=150, deadline=None)
+        @examples(150)
         @given(documents, st.sampled_from([200, 200, 204, 400, 404, 500]))
         def check(document, status):
             server.answers = {"*": Answer(document, status)}
@@ -469,14 +339,6 @@ def test_no_answer_however_odd_ends_in_a_traceback():
                     action()
 
         check()
-
-
-@pytest.mark.parametrize("method", ["cancel", "reshape"])
-def test_actions_that_make_nothing_are_never_unclear(server, method):
-    server.answers["*"] = CUT
-    rest = transport(server)
-    action = {"cancel": lambda: rest.cancel(7), "reshape": lambda: rest.reshape(7, Shape(1, None, 1))}[method]
-    assert type(error_of(action)) is Unreachable
 
 
 # -------------------------------------------------------------------------------------------------------- sockets

@@ -1,0 +1,106 @@
+"""Where the time of the tests goes: CPU and wall seconds of each test, by folder, printed after a run.
+
+CPU seconds are those of the process that runs the test and of the processes that it started and waited for. A service
+that outlives its test counts where it ends. With several workers, wall seconds of a folder are the sum over workers.
+"""
+
+from __future__ import annotations
+
+import csv
+import resource
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PRINTED_FROM = 200
+"""Tests of a run from which on the budget is printed: a run of one file is not a matter of a budget."""
+
+
+def processor_seconds() -> float:
+    """Return the CPU seconds of this process and of its ended children so far."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
+
+
+@dataclass
+class Sum:
+    """What the tests of one folder took."""
+
+    tests: int = 0
+    processor: float = 0.0
+    wall: float = 0.0
+
+    def add(self, processor: float, wall: float, tests: int = 0) -> None:
+        self.tests += tests
+        self.processor += processor
+        self.wall += wall
+
+
+class Budget:
+    """Measures tests where they run, and adds up and prints where they are reported.
+
+    Parameters
+    ----------
+    table
+        A CSV file for the figures of each test, or None.
+    """
+
+    def __init__(self, table: str | None = None) -> None:
+        self.table = table
+        self.folders: defaultdict[str, Sum] = defaultdict(Sum)
+        self.single: defaultdict[str, Sum] = defaultdict(Sum)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> Iterator[None]:
+        """Note with each phase of a test what was spent since the one before."""
+        report = yield
+        now = processor_seconds()
+        report.processor_seconds = now - self.last if call.when != "setup" else now - self.began
+        self.last = now
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Iterator[None]:
+        self.began = self.last = processor_seconds()
+        return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Hand on what a worker spent in all: more than what its tests took, by importing and collecting."""
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output["processor_seconds"] = processor_seconds()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self.folders["in all"].add(getattr(node, "workeroutput", {}).get("processor_seconds", 0.0), 0.0)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        spent = getattr(report, "processor_seconds", 0.0)
+        tests = int(report.when == "call")
+        folder = str(Path(report.nodeid.partition("::")[0]).parent)
+        self.folders[folder].add(spent, report.duration, tests)
+        if self.table:
+            self.single[report.nodeid].add(spent, report.duration, tests)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the budget, the most expensive folder first."""
+        if self.table:
+            with Path(self.table).open("w", newline="") as file:
+                rows = csv.writer(file)
+                rows.writerow(["test", "processor_seconds", "wall_seconds"])
+                rows.writerows((name, f"{one.processor:.3f}", f"{one.wall:.3f}") for name, one in self.single.items())
+        whole = self.folders.pop("in all", None) or Sum(processor=processor_seconds())
+        if sum(one.tests for one in self.folders.values()) < PRINTED_FROM:
+            return
+        ranked = sorted(self.folders.items(), key=lambda pair: -pair[1].processor)
+        rest = whole.processor - sum(one.processor for _, one in ranked)
+        terminalreporter.section("budget: CPU and wall seconds by folder")
+        for name, one in [*ranked, ("importing and collecting", Sum(processor=rest)), ("in all", whole)]:
+            wall = f"{one.wall:8.1f}" if one.wall else " " * 8
+            tests = f"{one.tests:6}" if one.tests else " " * 6
+            terminalreporter.write_line(f"{one.processor:8.1f} {wall} {tests}  {name}")

@@ -1,0 +1,330 @@
+"""Random clusters and queues, and what a real Slurm does with them until they are empty.
+
+Some of the jobs wait in the snapshot, the others are submitted while it runs. They ask for minutes and run for seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from private_slurm import PrivateSlurm
+from sites import (
+    ASKER,
+    OTHERS,
+    Arrays,
+    Asked,
+    Aspect,
+    Features,
+    Gpus,
+    Licences,
+    Memory,
+    OthersLimited,
+    OwnLimits,
+    Priorities,
+    Several,
+    Shapes,
+    Site,
+    Throttled,
+    Tiers,
+    WholeNodes,
+    site_of,
+)
+
+from gas.endpoints.slurm.commands import CommandTransport
+from gas.endpoints.slurm.notation import node_names
+from gas.slurm.cluster import Cluster, Job
+
+CYCLE = 8
+"""Seconds from one cycle of the backfill scheduler to the next."""
+SHORTEST, LONGEST = 5, 45
+"""Jobs run for something between."""
+SPREAD = 100
+"""Within so many seconds the later ones are submitted."""
+PATIENCE = 900
+Key = tuple[int, int | None]
+
+
+class Later(Aspect):
+    """Jobs that wait for others, or for a moment."""
+
+    def job(self, job, chance, past):
+        way = chance.choice(("begin", "dependency", "dependency", "", "", "", ""))
+        if way == "begin":
+            job.options["begin"] = f"now+{chance.randint(10, 120)}"
+        elif way == "dependency" and past:
+            kind = chance.choice(("afterany", "afterok", "after"))
+            job.options["dependency"] = f"{kind}:{chance.choice(past)}"
+
+
+MIXED: tuple[tuple[type[Aspect], ...], ...] = (
+    (Shapes, Gpus, WholeNodes), (Arrays, Throttled), (Priorities,), (Memory,), (Features,), (OthersLimited, OwnLimits),
+    (Tiers, Several), (Later,), (Licences,),
+)  # fmt: skip
+"""Of each of these a cluster has one at the most."""
+
+
+def drawn(release: str, seed: str) -> tuple[Site, list[Aspect], random.Random]:
+    """Return a site, what it does, and the source of what is drawn further."""
+    chance = random.Random(f"run {release} {seed}")
+    aspects = [chance.choice(MIXED[at])() for at in sorted(chance.sample(range(len(MIXED)), chance.randint(0, 4)))]
+    site = site_of(aspects, chance)
+    site.jobs = chance.randint(30, 55)
+    site.scheduling |= {"bf_interval": str(CYCLE), "sched_interval": chance.choice(("20", "60"))}
+    site.lines |= {"MinJobAge": "100000", "SlurmctldDebug": "debug", "SlurmctldLogFile": "/dev/stderr"}  # with times
+    return site, aspects, chance
+
+
+def queue(
+    site: Site, aspects: Sequence[Aspect], chance: random.Random, past: list[int], longest: int, spread: int
+) -> Iterator[tuple[Asked, int, int]]:
+    """Yield jobs, how long they run, and after how many seconds they are submitted: 0, those of the snapshot.
+
+    The numbers of those that were submitted are added to `past` meanwhile.
+    """
+    arrivals = sorted(chance.randint(1, spread) for _ in range(site.jobs * 2 // 5))
+    arrivals = [0] * (site.jobs - len(arrivals)) + arrivals
+    for at in arrivals:
+        largest = chance.choice((site.cpus // 8, site.cpus // 4, site.cpus // 2))
+        options: dict[str, str | None] = {
+            "ntasks": str(chance.randint(1, max(largest, 1))), "time": str(chance.randint(1, 10)),
+        }  # fmt: skip
+        job = Asked(options, chance.choice((ASKER, *OTHERS)))
+        for aspect in aspects:
+            aspect.job(job, chance, past)
+        job.options["time"] = job.options["time"] or "1"
+        yield job, chance.randint(SHORTEST, longest), at
+
+
+@dataclass
+class Recorded:
+    """What a real Slurm did with a queue.
+
+    Attributes
+    ----------
+    cluster
+        As it was when its partitions opened.
+    arrivals
+        Jobs as they wait, and when each was submitted.
+    starts, ends, nodes, partitions
+        By job and task; what has not started is not there.
+    waiting
+        Jobs and tasks of the queue.
+    by
+        Which scheduler started it, as far as its log says so.
+    cycles, passes
+        When the backfill scheduler began; and when the main scheduler did, and whether it looked at all of the queue.
+    log
+        What slurmctld wrote of jobs and schedulers, and when.
+    words
+        What was asked for.
+    priorities
+        By number: from when on which, as far as that was seen.
+    cpus
+        By job and task: CPUs of each node, as far as that was seen.
+    """
+
+    release: str
+    seed: str
+    kinds: tuple[str, ...]
+    cluster: Cluster
+    arrivals: list[tuple[int, Job]]
+    starts: dict[Key, int] = field(default_factory=dict)
+    ends: dict[Key, int] = field(default_factory=dict)
+    nodes: dict[Key, tuple[str, ...]] = field(default_factory=dict)
+    partitions: dict[Key, str] = field(default_factory=dict)
+    waiting: list[Key] = field(default_factory=list)
+    by: dict[Key, str] = field(default_factory=dict)
+    cycles: list[float] = field(default_factory=list)
+    words: dict[int, str] = field(default_factory=dict)
+    priorities: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    cpus: dict[Key, dict[str, int]] = field(default_factory=dict)
+    passes: list[tuple[float, bool]] = field(default_factory=list)
+    log: list[tuple[float, str]] = field(default_factory=list)
+
+
+def record(
+    release: str, seed: str, *, jobs: int | None = None, longest: int = LONGEST, spread: int = SPREAD
+) -> Recorded:
+    """Let a real Slurm run a queue to its end."""
+    site, aspects, chance = drawn(release, seed)
+    site.jobs = jobs or site.jobs
+    with site.slurm(release, rest=False) as slurm:
+        reader = _reader(slurm)
+        names = slurm.run("sinfo", "-h", "-o", "%R").split()
+        for name in names:
+            slurm.run("scontrol", "update", f"PartitionName={name}", "State=DOWN")
+        past: list[int] = []
+        submitted: list[tuple[int, Asked, int, int]] = []
+        for job, seconds, at in queue(site, aspects, chance, past, longest, spread):
+            id = _submit(slurm, job, seconds)
+            if id is not None:
+                past.append(id)
+                submitted.append((id, job, seconds, at))
+        asked = {job.id: job for job in reader.cluster("private").jobs}
+        for id, _, _, at in submitted:
+            if at:
+                slurm.run("scancel", str(id))
+        time.sleep(1)
+        cluster = reader.cluster("private")
+        opened = int(time.time())
+        for name in names:
+            slurm.run("scontrol", "update", f"PartitionName={name}", "State=UP")
+        watch = _Watch(slurm)
+        watch.start()
+        there = tuple(job for job in cluster.jobs if job.pending)
+        cluster = replace(
+            cluster, now=opened, jobs=there, partitions=tuple(replace(one, state="UP") for one in cluster.partitions)
+        )
+        found = Recorded(release, seed, tuple(type(one).__name__ for one in aspects), cluster, [])
+        found.words = {id: " ".join(job.words) + f" sleep {seconds} {job.user}" for id, job, seconds, _ in submitted}
+        multifactor = cluster.settings is not None and cluster.settings.priority_type == "multifactor"
+        renamed: dict[int, int] = {}
+        for id, job, seconds, at in submitted:
+            if not at:
+                continue
+            time.sleep(max(opened + at - time.time(), 0))
+            if depends := job.options.get("dependency"):
+                kind, _, other = depends.partition(":")
+                job.options["dependency"] = f"{kind}:{renamed.get(int(other), int(other))}"
+            now = int(time.time())
+            new = _submit(slurm, job, seconds)
+            if new is not None and id in asked:
+                renamed[id] = new
+                begin = job.options.get("begin")
+                found.words[new] = found.words[id]
+                found.arrivals.append((now, replace(
+                    asked[id], id=new, array=None if asked[id].array is None else new, submitted=now,
+                    **({} if multifactor else {"priority": 0, "priority_in": {}}),
+                    dependency=job.options.get("dependency") or "",
+                    eligible=None if begin is None else now + int(begin.removeprefix("now+")),
+                )))  # fmt: skip
+        _finish(slurm, found, opened)
+        watch.ended.set()
+        watch.join()
+        found.priorities, found.cpus = watch.priorities, watch.cpus
+        if not found.cycles:
+            found.cycles = sorted(watch.cycles)
+    return found
+
+
+def _reader(slurm: PrivateSlurm) -> CommandTransport:
+    """Return what reads as the user who has limits of an association, which others are not shown."""
+    user = ASKER if os.getuid() == 0 else None
+    reader = CommandTransport("private", str(slurm.folder / "slurm.conf"), folder=str(slurm.programs(user)))
+    if user is not None:
+        reader.user = user
+    return reader
+
+
+class _Watch(threading.Thread):
+    """Notes when the backfill scheduler begins, and the priorities of those that wait."""
+
+    def __init__(self, slurm: PrivateSlurm) -> None:
+        super().__init__(daemon=True)
+        self.slurm, self.ended = slurm, threading.Event()
+        self.cycles: set[float] = set()
+        self.priorities: dict[int, list[tuple[int, int]]] = {}
+        self.cpus: dict[Key, dict[str, int]] = {}
+
+    def run(self) -> None:
+        while not self.ended.wait(2):
+            with contextlib.suppress(Exception):
+                self.cycles.add(self.slurm.last_cycle())
+                now = int(time.time())
+                for line in self.slurm.run("squeue", "-h", "-t", "pending", "-o", "%F %Q").splitlines():
+                    id, value = map(int, line.split())
+                    seen = self.priorities.setdefault(id, [])
+                    if not seen or seen[-1][1] != value:
+                        seen.append((now, value))
+                for line in self.slurm.run("scontrol", "-d", "-o", "show", "job").splitlines():
+                    if " JobState=RUNNING " in line:
+                        self._note(line)
+
+    def _note(self, line: str) -> None:
+        """Note how many CPUs of each node a running job has."""
+        fields = dict(re.findall(r"(\S+?)=(\S*)", line))
+        task = fields.get("ArrayTaskId")
+        key = (int(fields.get("ArrayJobId", fields["JobId"])), None if task is None else int(task))
+        if key not in self.cpus:
+            found: dict[str, int] = {}
+            for names, places in re.findall(r" Nodes=(\S+) CPU_IDs=(\S+)", line):
+                count = len(_tasks_of(0, places))
+                found |= dict.fromkeys(node_names(names), count)
+            self.cpus[key] = found
+
+
+def _submit(slurm: PrivateSlurm, job: Asked, seconds: int) -> int | None:
+    try:
+        return slurm.submit(*job.words, seconds=seconds, user=job.user if os.getuid() == 0 else None)
+    except AssertionError:
+        return None
+
+
+def _finish(slurm: PrivateSlurm, found: Recorded, opened: int) -> None:
+    """Wait until nothing runs and nothing has started for long, and read what has happened."""
+    quiet = time.monotonic()
+    while time.time() < opened + PATIENCE and time.monotonic() < quiet + 75:
+        states = slurm.run("squeue", "-h", "-o", "%T").split()
+        if not states:
+            break
+        if {*states} - {"PENDING"}:
+            quiet = time.monotonic()
+        time.sleep(1)
+    there = {job.id for job in found.cluster.jobs} | {job.id for _, job in found.arrivals}
+    listed = slurm.run("scontrol", "-o", "show", "job", SLURM_TIME_FORMAT="%s")
+    for line in listed.splitlines():
+        fields = dict(re.findall(r"(\S+?)=(\S*)", line))
+        id = int(fields.get("ArrayJobId", fields["JobId"]))
+        if id not in there:
+            continue
+        task = fields.get("ArrayTaskId", "")
+        keys: list[Key] = [(id, int(task) if task else None)] if not task or task.isdecimal() else _tasks_of(id, task)
+        found.waiting += keys
+        if fields["JobState"] in ("PENDING",) or not fields["StartTime"].isdecimal() or len(keys) != 1:
+            continue
+        (key,) = keys
+        found.starts[key], found.partitions[key] = int(fields["StartTime"]), fields["Partition"]
+        if fields["EndTime"].isdecimal() and fields["JobState"] != "RUNNING":
+            found.ends[key] = int(fields["EndTime"])
+        found.nodes[key] = tuple(slurm.run("scontrol", "show", "hostnames", fields["NodeList"]).split())
+    log = (slurm.folder / "slurmctld.log").read_text(errors="replace")
+    for line in dict.fromkeys(log.splitlines()):  # some releases write each twice
+        _read_line(found, line)
+
+
+def _read_line(found: Recorded, line: str) -> None:
+    """Note what a line of slurmctld's log says, if it has a time."""
+    match = re.match(r"\[(\d{4}-\d\d-\d\dT[\d:.]+)\] (?:\w+: +)?(.*)", line)
+    if match is None:
+        return
+    at, words = datetime.fromisoformat(match[1]).timestamp(), match[2]
+    if not re.search(r"JobId=|sched: |backfill", words):
+        return
+    found.log.append((at, words))
+    if match := re.search(r"(Allocate|Started) JobId=(\d+)(?:_(\d+))?", words):
+        key = (int(match[2]), int(match[3]) if match[3] else None)
+        found.by[key] = "main" if match[1] == "Allocate" else "backfill"
+    elif match := re.search(r"Running job scheduler (.*)", words):
+        found.passes.append((at, "full" in match[1]))
+    elif words.endswith("_attempt_backfill: beginning"):
+        found.cycles.append(at)
+    elif match := re.search(r"slurm_cred_create: .*JobId=(\d+)(?:_(\d+))?", words):
+        in_a_cycle = found.cycles and at < found.cycles[-1] + 0.5
+        if in_a_cycle:  # all that 26.05 says of what it starts there
+            found.by.setdefault((int(match[1]), int(match[2]) if match[2] else None), "backfill")
+
+
+def _tasks_of(id: int, text: str) -> list[Key]:
+    found: list[Key] = []
+    for part in text.partition("%")[0].split(","):
+        first, _, last = part.partition("-")
+        found += [(id, task) for task in range(int(first), int(last or first) + 1)]
+    return found

@@ -1,0 +1,66 @@
+"""How a queue that a real Slurm ran is judged, and the page about it."""
+
+import sys
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from made_clusters import NOW, cluster, job
+
+sys.path.append(str(Path(__file__).parent))  # beside it; what tests share is above
+runs, recorded = import_module("runs"), import_module("recorded_runs")
+
+
+def ran(*starts, **changes):
+    """Return what a Slurm did with two jobs of all nodes that take 30 s: when each started."""
+    jobs = tuple(job(number + 1, 8, priority=9 - number) for number in range(len(starts)))
+    found = recorded.Recorded("24.11", "1", ("Later",), cluster(*jobs), [])
+    for one, start in zip(jobs, starts, strict=True):
+        key = one.id, None
+        found.waiting.append(key)
+        if start is not None:
+            found.starts[key], found.ends[key] = NOW + start, NOW + start + 30
+            found.nodes[key], found.partitions[key] = ("n0", "n1"), "p"
+    return replace(found, **changes)
+
+
+def judged(found):
+    return [(one.job, one.slurm, one.engine, one.agrees, one.unaided, one.cause) for one in runs.judge(found)]
+
+
+def test_jobs_agree_within_a_cycle():
+    assert judged(ran(3, 35)) == [(1, 3, 0, True, True, ""), (2, 35, 31, True, True, "")]
+
+
+def test_behind_one_that_starts_otherwise_the_engine_begins_anew():
+    first, second = judged(ran(50, 81))
+    assert first[:4] == (1, 50, 0, False)
+    assert second == (2, 81, 81, True, False, ""), "unaided it would have started it at 31"
+
+
+def test_who_never_starts_agrees_if_it_does_not_in_the_engine():
+    (found,) = judged(ran(None))
+    assert found[3:] == (False, False, "Slurm does not start it")
+
+
+def test_lines_of_the_log_say_when_schedulers_looked_and_who_started_what():
+    found = ran(0)
+    for line in (
+        "[2026-11-23T03:26:11.778] debug:  sched: Running job scheduler for full queue.",
+        "[2026-11-23T03:26:12.000] sched: Allocate JobId=1 NodeList=n[01-06] #CPUs=24 Partition=main",
+        "[2026-11-23T03:26:16.709] debug:  sched/backfill: _attempt_backfill: beginning",
+        "[2026-11-23T03:26:16.711] debug:  slurm_cred_create: creating credential for JobId=7_2(19)",
+        "slurmctld: a line without its time",
+    ):
+        recorded._read_line(found, line)
+    assert [of_all for _, of_all in found.passes] == [True]
+    assert found.by == {(1, None): "main", (7, 2): "backfill"}
+    assert len(found.cycles) == 1
+
+
+def test_the_page_names_those_that_start_otherwise():
+    page = runs.page_of(runs.judge(replace(ran(50, 81), words={1: "--constraint=slow|ib", 2: "-n 8"})))
+    assert "2 jobs and tasks of 1 random clusters" in page
+    assert "| all | 1 | 2 | 1 (50.0%) |" in page
+    assert "| Later | 1 | 2 | 1 (50.0%) |" in page
+    assert "| 24.11 1 | 1 | 50 s (submission) | 0 s (main) | `--constraint=slow\\|ib` |" in page

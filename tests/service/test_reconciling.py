@@ -1,0 +1,143 @@
+"""What the directories of jobs show that a store does not know any more: taken in, counted, or left alone."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gas.service.clock import Clock
+from gas.service.jobs import Job, JobRequest
+from gas.service.reconciling import directories, reconcile
+from gas.service.runner import Runner
+from gas.service.store import Store
+
+NOW = 1_000_000
+IDENTITY = "0123456789abcdef"
+REQUEST = JobRequest(
+    "job", "ocean", 4, 60, actuator="process", command=("sh", "-c", "true"), environment={"A": "1"}, user="ada", key="k"
+)
+
+
+def job(id, state="queued", **more):
+    made = Job(id, REQUEST, NOW - 90, state, NOW - 30, NOW - 30, NOW - 30, NOW + 30, identity=IDENTITY)
+    return replace(made, **more)
+
+
+class Site:
+    """A store, and the directories of its jobs."""
+
+    def __init__(self, folder):
+        self.jobs = folder / "jobs"
+        self.jobs.mkdir()
+        self.store = Store(folder / "s3.sqlite")
+        self.clock = Clock(real=lambda: float(NOW))
+
+    def directory(self, one, *, store=None, **changed):
+        """Make the directory that a job has whose wrapper was started."""
+        facts = one.facts(self.store.identity if store is None else store) | changed
+        record = {"command": list(one.request.command), "environment": dict(one.request.environment), "facts": facts}
+        folder = self.jobs / one.directory_name
+        folder.mkdir()
+        (folder / "job.json").write_text(json.dumps(record))
+        return folder
+
+    def reconciled(self):
+        return reconcile(self.store, Runner(self.jobs, self.clock, self.store.identity), self.clock, self.jobs)
+
+
+@pytest.fixture
+def site(tmp_path):
+    one = Site(tmp_path)
+    yield one
+    one.store.close()
+
+
+def test_a_store_that_knows_all_directories_is_left_as_it_is(site):
+    site.store.write(new=[job(1)])
+    site.directory(job(1))
+    epoch = site.store.epoch
+    assert site.reconciled() == []
+    assert site.store.epoch == epoch
+
+
+def test_a_job_that_was_submitted_since_is_taken_in_as_running_with_all_that_it_asked_for(site):
+    site.store.write(new=[job(1, "completed", finished=NOW - 50, request=replace(REQUEST, key=None))])
+    site.directory(job(2))
+    older, adopted = site.reconciled()
+    assert "the store is older than what was written last: directories of later jobs are there" in older
+    assert adopted == "job 2 submitted since, found again by directory"
+    found = site.store.job(2)
+    assert (found.state, found.request, found.identity, found.start) == ("running", REQUEST, IDENTITY, NOW - 30)
+    assert found.due == found.start + 60
+    assert site.store.by_key("ada", "k").id == 2, "its key makes no second job"
+
+
+def test_a_key_that_has_made_another_job_since_stays_with_that(site):
+    site.store.write(new=[job(1)])
+    site.directory(job(2))
+    site.reconciled()
+    assert (site.store.by_key("ada", "k").id, site.store.job(2).request.key) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"id": 3},
+        {"identity": "f" * 16},
+        {"store": "another store's"},
+        {"walltime": 10**30},
+        {"processors": 0},
+        {"user": "\ud800"},
+        {"name": "\x1b[2J"},
+        {"start": "soon"},
+        {"declared": ["B"]},
+        {"not_before": -1},
+    ],
+    ids=str,
+)
+def test_a_directory_that_says_what_no_service_wrote_is_left_out_and_its_number_not_given(site, changed):
+    site.directory(job(2), **changed)
+    (remark,) = site.reconciled()
+    assert "older" in remark
+    assert site.store.job(2) is None
+    assert site.store.last_id() >= 2
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "[]", '{"facts": 7}'])
+def test_a_record_that_cannot_be_read_is_left_out(site, text):
+    (site.directory(job(2)) / "job.json").write_text(text)
+    assert len(site.reconciled()) == 1
+    assert site.store.job(2) is None
+
+
+def test_a_record_that_is_a_link_is_not_followed(site, tmp_path):
+    folder = site.directory(job(2))
+    (folder / "job.json").rename(tmp_path / "elsewhere.json")
+    (folder / "job.json").symlink_to(tmp_path / "elsewhere.json")
+    site.reconciled()
+    assert site.store.job(2) is None
+
+
+def test_a_running_job_without_a_directory_is_lost_once_the_store_is_known_to_be_older(site):
+    site.store.write(new=[job(1, "running")])
+    site.directory(job(2))
+    remarks = site.reconciled()
+    assert any(one.startswith("job 1 had started, and what became of") for one in remarks)
+    assert (site.store.job(1).state, site.store.job(1).finished) == ("lost", NOW)
+
+
+def test_numbers_that_are_missing_are_named(site):
+    site.store.write(new=[job(1, "completed", finished=NOW - 50)])
+    site.store.go_on_from_here("it was restored")
+    site.store.give_no_number_up_to(4)
+    site.directory(job(3))
+    assert site.store.lost is not None
+    remarks = site.reconciled()
+    assert remarks[-1] == "lost, and to be submitted again: jobs 2, 4"
+
+
+def test_only_names_of_jobs_are_directories_of_jobs(tmp_path):
+    for name in ("12", f"13.{IDENTITY}", "x", "14.xyz", "-1", f"{2**53}", "٣", "15."):
+        (tmp_path / name).mkdir()
+    assert directories(tmp_path) == {"12": (12, ""), f"13.{IDENTITY}": (13, IDENTITY)}
+    assert directories(tmp_path / "nowhere") == {}

@@ -1,0 +1,75 @@
+"""`python -m gas` that is forked is to a test what a start from cold is: output, exit status, folder, signals."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import warm
+
+GAS = [sys.executable, "-m", "gas"]
+
+
+@pytest.fixture
+def is_forked():
+    if os.environ.get("GAS_TESTS_COLD") or sys.platform != "linux":
+        pytest.skip("nothing is forked here")
+
+    def is_forked(process):
+        with open(f"/proc/{process.pid}/cmdline") as file:  # noqa: PTH123
+            return "warm.py" in file.read()
+
+    return is_forked
+
+
+@pytest.mark.parametrize("words", [["--help"], ["plan", "nowhere.toml"], ["plan", "--no-such-option"]])
+def test_output_and_exit_status_are_those_of_a_start_from_cold(words, tmp_path):
+    cold = {**os.environ, "PYTHONUNBUFFERED": "1" if "PYTHONUNBUFFERED" not in os.environ else ""}
+    results = [
+        subprocess.run([*GAS, *words], capture_output=True, text=True, cwd=tmp_path, env=env) for env in (None, cold)
+    ]
+    assert len({(one.returncode, one.stdout, one.stderr) for one in results}) == 1
+    assert results[0].stdout + results[0].stderr
+
+
+def test_it_is_a_child_of_the_test_that_can_be_signalled_and_waited_for(is_forked, tmp_path):
+    command = [*GAS, "serve", "--port", "0", "--processors", "1", "--state", "state"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert "http" in process.stdout.readline()
+        assert is_forked(process)
+        assert (tmp_path / "state").is_dir()
+        assert os.getpgid(process.pid) == os.getpgrp()
+        process.send_signal(signal.SIGTERM)
+        process.stderr.read()
+        assert process.wait(20) == 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        process.stdout.readline()
+        process.kill()
+        assert process.wait(20) == -signal.SIGKILL
+
+
+def test_standard_input_and_the_environment_are_those_of_the_call(tmp_path):
+    done = subprocess.run([*GAS, "plan", "-"], input=b"x =", capture_output=True)
+    assert b"standard input: not TOML" in done.stderr
+    (tmp_path / "bad.toml").write_text("nonsense")
+    environment = {**os.environ, "GAS_CONFIG": str(tmp_path / "bad.toml")}
+    done = subprocess.run([*GAS, "endpoints"], capture_output=True, env=environment)
+    assert b"bad.toml" in done.stderr
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("name", ["PYTHONPATH", "LD_PRELOAD", "LANG", "NUMBA_DISABLE_JIT"])
+def test_what_is_read_at_the_start_of_a_process_is_not_forked(name):
+    assert warm.read_at_start({name: "x", "GAS_CONFIG": "y"}) == {name: "x"}
+
+
+def test_a_session_of_its_own_is_one(is_forked, tmp_path):
+    command = [*GAS, "serve", "--port", "0", "--processors", "1", "--state", "state"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path, start_new_session=True
+    ) as process:
+        process.stdout.readline()
+        assert os.getsid(process.pid) == process.pid != os.getsid(0)
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.wait(20) == -signal.SIGKILL

@@ -1,0 +1,217 @@
+"""`python -m gas` from a warm interpreter: a server that has imported everything forks, in place of a start from cold.
+
+A start from cold takes one to two CPU seconds, nearly all of them imports, and the tests make hundreds. `install` has
+every `subprocess` of a test process that begins ``[sys.executable, "-m", "gas", ...]`` forked from one server. What the
+test gets is a child of its own: same `Popen`, same pid to signal and wait for, same streams, folder and environment.
+
+A service in a name space of its own, by `nsenter` before the command, is forked from a server in there.
+
+Whatever a fork could not show is started as ever: other programs, options of Python's own, other values of variables
+that Python, numba or the C library read when they start, and everything where ``GAS_TESTS_COLD`` is set.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+__all__ = ["install"]
+
+READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "NUMBA", "OPENBLAS", "OMP_", "TZ", "MPL", "GAS_TESTS_")
+"""Beginnings of the names of variables that are read when a process starts, or when a module is imported."""
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def install() -> None:
+    """Have the subprocesses of this process that run Gas forked; call once."""
+    if sys.platform == "linux" and not os.environ.get("GAS_TESTS_COLD"):
+        cold = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+        subprocess.Popen._execute_child = _Starter(cold).start  # type: ignore[attr-defined]
+
+
+def read_at_start(environment: dict[str, str]) -> dict[str, str]:
+    """Return the variables that a fork could not obey."""
+    return {name: value for name, value in environment.items() if name.startswith(READ_AT_START)}
+
+
+class _Starter:
+    """Starts processes in place of `subprocess.Popen._execute_child`."""
+
+    def __init__(self, cold: Any) -> None:
+        self.cold = cold
+        self.server: _Server | None = None
+        self.inside: tuple[list[str], _Server] | None = None  # the one in a name space that was entered last
+        self.lock = threading.Lock()
+        self.begun_with = read_at_start(dict(os.environ))
+        self.libc = ctypes.CDLL(None)
+
+    @property
+    def start(self) -> Any:
+        """The method that takes the place of the one of `Popen`."""
+        starter = self
+
+        def execute_child(process: Any, *given: Any) -> None:
+            (args, executable, preexec, _, pass_fds, cwd, env, _, _, in_shell, *pipes) = given[:16]
+            rest = given[16:]  # restore_signals, gid, gids, uid, umask, start_new_session, process_group
+            words = [os.fspath(word) for word in args] if isinstance(args, (list, tuple)) else []
+            environment = {os.fsdecode(k): os.fsdecode(v) for k, v in (os.environ if env is None else env).items()}
+            changes = (
+                preexec or pass_fds or in_shell or executable or rest[1:5] != (None, None, None, -1) or rest[6] != -1
+            )
+            prefix, words = parted(words)
+            if changes or not words or read_at_start(environment) != starter.begun_with:
+                starter.cold(process, *given)
+                return
+            folder = str(Path.cwd()) if cwd is None else os.fspath(cwd)
+            request = {"words": words[3:], "folder": folder, "environment": environment, "session": bool(rest[5])}
+            streams = [pipes[0], pipes[3], pipes[5]]  # where -1 stands, the one of this process
+            process.pid = starter.fork(prefix, request, [n if fd == -1 else fd for n, fd in enumerate(streams)])
+            process._child_created = True
+            process._close_pipe_fds(*pipes)
+
+        return execute_child
+
+    def server_in(self, prefix: list[str]) -> _Server:
+        """Return the server that was started with a prefix; of those with one, only the last stays."""
+        if not prefix:
+            self.server = self.server or _Server(prefix)
+            return self.server
+        if self.inside is None or self.inside[0] != prefix:
+            if self.inside is not None:
+                self.inside[1].end()
+            self.inside = prefix, _Server(prefix)
+        return self.inside[1]
+
+    def fork(self, prefix: list[str], request: dict[str, Any], streams: list[int]) -> int:
+        """Return the pid of a new child of this process."""
+        with self.lock:
+            server = self.server_in(prefix).connection
+            body = json.dumps(request).encode()
+            # The server's child forks and ends; the grandchild, an orphan, becomes a child of this process.
+            self.libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            try:
+                socket.send_fds(server, [len(body).to_bytes(8, "big")], streams)
+                server.sendall(body)
+                answer = server.recv(64)
+            finally:
+                self.libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+            if not answer:
+                raise ChildProcessError("the server that forks `python -m gas` has ended")
+            return int(answer)
+
+
+class _Server:
+    """A process that forks Gas, started with a prefix to its command."""
+
+    def __init__(self, prefix: list[str]) -> None:
+        self.connection, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                [*prefix, sys.executable, __file__, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                cwd="/",
+            )
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        self.connection.close()
+        self.process.wait()
+
+
+def parted(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the part of a command that enters a name space, and the rest: nothing if it is not ``python -m gas``."""
+    start = words.index(sys.executable) if sys.executable in words else 0
+    is_gas = words[start : start + 3] == [sys.executable, "-m", "gas"]
+    return words[:start], words[start:] if is_gas and (start == 0 or words[0] == "nsenter") else []
+
+
+# ---------------------------------------------------------------------------------------------------------- the server
+
+
+def serve(connection: socket.socket) -> list[str]:
+    """Fork for each request; return, in the forked process, the words of its command line."""
+    import gc
+
+    gc.collect()
+    gc.freeze()
+    while True:
+        head, streams, _, _ = socket.recv_fds(connection, 8, 3)
+        if not head:
+            os._exit(0)
+        body = b""
+        while len(body) < int.from_bytes(head, "big"):
+            body += connection.recv(1 << 20)
+        back, forth = os.pipe()
+        between = os.fork()
+        if between == 0:
+            pid = os.fork()
+            if pid == 0:
+                connection.close()
+                os.close(back)
+                os.close(forth)
+                return become(json.loads(body), streams)
+            os.write(forth, str(pid).encode())
+            os._exit(0)
+        os.waitpid(between, 0)  # from here on the process has its new parent
+        connection.sendall(os.read(back, 64))
+        for handle in (back, forth, *streams):
+            os.close(handle)
+
+
+def become(request: dict[str, Any], streams: list[int]) -> list[str]:
+    """Take on what distinguishes a process from the one that forked it."""
+    import signal
+    import time
+
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    for stream in streams:
+        if stream > 2:
+            os.close(stream)
+    if request["session"]:
+        os.setsid()
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    time.tzset()
+    os.chdir(request["folder"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return list(request["words"])
+
+
+def import_all() -> None:
+    """Import what the commands import when they run, and load the service's machine code."""
+    import gas.cli.commands
+    import gas.cli.serve
+    import gas.service.live
+    import gas.service.server
+    import gas.service.tokens  # noqa: F401
+    from gas.s3.core import warm_up
+
+    warm_up()
+
+
+if __name__ == "__main__":
+    import importlib.util
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption of the tests is for its children
+    del sys.path[0]  # this folder: `python -m gas` does not have it
+    import_all()
+    control = socket.socket(fileno=int(sys.argv[1]))
+    sys.argv = [str(Path(importlib.util.find_spec("gas").origin).with_name("__main__.py"))]  # type: ignore
+    sys.argv += serve(control)
+
+    from gas.cli.main import main
+
+    main()
