@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import minutes, requested
 from gas.slurm.factors import Factors
+from gas.slurm.order import HOLDING
 from gas.slurm.settings import Settings
 
 __all__ = ["Observed", "observed"]
@@ -38,6 +39,9 @@ FEWEST = 3
 
 SHARES = 3
 """How many users must have the same share before another one is taken to have it, too."""
+
+MOMENT = 60
+"""Seconds that a job ran which has used next to nothing."""
 
 _DAY = 86_400
 _AGES = (7 * _DAY, 1 * _DAY, 14 * _DAY, 30 * _DAY, 3 * _DAY)
@@ -87,7 +91,7 @@ def observed(cluster: Cluster, job: Job, partition: Partition) -> Observed:
             found = _predicted(cluster, columns[:-1], values, columns[-1])
             if found is not None:
                 return Observed(max(int(found[0] - named.nice), 1), False, found[1], "same")
-    if not any(one.user == named.user and (one.pending or one.nodes) for one in cluster.jobs):
+    if not any(one.user == named.user and (one.pending or _counts(one)) for one in cluster.jobs):
         return _above(cluster, there, values, named, partition)
     return Observed()
 
@@ -114,10 +118,15 @@ def _above(
     if not own:
         return Observed()
     value, best = max(own)
-    if any(one.user == best and one.nodes for one in cluster.jobs):  # else it has used nothing, either
+    if any(one.user == best and _counts(one) for one in cluster.jobs):  # else it has used nothing, either
         distinct = sorted({round(value) for value in found.values()})
         value += min((later - one for one, later in pairwise(distinct)), default=2) / 2
     return Observed(max(int(value - job.nice), 1), False, jobs, "above")
+
+
+def _counts(job: Job) -> bool:
+    """Return whether a job has used something worth mentioning: it runs, or ran for longer than a moment."""
+    return bool(job.nodes) and (job.state in HOLDING or (job.end or 0) - (job.start or 0) >= MOMENT)
 
 
 def _shown(cluster: Cluster) -> list[tuple[Job, Partition]]:

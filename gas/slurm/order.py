@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cmp_to_key
-from typing import Any
 
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.dependencies import dependencies_of, fulfilled_from
@@ -163,7 +161,9 @@ def queue(
             records.append(Record(job, partition, blocked, why, probe, release))
     preempts = preempting(cluster)
     by_qos = preempts is not None and cluster.settings is not None and cluster.settings.preempt_type == "qos"
-    records.sort(key=sort_key if preempts is None or not by_qos else _after_who_may_preempt(preempts))
+    if preempts is not None and by_qos:
+        return _in_order_of_preemption(records, preempts)
+    records.sort(key=sort_key)
     return records
 
 
@@ -193,20 +193,52 @@ def _after_others(cluster: Cluster, job: Job) -> int | None:
     return fulfilled_from(*dependencies_of(job.dependency), cluster.now, times)
 
 
-def _after_who_may_preempt(preempts: Preempts) -> Callable[[Record], Any]:
-    """Return by what records are sorted where a QOS may preempt others: one that may take another's place is before it.
+def _in_order_of_preemption(records: list[Record], preempts: Preempts) -> list[Record]:
+    """Return records as Slurm sorts them where a QOS may preempt others: who may take another's place is before it.
 
-    By tiers, that is the order of tiers (job_scheduler.c, sort_job_queue2, preemption_enabled).
+    By tiers, that is the order of tiers (job_scheduler.c, sort_job_queue2, preemption_enabled). With others between
+    them this is no order, so that what comes out depends on how it is sorted: by halves that are merged (qsort of the
+    C library), beginning with the order of submission. What is not looked at is not among them; of several probes each
+    is sorted without the others.
     """
 
-    def order(one: Record, other: Record) -> int:
+    def first(one: Record, other: Record) -> bool:
         if preempts(one.job, one.partition, other.job):
-            return -1
+            return True
         if preempts(other.job, other.partition, one.job):
-            return 1
-        return -1 if sort_key(one) < sort_key(other) else 1
+            return False
+        return sort_key(one) < sort_key(other)
 
-    return cmp_to_key(order)
+    def merged(some: list[Record]) -> list[Record]:
+        if len(some) < 2:
+            return some
+        left, right = merged(some[: len(some) // 2]), merged(some[len(some) // 2 :])
+        found, at, to = [], 0, 0
+        while at < len(left) and to < len(right):
+            if first(right[to], left[at]):
+                found.append(right[to])
+                to += 1
+            else:
+                found.append(left[at])
+                at += 1
+        return found + left[at:] + right[to:]
+
+    def submission(one: Record) -> int:
+        return LAST if one.probe is not None else one.job.array or one.job.id
+
+    sortable = [one for one in records if one.blocked in (None, Blocked.LIMIT, Blocked.FORBIDDEN)]
+    there = sorted((one for one in sortable if one.probe is None), key=submission)
+    probes = [one for one in sortable if one.probe is not None]
+    those = set(map(id, sortable))
+    found = merged([*there, *probes] if len(probes) == 1 else there)
+    if len(probes) > 1:
+        places = [(next(at for at, one in enumerate(merged([*there, own])) if one is own), own) for own in probes]
+        for at, own in sorted(places, key=lambda place: -place[0]):
+            found.insert(at, own)
+    for one in sorted((one for one in records if id(one) not in those), key=sort_key):
+        at = next((at for at, other in enumerate(found) if sort_key(one) < sort_key(other)), len(found))
+        found.insert(at, one)
+    return found
 
 
 def _limited(cluster: Cluster, verdict: Verdict | None) -> tuple[Blocked | None, str, int | None]:

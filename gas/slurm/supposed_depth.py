@@ -22,6 +22,9 @@ MOST_JOBS = 100
 
 MOST_CYCLES = 60
 
+MOST = 50_000
+"""Waiting jobs times nodes: with more of them so many cycles take too long."""
+
 
 def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
     """Return the parameter with which a cycle makes all plans that are published and no others, and its value.
@@ -29,7 +32,7 @@ def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
     None if a cycle without it does, too, or none does.
     """
     waiting = [job for job in cluster.jobs if job.pending]
-    if not _may_tell(waiting):
+    if not _may_tell(cluster, waiting):
         return None
     as_it_is = _cycle(cluster)
     if _explains(cluster, as_it_is):
@@ -53,11 +56,13 @@ def supposed_depth(cluster: Cluster) -> tuple[str, int] | None:
 
 def explained(cluster: Cluster) -> bool | None:
     """Return whether a cycle makes all plans that are published and no others; None where that is not tried."""
-    return _explains(cluster, _cycle(cluster)) if _may_tell([job for job in cluster.jobs if job.pending]) else None
+    waiting = [job for job in cluster.jobs if job.pending]
+    return _explains(cluster, _cycle(cluster)) if _may_tell(cluster, waiting) else None
 
 
-def _may_tell(waiting: list[Job]) -> bool:
-    return len(waiting) <= MOST_JOBS and any(job.start is not None for job in waiting)
+def _may_tell(cluster: Cluster, waiting: list[Job]) -> bool:
+    few = len(waiting) <= MOST_JOBS and len(waiting) * len(cluster.nodes) <= MOST
+    return few and any(job.start is not None for job in waiting)
 
 
 def _cycle(cluster: Cluster) -> Forecast:

@@ -89,6 +89,17 @@ def test_or_the_best_of_the_account_if_one_has_no_jobs():
     assert (found.value, found.share) == (pytest.approx(own_priority(known, mine, MAIN).value, abs=2), "above")
 
 
+@pytest.mark.parametrize(("seconds", "share"), [(5, "above"), (900, "")])
+def test_a_job_of_ones_own_that_ended_at_once_is_as_none(seconds, share):
+    _, unknown = waiting(SHARES | {"me": 1.0}, count=18, published=False)
+    start = unknown.now - 1000
+    ended = replace(
+        job(50, 33, qos="high", account="lab"), state="CANCELLED", nodes=("n1",), start=start, end=start + seconds
+    )
+    found = own_priority(replace(unknown, jobs=(*unknown.jobs, ended)), job(7, 33, qos="high", account="lab"), MAIN)
+    assert found.share == share
+
+
 def test_few_jobs_or_such_as_do_not_agree_tell_nothing():
     _, unknown = waiting(count=4)
     mine = job(7, 33, qos="high", account="lab")

@@ -123,3 +123,25 @@ def test_on_26_05_one_task_is_never_planned_where_several_a_node_are_asked_for()
     assert found.words == f"Slurm {NEW} never plans one task with --ntasks-per-node=2"
     assert outlook(cluster(version=NEW), job(cpus=2, tasks_asked=2, tasks_per_node=3)).planned is not None
     assert outlook(cluster(version=MIDDLE), asked).planned is not None
+
+
+def test_where_a_qos_preempts_another_the_order_is_that_of_a_merge_sort():
+    """Seen on 22.05: eight jobs that wait, of which those of QOS urgent may preempt those of QOS normal."""
+    qos = {"normal": Qos("normal", 0), "urgent": Qos("urgent", 0, preempts=("normal",))}
+    waiting = (
+        (7, "normal", 5781), (9, "urgent", 6875), (10, "normal", 6718), (13, "urgent", 6041), (14, "low", 6302),
+        (15, "high", 6302), (16, "urgent", 5729), (17, "normal", 7135),
+    )  # fmt: skip
+    jobs = [job(id, qos=name, priority=value, submitted=NOW) for id, name, value in waiting]
+    settings = Settings(preempt_type="qos", preempt_mode=frozenset({"CANCEL"}))
+    accounting = Accounting("me", qos={**qos, "low": Qos("low", 0), "high": Qos("high", 0)})
+    made = cluster(*jobs, settings=settings, accounting=accounting)
+    assert [one.job.id for one in queue(made)] == [9, 14, 15, 13, 16, 17, 10, 7]
+    held = job(8, qos="urgent", priority=0, submitted=NOW)
+    assert [one.job.id for one in queue(replace(made, jobs=(*jobs, held)))][:8] == [9, 14, 15, 13, 16, 17, 10, 7]
+    asked = [job(qos=name, priority=6500) for name in ("urgent", "low")]
+    alone = [[one.probe for one in queue(made, [each])].index(0) for each in asked]
+    together = queue(made, asked)
+    for number, place in enumerate(alone):
+        at = next(at for at, one in enumerate(together) if one.probe == number)
+        assert sum(one.probe is None for one in together[:at]) == place
