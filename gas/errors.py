@@ -25,11 +25,8 @@ Deciding code raises these; the edges (command line, HTTP) translate them by `ER
 from __future__ import annotations
 
 import copyreg
+from importlib import import_module
 from typing import Any, NamedTuple
-
-from speedup_models import FieldError, ModelError
-from workloads import LogError
-from workloads.archive import ArchiveError, ArchiveUnreachable, NotInArchive
 
 __all__ = [
     "ERRORS",
@@ -52,6 +49,7 @@ __all__ = [
     "Unauthorized",
     "Unreachable",
     "Untrusted",
+    "foreseen",
     "outcome_of",
 ]
 
@@ -155,12 +153,6 @@ class Outcome(NamedTuple):
 
 ERRORS: dict[type[Exception], Outcome] = {
     BadInput: Outcome(422, 2),
-    FieldError: Outcome(422, 2),
-    ModelError: Outcome(422, 2),
-    LogError: Outcome(422, 2),
-    ArchiveError: Outcome(502, 1),
-    ArchiveUnreachable: Outcome(503, 4),
-    NotInArchive: Outcome(404, 2),
     Infeasible: Outcome(422, 3),
     Unreachable: Outcome(503, 4),
     StalePlan: Outcome(412, 5),
@@ -180,10 +172,27 @@ ERRORS: dict[type[Exception], Outcome] = {
 }
 """The most specific class of an error decides."""
 
+_OF_OTHERS = {
+    "speedup_models.fields.FieldError": Outcome(422, 2),
+    "speedup_models.model.ModelError": Outcome(422, 2),
+    "workloads.log.LogError": Outcome(422, 2),
+    "workloads.archive.ArchiveError": Outcome(502, 1),
+    "workloads.archive.ArchiveUnreachable": Outcome(503, 4),
+    "workloads.archive.NotInArchive": Outcome(404, 2),
+}
+"""Errors of packages that know nothing of this one: by name, so that none is imported for its errors alone."""
+
 
 def outcome_of(error: Exception) -> Outcome | None:
     """Return the HTTP status and exit code of an error, None for an unexpected one."""
     for kind in type(error).__mro__:
-        if kind in ERRORS:
-            return ERRORS[kind]
+        found = ERRORS.get(kind) or _OF_OTHERS.get(f"{kind.__module__}.{kind.__qualname__}")
+        if found is not None:
+            return found
     return None
+
+
+def foreseen() -> list[type[Exception]]:
+    """Return all kinds of errors that have an outcome."""
+    homes = (name.rpartition(".") for name in _OF_OTHERS)
+    return [*ERRORS, *(getattr(import_module(module), name) for module, _, name in homes)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from gas.availability import AvailabilityList, Kind
 from gas.compiled import fastest
 from gas.errors import BadInput
-from gas.gaps import FOR_EVER, Gaps, earliest_in_gaps, gaps_of
 from gas.profile import Profile
+
+if TYPE_CHECKING:  # imported where it is needed: planning with counts needs none of it
+    from gas.gaps import Gaps
 
 __all__ = ["Availability", "NodeAvailability", "Spans"]
 
@@ -92,11 +94,15 @@ class NodeAvailability:
     @cached_property
     def gaps(self) -> Gaps:
         """For how long units stay free."""
+        from gas.gaps import gaps_of
+
         taken = self.taken
         return gaps_of(self.capacity, taken.node, taken.start, taken.end, taken.units, self.now)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
         """Return the earliest start, not before `first`, of each request; `gas.profile.NEVER` where there is none."""
+        from gas.gaps import earliest_in_gaps
+
         found = np.empty(len(processors), np.int64)
         steps = len(self.gaps.opens) * len(processors)
         fastest(earliest_in_gaps, steps)(self.gaps, processors, walltimes, max(first, self.now), found)
@@ -109,6 +115,8 @@ class NodeAvailability:
     @cached_property
     def counts(self) -> AvailabilityList:
         """How much is free at each moment, on whichever nodes: an upper bound of what a job can get for a while."""
+        from gas.gaps import FOR_EVER
+
         gaps = self.gaps
         instants = np.concatenate([[self.now], gaps.opens, gaps.closes])
         changes = np.concatenate([[0], gaps.units, -gaps.units])

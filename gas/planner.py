@@ -23,7 +23,6 @@ from gas.errors import BadInput
 from gas.node_availability import Availability, NodeAvailability
 from gas.profile import NEVER
 from gas.times import LATEST, LONGEST, duration_text, iso_time
-from gas.walk import walk
 from speedup_models.fields import finite_number
 
 __all__ = [
@@ -319,6 +318,8 @@ def _anchors(availability: Availability, requests: Requests, first: int, algorit
         return availability.anchors(sizes, walltimes, first)
     anchors = np.empty(len(sizes), np.int64)
     if len(sizes):
+        from gas.walk import walk
+
         profile = availability.profile
         fastest(walk, len(profile.starts) * len(sizes))(profile, sizes, walltimes, first, anchors)
     return anchors

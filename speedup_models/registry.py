@@ -6,29 +6,21 @@ A model may come from another distribution, under the entry-point group ``gas.sp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
-from speedup_models.amdahl import amdahl_from_fields
 from speedup_models.constraints import Constraint, Intersection
-from speedup_models.downey import downey_from_fields
 from speedup_models.fields import Fields, nearest, quoted, shown
 from speedup_models.model import SpeedupModel, said
-from speedup_models.nas import nas_from_fields
-from speedup_models.table import table_from_fields
 
 __all__ = ["BUILT_IN", "PLUG_INS", "model_from_table"]
 
 PLUG_INS: Final = "gas.speedup_models"
 """The entry-point group of models from other distributions."""
 
-BUILT_IN: Final[Mapping[str, Callable[[Fields], SpeedupModel]]] = {
-    "amdahl": amdahl_from_fields,
-    "downey": downey_from_fields,
-    "nas": nas_from_fields,
-    "table": table_from_fields,
-}
+BUILT_IN: Final = ("amdahl", "downey", "nas", "table")
+"""Models of this package, each in a module of its name."""
 
 
 def model_from_table(fields: Fields) -> SpeedupModel:
@@ -44,7 +36,7 @@ def model_from_table(fields: Fields) -> SpeedupModel:
     """
     name: str = fields.text("model")
     if name in BUILT_IN:
-        model = BUILT_IN[name](fields)
+        model = _built_in(name)(fields)
         fields.done()
         return model
     plug_ins = list(entry_points(group=PLUG_INS))
@@ -56,6 +48,25 @@ def model_from_table(fields: Fields) -> SpeedupModel:
     if len(origins) > 1:
         raise fields.fail("model", f'plug-in "{name}" is there {len(origins)} times; keep one of {"; ".join(origins)}')
     return _plug_in(named[0], fields)
+
+
+def _built_in(name: str) -> Callable[[Fields], SpeedupModel]:
+    """Return what makes a model of its keys; only the module of that model is imported."""
+    if name == "amdahl":
+        from speedup_models.amdahl import amdahl_from_fields
+
+        return amdahl_from_fields
+    if name == "downey":
+        from speedup_models.downey import downey_from_fields
+
+        return downey_from_fields
+    if name == "nas":
+        from speedup_models.nas import nas_from_fields
+
+        return nas_from_fields
+    from speedup_models.table import table_from_fields
+
+    return table_from_fields
 
 
 def _plug_in(entry: EntryPoint, fields: Fields) -> SpeedupModel:

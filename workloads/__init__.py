@@ -29,12 +29,14 @@ Everything meets in `Log`: files are read to it and written from it, a generator
 choices come from the caller's `numpy.random.Generator`. The package knows nothing of schedulers or of moldable jobs.
 """
 
-from workloads.header import Epoch, Header
-from workloads.jobs import Overrun, RigidJobs, apply_overrun, machine_size, rigid_jobs
-from workloads.load import offered_load, scale_interarrivals, scale_to_load
-from workloads.log import Log, LogError
-from workloads.selection import months_of
-from workloads.swf import format_swf, parse_swf, read_header, read_swf, write_swf
+TYPE_CHECKING = False  # as type checkers know it
+if TYPE_CHECKING:
+    from workloads.header import Epoch, Header
+    from workloads.jobs import Overrun, RigidJobs, apply_overrun, machine_size, rigid_jobs
+    from workloads.load import offered_load, scale_interarrivals, scale_to_load
+    from workloads.log import Log, LogError
+    from workloads.selection import months_of
+    from workloads.swf import format_swf, parse_swf, read_header, read_swf, write_swf
 
 __all__ = [
     "Epoch",
@@ -56,3 +58,45 @@ __all__ = [
     "scale_to_load",
     "write_swf",
 ]
+
+_HOMES = {
+    "workloads.header": (
+        "Epoch",
+        "Header",
+    ),
+    "workloads.jobs": (
+        "Overrun",
+        "RigidJobs",
+        "apply_overrun",
+        "machine_size",
+        "rigid_jobs",
+    ),
+    "workloads.load": (
+        "offered_load",
+        "scale_interarrivals",
+        "scale_to_load",
+    ),
+    "workloads.log": (
+        "Log",
+        "LogError",
+    ),
+    "workloads.selection": ("months_of",),
+    "workloads.swf": (
+        "format_swf",
+        "parse_swf",
+        "read_header",
+        "read_swf",
+        "write_swf",
+    ),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import names on demand: who writes a file whole needs no reader of logs."""
+    from importlib import import_module
+
+    for module, names in _HOMES.items():
+        if name in names:
+            globals()[name] = found = getattr(import_module(module), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

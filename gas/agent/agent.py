@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gas.agent.choice import Planned, Task
 from gas.agent.gathering import Scheduler, called, gather
 from gas.agent.options import Forecasting, PlanOptions, ReshapeOptions, Run, checked_key
-from gas.agent.scripts import command_script, for_jobs
 from gas.application import Application
-from gas.endpoints import Answer, JobDescription
+from gas.endpoints import Answer, FileEndpoint, JobDescription
 from gas.errors import BadInput, outcome_of
 
 if TYPE_CHECKING:  # imported where they are used: planning by promises needs none of them
@@ -162,7 +161,7 @@ class Agent:
         """
         from gas.agent.reshaping import reshape, reshaping_endpoint
 
-        where = reshaping_endpoint(self._scheduler(on), job)
+        where = reshaping_endpoint(self._of_job(on), job)
         return reshape(
             self.application, where, job, options or ReshapeOptions(), processors=processors, dry_run=dry_run
         )
@@ -196,7 +195,7 @@ class Agent:
         from gas.agent.reshaping import reshaping_endpoint
         from gas.agent.watching import Watch
 
-        where = reshaping_endpoint(self._scheduler(on), job)
+        where = reshaping_endpoint(self._of_job(on), job)
         watch = Watch(self.application, where, job, options or ReshapeOptions(), every, dry_run, report)
         return watch.run(self._remark, until_end=until_end)
 
@@ -209,6 +208,16 @@ class Agent:
             which = "which scheduler?" if name is None else f"{name}: is no scheduler of this agent;"
             raise BadInput(f"{which} name one of {', '.join(known) or 'none'}")
         return known[name]
+
+    def _of_job(self, on: str | None) -> Scheduler:
+        """Return the scheduler of a job that is in its queue, as one of such jobs."""
+        where = self._scheduler(on)
+        if self.script is None:
+            return where
+        from gas.agent.scripts import for_jobs
+
+        (found,) = for_jobs([where], script=self.script, unit=self.unit, placed=True)
+        return found
 
     def gather(self, options: PlanOptions | None = None) -> list[Answer]:
         """Ask the schedulers; who does not answer has an error in place of a list."""
@@ -229,6 +238,10 @@ class Agent:
 
     def _schedulers_for(self, job: JobDescription | None) -> list[Scheduler]:
         """Return the schedulers as they plan for a job, with what it asks for besides; None is any job."""
+        if job is None and self.script is None and all(isinstance(one, FileEndpoint) for one in self.schedulers):
+            return list(self.schedulers)  # a list in a file is the same for all jobs
+        from gas.agent.scripts import command_script, for_jobs
+
         native, command = ((), None) if job is None else (job.native, command_script(job.command, job.directory))
         return for_jobs(self.schedulers, native, command, self.script, self.unit)
 

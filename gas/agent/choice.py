@@ -14,14 +14,14 @@ from gas.endpoints.asking import ask_again
 from gas.endpoints.freshness import MOST_APART_LIVE
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate, Plan, plan
-from gas.prediction.choice import PredictedPlan
 from gas.printable import many
 from gas.times import duration_text, iso_time
 
 if TYPE_CHECKING:
     from gas.agent.prediction import Predictor
+    from gas.prediction.choice import PredictedPlan
 
-__all__ = ["Planned", "Task", "why_nothing"]
+__all__ = ["Planned", "Task", "predicted", "why_nothing"]
 
 QUICK_SECONDS = 5.0
 """What a prediction that is at once takes at most; after a longer one it is looked how far the clock has moved on."""
@@ -93,7 +93,8 @@ class Task:
     def plan(self, answers: Sequence[Answer]) -> Planned:
         """Plan with the lists that there are, again if what was predicted is of the past by then."""
         found = self._plan(answers)
-        if isinstance(found.plan, PredictedPlan) and (later := self._moved_on(found.answers, found.plan)) is not None:
+        likely = predicted(found.plan)
+        if likely is not None and (later := self._moved_on(found.answers, likely)) is not None:
             took = duration_text(round(seconds_since(found.answers)))
             self.remark(f"predicting took {took}, in which starts have passed; predicting again")
             found = self._plan(later)
@@ -160,6 +161,15 @@ def _check_window(options: PlanOptions, now: int, not_before: int | None, deadli
         why, way_out = f"--not-before {Instant.of(options.not_before)}", f"{way_out} or an earlier start"
     written = Instant.of(options.deadline)
     raise BadInput(f"--deadline {written}: is {given}, and no run starts before {first} ({why}); {way_out}")
+
+
+def predicted(found: Plan) -> PredictedPlan | None:
+    """Return a plan as one by predictions; None if it is by promises alone, for which nothing of them is imported."""
+    if type(found) is Plan:
+        return None
+    from gas.prediction.choice import PredictedPlan
+
+    return found if isinstance(found, PredictedPlan) else None
 
 
 def why_nothing(found: Plan) -> str:

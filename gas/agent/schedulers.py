@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gas.agent.gathering import Scheduler
-from gas.endpoints import Configuration, Endpoint, FileEndpoint, JobEndpoint, S3Endpoint, load_configuration
-from gas.endpoints.access import Access
+from gas.endpoints import Endpoint, FileEndpoint, JobEndpoint
 from gas.errors import BadInput, GasError, Unreachable
 from speedup_models import FieldError
+
+if TYPE_CHECKING:  # imported where it is read: planning on a file needs none
+    from gas.endpoints import Configuration
 
 __all__ = ["chosen_endpoints", "job_endpoint", "job_endpoints", "job_of"]
 
@@ -34,8 +36,8 @@ def chosen_endpoints(
     given, lists = [_address(name) for name in names or []], list(files or [])
     if lists.count("-") > 1:
         raise BadInput("--availability -: standard input can be read only once")
-    configuration, known = (Configuration(), None) if lists and not given else _configuration(config, needed=slurm_here)
-    if not given and not lists:
+    configuration, known = (None, None) if lists and not given else _configuration(config, needed=slurm_here)
+    if configuration is not None and not given and not lists:
         given = configuration.names
         if not given and slurm_here:
             raise BadInput("no Slurm commands (scontrol, sbatch) in PATH; name a scheduler with -e NAME or URL")
@@ -46,9 +48,8 @@ def chosen_endpoints(
     chosen: list[Scheduler] = []
     alone = bool(names) and len(set(given)) == 1  # then $GAS_TOKEN is for it
     for name in dict.fromkeys(given):
-        if "://" in name:
-            others = [other for other in given if other != name]
-            chosen.append(S3Endpoint(name, name, access=Access.of(name, rivals=others)))
+        if configuration is None or "://" in name:
+            chosen.append(_s3(name, [other for other in given if other != name]))
             continue
         try:
             chosen.append(configuration.endpoint(name, alone=alone))
@@ -73,6 +74,8 @@ def _configuration(explicit: Path | None, *, needed: bool = False) -> tuple[Conf
     needed
         Raise the error of a local Slurm that cannot be used.
     """
+    from gas.endpoints import Configuration, load_configuration
+
     found = load_configuration(explicit)
     if found.path is not None:
         return found, None
@@ -98,6 +101,14 @@ def _address(name: str) -> str:
     return name
 
 
+def _s3(address: str, rivals: Sequence[str] = ()) -> Endpoint:
+    """Return the S³ at an address; `rivals` are others that a token of the environment could be meant for."""
+    from gas.endpoints import S3Endpoint
+    from gas.endpoints.access import Access
+
+    return S3Endpoint(address, address, access=Access.of(address, rivals=rivals))
+
+
 def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
     """Return the scheduler named, or the only one of the configuration; it must accept jobs.
 
@@ -105,7 +116,7 @@ def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
     """
     by_address = name is not None and "://" in name
     try:
-        configuration, here = (Configuration(), None) if by_address else _configuration(config, needed=True)
+        configuration, here = (None, None) if by_address else _configuration(config, needed=True)
     except Unreachable as error:
         if name is not None:
             raise
@@ -113,12 +124,13 @@ def job_endpoint(name: str | None, config: Path | None) -> JobEndpoint:
             f"which scheduler? Name it with -e NAME or URL, or set GAS_ENDPOINT; the local Slurm fails: {error}"
         ) from None
     if name is None:
+        assert configuration is not None, "there is no address"
         if len(configuration.names) != 1 and (here is None or not configuration.names):
             known = f" ({', '.join(configuration.names)})" if configuration.names else ""
             raise BadInput(f"which scheduler? Name it with -e NAME or URL, or set GAS_ENDPOINT{known}")
         name = configuration.names[0]
     name = _address(name)
-    endpoint: Endpoint = S3Endpoint(name, name) if "://" in name else configuration.endpoint(name, alone=True)
+    endpoint = _s3(name) if configuration is None else configuration.endpoint(name, alone=True)
     if not isinstance(endpoint, JobEndpoint):
         raise BadInput(f"{name}: accepts no jobs; it is only an availability list")
     return endpoint

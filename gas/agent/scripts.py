@@ -33,6 +33,8 @@ def for_jobs(
     command: Any = None,
     script: Any = None,
     unit: str | None = None,
+    *,
+    placed: bool = False,
 ) -> list[Scheduler]:
     """Return schedulers as those of such jobs; one that cannot be comes as its name and the error.
 
@@ -48,8 +50,13 @@ def for_jobs(
         A Slurm job script that is submitted as it is.
     unit
         What its sizes count; None for what it gives its own size in.
+    placed
+        The jobs are in the queue already.
     """
-    found = [one if isinstance(one, tuple) else _for_job(one, native, command, script, unit) for one in schedulers]
+    asked: dict[str, Any] = {"native": native, "command": command, "script": script, "unit": unit}
+    if placed:
+        asked["placed"] = True
+    found = [one if isinstance(one, tuple) else _for_job(one, asked) for one in schedulers]
     wrong = [one[1] for one in found if isinstance(one, tuple)]
     if found and len(wrong) == len(found) and isinstance(wrong[0], GasError | FieldError):
         raise wrong[0]
@@ -66,14 +73,14 @@ def for_jobs(
     return kept
 
 
-def _for_job(endpoint: Endpoint, native: Sequence[str], command: Any, script: Any, unit: str | None) -> Scheduler:
+def _for_job(endpoint: Endpoint, asked: dict[str, Any]) -> Scheduler:
     if isinstance(endpoint, Asking):
         try:
-            return endpoint.asking(native=native, command=command, script=script, unit=unit)
+            return endpoint.asking(**asked)
         except (GasError, FieldError) as error:
             return endpoint.name, error
-    if script is not None:
-        return endpoint.name, BadInput(f"{endpoint.name}: takes no Slurm job scripts ({script.path})")
+    if asked["script"] is not None:
+        return endpoint.name, BadInput(f"{endpoint.name}: takes no Slurm job scripts ({asked['script'].path})")
     return endpoint
 
 

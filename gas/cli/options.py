@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from gas.endpoints import load_configuration
 from gas.errors import BadInput, GasError
 from speedup_models import FieldError
 
@@ -26,6 +25,8 @@ __all__ = [
 def _configured_names(incomplete: str) -> list[str]:
     """Complete the names of the configuration; only plain words reach the shell, since others may have written it."""
     try:
+        from gas.endpoints import load_configuration
+
         names = load_configuration().names
         return [name for name in names if name.startswith(incomplete) and re.fullmatch(r"[\w.-]+", name)]
     except (GasError, FieldError):

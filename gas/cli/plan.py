@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gas.agent.choice import Planned, why_nothing
+from gas.agent.choice import Planned, predicted, why_nothing
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json
@@ -36,8 +36,10 @@ from gas.cli.tables import draw_text, many, note, picture_width, print_json, pri
 from gas.endpoints import Answer, Request
 from gas.errors import Infeasible
 from gas.planner import Candidate, Plan
-from gas.prediction.choice import INTERVAL, PredictedPlan
 from gas.times import duration_text, iso_time, relative_text
+
+if TYPE_CHECKING:
+    from gas.prediction.choice import PredictedPlan
 
 __all__ = ["draw", "how_sure", "plan_command", "sentence", "show_plan", "without_predictions"]
 
@@ -133,16 +135,23 @@ def sentence(candidate: Candidate, found: Plan) -> str:
     verb = "starts" if candidate.kind == "promise" else "may start"
     size = many(candidate.processors, "processor")
     what = f"{size} on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
-    if isinstance(found, PredictedPlan) and (likely := found.predictions.get(candidate)) is not None:
+    by_likely = predicted(found)
+    if by_likely is not None and (likely := by_likely.predictions.get(candidate)) is not None:
         bound = "no later than" if candidate.kind == "promise" else "planned"
         _, between, *_ = _when(candidate, found)
-        decides = found.score(candidate)
-        by = "to finish" if found.risk is None else f"to have finished in {100 * found.risk:g}% of samples"
+        decides = by_likely.score(candidate)
+        by = "to finish" if by_likely.risk is None else f"to have finished in {100 * by_likely.risk:g}% of samples"
         return (
-            f"{what}expected to start {relative_text(likely.start, found.now)} ({INTERVAL:.0%}: {between}; "
+            f"{what}expected to start {relative_text(likely.start, found.now)} ({_interval()}: {between}; "
             f"{bound} {start}), {by} {relative_text(decides, found.now)} ({iso_time(decides)})"
         )
     return f"{what}{verb} {start}, finishes {finish} ({iso_time(candidate.finish)})"
+
+
+def _interval() -> str:
+    from gas.prediction.choice import INTERVAL
+
+    return f"{INTERVAL:.0%}"
 
 
 def without_predictions(found: PredictedPlan) -> str:
@@ -186,9 +195,9 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         say(f"{found.application}: {sentence(found.best, found)}")
         if said := how_sure(found.best, answers):
             say(said)
-        if isinstance(found, PredictedPlan):
-            say(without_predictions(found))
-            for line in learnt(found):
+        if (likely := predicted(found)) is not None:
+            say(without_predictions(likely))
+            for line in learnt(likely):
                 say(line)
         say()
         show_picture(found, answers)
@@ -207,10 +216,10 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
         for c in shown
     ]
     when = ["starts", "finishes"]
-    if isinstance(found, PredictedPlan):
+    if (likely := predicted(found)) is not None:
         promises = all(c.kind == "promise" for c in shown)
-        finishes = "finishes" if found.risk is None else f"{100 * found.risk:g}% finish by"
-        when = ["starts", f"{INTERVAL:.0%} of starts", "no later than" if promises else "planned", finishes]
+        finishes = "finishes" if likely.risk is None else f"{100 * likely.risk:g}% finish by"
+        when = ["starts", f"{_interval()} of starts", "no later than" if promises else "planned", finishes]
     columns = ["", "scheduler", "processors", "walltime", "runs", *when, "proc-hours"]
     if explain:
         columns.append("why not")
@@ -253,14 +262,15 @@ def _when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
     The finish is the one that decides.
     """
     start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
-    if not isinstance(found, PredictedPlan):
+    by_likely = predicted(found)
+    if by_likely is None:
         return start, finish
-    likely = found.predictions.get(candidate)
+    likely = by_likely.predictions.get(candidate)
     if likely is None:
         return start, "not predicted", start, finish
     low, high = relative_text(likely.start_low, found.now), relative_text(likely.start_high, found.now)
     between = low if low == high else f"{low} to {high.removeprefix('in ')}"
-    return relative_text(likely.start, found.now), between, start, relative_text(found.score(candidate), found.now)
+    return relative_text(likely.start, found.now), between, start, relative_text(by_likely.score(candidate), found.now)
 
 
 def _to_know(answer: Answer) -> list[str]:
@@ -282,7 +292,8 @@ def show_picture(found: Plan, answers: Sequence[Answer]) -> None:
     from gas.pictures.terminal import availability_picture
 
     best, called = found.best, "best"
-    if isinstance(found, PredictedPlan) and best is not None and best in found.predictions:
+    likely = predicted(found)
+    if likely is not None and best is not None and best in likely.predictions:
         called = "best, at the latest" if best.kind == "promise" else "best, as planned"
     for answer in answers:
         if best is not None and answer.availability is not None and answer.name == best.scheduler:
@@ -304,7 +315,7 @@ def draw(found: Plan, answers: Sequence[Answer], path: str) -> None:
     from gas.pictures.plan import draw_plan
 
     starts = None
-    if isinstance(found, PredictedPlan):
-        starts = {c: (p.start_low, p.start, p.start_high) for c, p in found.predictions.items()}
+    if (likely := predicted(found)) is not None:
+        starts = {c: (p.start_low, p.start, p.start_high) for c, p in likely.predictions.items()}
     draw_plan(found, [a.availability for a in answers if a.availability is not None], path, starts=starts)
     note(f"drawn: {path}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,11 +9,10 @@ import typer
 from gas.agent.options import ReshapeOptions
 from gas.agent.schedulers import job_of
 from gas.agent.states import ENDED
-from gas.application import Application
 from gas.cli.jobs import JobReference
 from gas.cli.options import ConfigFile, Json, OneEndpoint, percentage
 from gas.cli.planning import MaxProcessorHours, StaleOk, agent_for
-from gas.cli.scripts import Work
+from gas.cli.scripts import ScriptFile, ScriptUnit, Sizes, Times, work_of
 from gas.cli.states import report_end
 from gas.cli.tables import print_json, print_json_line, say
 from gas.times import iso_time, parse_duration
@@ -24,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["reshape_command", "watch_command"]
 
-Shapes = Annotated[Path, typer.Argument(metavar="APP", help="Its application file (TOML).")]
+Shapes = Annotated[
+    str | None, typer.Argument(metavar="APP", help="Its application file (TOML), or its Slurm job script.")
+]
 Threshold = Annotated[
     str, typer.Option("--threshold", metavar="PERCENT", help="Change it if that saves so much of the time to its end.")
 ]
@@ -34,7 +34,11 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done;
 
 def reshape_command(
     job: JobReference,
-    application: Shapes,
+    application: Shapes = None,
+    script: ScriptFile = None,
+    sizes: Sizes = None,
+    times: Times = None,
+    unit: ScriptUnit = None,
     endpoint: OneEndpoint = None,
     threshold: Threshold = "5%",
     least: Least = "1m",
@@ -49,12 +53,13 @@ def reshape_command(
 ) -> None:
     """Give a waiting job another shape if it then finishes sooner.
 
-    The processors and the walltime change; the job keeps its number and its place in the queue.
+    The processors and the walltime change; the job keeps its number and its place in the queue. A job that was
+    submitted with a Slurm job script: gas reshape 12 --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m.
     """
     options = _options(threshold, least, max_processor_hours, stale_ok)
-    app = Application.read(application)
+    work = work_of(application, script, sizes, times, unit)
     where, number = job_of(job, endpoint, config)
-    done = agent_for(Work(app), [where]).reshape(number, options, processors=processors, dry_run=dry_run)
+    done = agent_for(work, [where]).reshape(number, options, processors=processors, dry_run=dry_run)
     if json:
         print_json(done.to_wire())
     else:
@@ -63,7 +68,11 @@ def reshape_command(
 
 def watch_command(
     job: JobReference,
-    application: Shapes,
+    application: Shapes = None,
+    script: ScriptFile = None,
+    sizes: Sizes = None,
+    times: Times = None,
+    unit: ScriptUnit = None,
     endpoint: OneEndpoint = None,
     threshold: Threshold = "5%",
     least: Least = "1m",
@@ -83,10 +92,10 @@ def watch_command(
     """
     pause = parse_duration(every, "--every")
     options = _options(threshold, least, max_processor_hours, stale_ok)
-    app = Application.read(application)
+    work = work_of(application, script, sizes, times, unit)
     where, number = job_of(job, endpoint, config)
     report = _print_object if json else _print_line
-    last = agent_for(Work(app), [where]).watch(number, report, options, every=pause, until_end=wait, dry_run=dry_run)
+    last = agent_for(work, [where]).watch(number, report, options, every=pause, until_end=wait, dry_run=dry_run)
     if last["state"] in ENDED:
         report_end(last, quiet=True)
 

@@ -13,7 +13,6 @@ import typer
 from gas.application import Application
 from gas.errors import BadInput
 from gas.times import parse_duration
-from speedup_models import Table
 from speedup_models.constraints import MOST_PROCESSORS
 
 __all__ = ["ScriptFile", "ScriptUnit", "Sizes", "Times", "Work", "repeated", "work_of"]
@@ -148,6 +147,8 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
         )
     if len(set(counts)) < len(counts):
         raise BadInput(f"--sizes {sizes}: names a size twice")
+    from speedup_models import Table
+
     model = Table.of(dict(zip(counts, map(float, seconds), strict=True)))
     return Application(model, safety=1.0, name=own.name or Path(script.path).stem)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gas.agent.choice import predicted
 from gas.agent.options import Run, checked_key
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
@@ -38,7 +39,6 @@ from gas.cli.tables import note, print_json, say
 from gas.endpoints import JobDescription
 from gas.errors import BadInput
 from gas.planner import Plan
-from gas.prediction.choice import PredictedPlan
 from gas.times import iso_time, relative_text
 
 if TYPE_CHECKING:
@@ -188,7 +188,8 @@ def _start(job: dict[str, Any], found: Plan) -> str:
 
 def _likely(found: Plan) -> str:
     """Return in words when the best request is predicted to start; nothing if it is not."""
-    likely = found.predictions.get(found.best) if isinstance(found, PredictedPlan) and found.best is not None else None
+    by_likely = predicted(found)
+    likely = None if by_likely is None or found.best is None else by_likely.predictions.get(found.best)
     return "" if likely is None else f"; predicted to start {relative_text(likely.start, found.now)}"
 
 

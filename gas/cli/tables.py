@@ -20,7 +20,6 @@ from rich.text import Text
 
 from gas.errors import BadInput
 from gas.printable import as_line, escaped_json, many, printable
-from workloads.whole_file import whole_file
 
 __all__ = [
     "draw_text",
@@ -210,6 +209,8 @@ def picture_width() -> int:
 def write_text(path: str, text: str) -> None:
     """Write a file that the user named."""
     try:
+        from workloads.whole_file import whole_file
+
         with whole_file(path) as file:
             file.write(text.encode())
     except OSError as error:

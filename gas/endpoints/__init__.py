@@ -26,22 +26,24 @@ Its modules:
     freshness       how old a list may be to be planned with
 """
 
-from gas.endpoints.asking import Answer, ask
-from gas.endpoints.configuration import Configuration, load_configuration
-from gas.endpoints.endpoint import (
-    Endpoint,
-    InDoubt,
-    JobDescription,
-    JobEndpoint,
-    ProbingEndpoint,
-    QueueEndpoint,
-    RememberingEndpoint,
-    Request,
-    ReshapingEndpoint,
-    Standing,
-)
-from gas.endpoints.file import FileEndpoint
-from gas.endpoints.s3 import S3Endpoint
+TYPE_CHECKING = False  # as type checkers know it
+if TYPE_CHECKING:
+    from gas.endpoints.asking import Answer, ask
+    from gas.endpoints.configuration import Configuration, load_configuration
+    from gas.endpoints.endpoint import (
+        Endpoint,
+        InDoubt,
+        JobDescription,
+        JobEndpoint,
+        ProbingEndpoint,
+        QueueEndpoint,
+        RememberingEndpoint,
+        Request,
+        ReshapingEndpoint,
+        Standing,
+    )
+    from gas.endpoints.file import FileEndpoint
+    from gas.endpoints.s3 import S3Endpoint
 
 __all__ = [
     "Answer",
@@ -61,3 +63,39 @@ __all__ = [
     "ask",
     "load_configuration",
 ]
+
+_HOMES = {
+    "gas.endpoints.asking": (
+        "Answer",
+        "ask",
+    ),
+    "gas.endpoints.configuration": (
+        "Configuration",
+        "load_configuration",
+    ),
+    "gas.endpoints.endpoint": (
+        "Endpoint",
+        "InDoubt",
+        "JobDescription",
+        "JobEndpoint",
+        "ProbingEndpoint",
+        "QueueEndpoint",
+        "RememberingEndpoint",
+        "Request",
+        "ReshapingEndpoint",
+        "Standing",
+    ),
+    "gas.endpoints.file": ("FileEndpoint",),
+    "gas.endpoints.s3": ("S3Endpoint",),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import names on demand: a list in a file needs neither HTTP nor tokens."""
+    from importlib import import_module
+
+    for module, names in _HOMES.items():
+        if name in names:
+            globals()[name] = found = getattr(import_module(module), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

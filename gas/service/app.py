@@ -19,7 +19,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from gas.errors import ERRORS, BadInput, GasError, StalePlan
+from gas.errors import BadInput, GasError, StalePlan, foreseen
 from gas.service.connections import most_connections
 from gas.service.gate import Gate, principal_of
 from gas.service.jobs import Job, JobState
@@ -360,7 +360,7 @@ def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
         newer = scheduler.availability().to_wire() if isinstance(error, StalePlan) else None
         return refusal(error, newer)
 
-    for kind in ERRORS:
+    for kind in foreseen():
         app.add_exception_handler(kind, on_foreseen)
 
     @app.exception_handler(RequestValidationError)

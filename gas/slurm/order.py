@@ -16,6 +16,7 @@ from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.dependencies import dependencies_of, fulfilled_from
 from gas.slurm.preemption import Preempts, preempting
 from gas.slurm.verdict import FREE, WAITS, Verdict
+from gas.slurm.versions import Rules
 
 __all__ = [
     "HOLDING", "NO_LIMIT", "Blocked", "Record", "blocked_by", "end_of", "limit_of", "queue", "running_tasks",
@@ -251,6 +252,9 @@ def blocked_by(cluster: Cluster, job: Job, partition: Partition, running: dict[i
         own = next((one for one in cluster.reservations if one.name == job.reservation), None)
         if own is None or not own.start <= cluster.now < own.end:
             return Blocked.RESERVATION, job.reservation
+    per_node = job.tasks_per_node or 0
+    if per_node > 1 and job.tasks_asked == 1 and Rules.of(cluster.version).no_lone_task:
+        return Blocked.CONSTRAINT, f"Slurm {cluster.version} never plans one task with --ntasks-per-node={per_node}"
     return _beyond_partition(job, partition)
 
 

@@ -13,7 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.fitting import CPUS, HAS_GRES, HAS_REQUIRED, LEAST, Machine, Use, Work, capable, cpus_on, work_of
+from gas.slurm.fitting import (
+    CPUS,
+    HAS_GRES,
+    HAS_REQUIRED,
+    LEAST,
+    MEMORY,
+    PER_NODE,
+    TASK_CPUS,
+    Machine,
+    Use,
+    Work,
+    capable,
+    cpus_on,
+    work_of,
+)
 from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, meets, of_given, put, remove, unpacked
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
 from gas.slurm.table import Table, overlaps, slot_at, span_of
@@ -225,6 +239,7 @@ def _seek(
     unpacked(sets[records.nodes[at]], there)
     capable(there, need, gres, machine, use, present)
     capable(there, need, gres, machine, idle, most)
+    least_cpus = need[TASK_CPUS] * max(need[PER_NODE], 1)
     preempts = False
     for kind in range(len(preemptable)):
         preempts = preempts or preemptable[kind]
@@ -286,6 +301,10 @@ def _seek(
                     continue
                 tested = True
                 unpacked(some, inside)
+                # what is configured of a node is looked at before what is free (job_mgr.c, job_req_node_filter)
+                for node in range(size):
+                    if need[MEMORY] > machine.memory[node] or least_cpus > machine.cpus[node]:
+                        inside[node] = False
                 # what they can give at the most before the next start is tried
                 able, cpus = 0, 0
                 for node in range(size):

@@ -76,6 +76,8 @@ class Rules(NamedTuple):
         Jobs of a partition that shares nothing count as whole-node jobs in the test.
     first_node
         A job of one node at the most gets the first node that fits; before, the fullest.
+    no_lone_task
+        A job of one task that asks for several tasks a node is never planned.
     """
 
     first_task: bool
@@ -99,6 +101,7 @@ class Rules(NamedTuple):
     weakest: bool
     whole_partition: bool
     first_node: bool
+    no_lone_task: bool
 
     @classmethod
     def of(cls, version: str) -> Rules:
@@ -147,6 +150,12 @@ ROWS = (
     Row("weakest", (25, 11, 0), "topology/common, eval_nodes, the retry without nodes"),
     Row("whole_partition", (25, 11, 5), "backfill.c, _attempt_backfill, OverSubscribe=EXCLUSIVE"),
     Row("first_node", (26, 5, 0), "job_test.c, _get_one_res"),
+    Row(
+        "no_lone_task",
+        (26, 5, 0),
+        "seen on 26.05, not on 24.11: -n 1 --ntasks-per-node=2 waits for Resources for ever, as NumNodes=1-1; with "
+        "-n 2 --ntasks-per-node=3 it does not",
+    ),
 )
 
 

@@ -123,6 +123,7 @@ def test_who_does_not_answer_is_a_remark_as_long_as_one_does(agent, full, remark
     assert remarks[1:] == ["broken: has no url"]
 
 
+@pytest.mark.process
 def test_the_only_one_that_does_not_answer_is_an_error(agent, remarks):
     with pytest.raises(Unreachable, match="away"):
         agent(AWAY).plan()

@@ -206,6 +206,7 @@ FILES = [
 ]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("count", [MUTANTS or 150, pytest.param(MUTANTS or 10_000, marks=pytest.mark.long)])
 def test_files(folder, figures, count):
     for number in range(count):

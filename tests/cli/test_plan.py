@@ -148,6 +148,7 @@ def test_not_before_holds_for_the_job_too(gas, lu, s3):
     assert job["not_before"] == job["promise"]
 
 
+@pytest.mark.process
 def test_none_answering_is_exit_4(gas, example):
     result = gas("plan", example, "-e", "http://127.0.0.1:9")
     assert result.code == 4
@@ -273,6 +274,7 @@ def test_plot_draws_a_file(gas, example, paper, tmp_path):
     assert target.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

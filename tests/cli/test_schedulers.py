@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 
 def test_availability_as_a_table_a_picture_and_a_list_that_can_be_planned_with(gas, s3, lu, tmp_path):
     s3.simulated(6, 3600)
@@ -25,6 +27,7 @@ def test_availability_can_be_drawn(gas, s3, tmp_path):
     assert b"<svg" in target.read_bytes()
 
 
+@pytest.mark.process
 def test_availability_of_one_that_does_not_answer_is_exit_4(gas):
     result = gas("availability", "-e", "http://127.0.0.1:9")
     assert result.code == 4
@@ -67,6 +70,7 @@ def test_what_an_endpoint_with_nodes_has_free_is_shown_by_counts(gas, endpoints,
     assert (tmp_path / "free.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.process
 def test_endpoints_tells_remarks_speeds_and_limits_as_they_are_after_asking(gas, endpoints):
     config = endpoints(
         kth='type = "nodes"\nnow = 1000\nspeed = 1.25\nnarrows_to = 1\nremarks = ["planned 34 s ago"]',
@@ -81,6 +85,7 @@ def test_endpoints_tells_remarks_speeds_and_limits_as_they_are_after_asking(gas,
     assert shown.splitlines()[-1] == "kth: planned 34 s ago"
 
 
+@pytest.mark.process
 def test_endpoints_where_none_answers_is_exit_4(gas):
     assert gas("endpoints", "-e", "http://127.0.0.1:9").code == 4
 

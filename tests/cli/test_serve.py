@@ -95,6 +95,7 @@ def test_it_begins_with_the_jobs_of_a_log(tmp_path, gas):
     assert "log: log, by courtesy of Somebody" in err
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("options", "message", "code"),
     [

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from made_clusters import NOW, cluster, job, running
+from made_clusters import MIDDLE, NEW, NOW, cluster, job, outlook, running
 
 from gas.slurm.accounting import Accounting, Qos
 from gas.slurm.cluster import Partition, Reservation, Tasks
@@ -114,3 +114,12 @@ def test_a_probe_that_waits_for_running_jobs_comes_when_these_have_to_end(text, 
     found = [one for one in queue(made, [replace(job(), dependency=text)]) if one.probe is not None]
     assert found[0].blocked is Blocked.DEPENDENCY
     assert found[0].release == (None if release is None else NOW + release)
+
+
+def test_on_26_05_one_task_is_never_planned_where_several_a_node_are_asked_for():
+    asked = job(cpus=1, tasks_asked=1, tasks_per_node=2)
+    found = outlook(cluster(version=NEW), asked)
+    assert found.never
+    assert found.words == f"Slurm {NEW} never plans one task with --ntasks-per-node=2"
+    assert outlook(cluster(version=NEW), job(cpus=2, tasks_asked=2, tasks_per_node=3)).planned is not None
+    assert outlook(cluster(version=MIDDLE), asked).planned is not None

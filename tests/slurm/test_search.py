@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from made_clusters import MIDDLE, NOW, OLD, cluster, job, outlook, planned, plans, running
+from made_clusters import MIDDLE, NOW, OLD, cluster, job, outlook, planned, plans, running, with_nodes
 
 from gas.slurm.cluster import Partition, Reservation
 from gas.slurm.outlook import Why
@@ -111,3 +111,12 @@ def test_features_are_alternatives_of_which_the_earliest_counts():
 def test_what_is_planned_one_after_the_other_is_in_the_order_of_the_queue():
     made = cluster(running(9, "n0", "n1", end=600), job(3, 8), job(1, 8), job(2, 4, priority=2000))
     assert plans(made) == [(2, 600, [0]), (1, 1200, [0, 1]), (3, 1800, [0, 1])]
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE])
+def test_jobs_on_nodes_that_are_too_small_as_configured_are_in_no_group(version):
+    """Seen on 22.05 and 24.11: a job with --mem=8000 starts before jobs end on nodes of 4000 MB."""
+    busy = running(8, "n0", end=640), running(9, "n1", end=600)
+    made = with_nodes(cluster(*busy, version=version), memory=[4000, 16000])
+    assert planned(made, job(cpus=2, memory_per_node=8000), memory_counts=True) == (600, [1])
+    assert planned(made, job(cpus=2, memory_per_node=500), memory_counts=True)[0] == 640

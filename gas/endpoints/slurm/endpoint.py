@@ -231,6 +231,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         command: Script | None = None,
         script: Script | None = None,
         unit: Unit | None = None,
+        placed: bool = False,
     ) -> SlurmEndpoint:
         """Return this endpoint as one of jobs that ask for more.
 
@@ -245,6 +246,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             names partitions, these count.
         unit
             What a size of that script counts.
+        placed
+            The jobs are in the queue already, in whatever partitions.
 
         Raises
         ------
@@ -266,7 +269,7 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             other.script, other._whole = script, False
             other.unit = other._asked_in(unit).unit
             own = words(script.value("partition") or "")
-            if self.partition is not None and own and not set(own) & set(self.partition.split(",")):
+            if not placed and self.partition is not None and own and not set(own) & set(self.partition.split(",")):
                 raise Infeasible(f"{self.name}: is partition {self.partition}, but {script.path} names {','.join(own)}")
             other.partition = ",".join(own) or self.partition
             other.address = self.transport.address + (f"#{other.partition}" if other.partition else "")

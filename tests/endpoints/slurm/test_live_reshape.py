@@ -103,3 +103,25 @@ def test_a_job_that_runs_keeps_its_shape(slurm, run, busy):
     refusal = run("reshape", f"cpus:{busy}", app, code=1)
     assert "only a job that waits can be given another shape" in refusal
     assert [shown(slurm, busy, key) for key in ("NumCPUs", "NumNodes", "TimeLimit")] == before
+
+
+@pytest.mark.parametrize(
+    ("asks", "sizes", "now"), [("-n 6", "6,22", "22"), ("-N 2", "2,5", "5")], ids=["tasks", "nodes"]
+)
+def test_a_job_of_a_script_gets_another_shape_without_any_file_of_gas(
+    slurm, busy, gas, tmp_path, monkeypatch, asks, sizes, now
+):
+    """The script says what a size counts; the job is found by its number, in whatever partition it is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLURM_CONF", f"{slurm.folder}/slurm.conf")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    Path("job.sh").write_text(f"#!/bin/sh\n#SBATCH {asks} -t 60\nsleep 1\n")
+    job = int(slurm.run("sbatch", "--parsable", "-o", "/dev/null", f"{tmp_path}/job.sh"))
+    assert slurm.planned_start(job) is not None
+    words = ("reshape", str(job), "--script", "job.sh", "--sizes", sizes, "--time", "60m,10m")
+    dry = gas(*words, "--dry-run")
+    assert (dry.code, "would ask for" in dry.out) == (0, True), dry.err
+    done = gas(*words, "--json")
+    assert (done.code, done.json["changed"]) == (0, True), done.err
+    key = "NumNodes" if asks.startswith("-N") else "NumTasks"
+    assert (shown(slurm, job, key).split("-")[0], shown(slurm, job, "TimeLimit")) == (now, "00:10:00")
