@@ -337,8 +337,8 @@ def run_cycle(
                 for one in range(len(licences)):
                     licences[one] -= records.licences[at, one]
                 begun += 1
+                started[job] = True  # of an array, its other partitions are passed over, too
                 if array < 0:
-                    started[job] = True
                     break
                 if rules.task_depth and parameters.max_job_test > 0 and tests >= parameters.max_job_test:
                     stopped = DEPTH

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gas.slurm.accounting import Amounts, Bounds, Qos, Use
-from gas.slurm.cluster import Job
+from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.standing import Standing
 from speedup_models.fields import quoted as quoted_text
 
-__all__ = ["Level", "levels", "part_of", "use_of"]
+__all__ = ["Level", "levels", "most_nodes", "part_of", "use_of"]
 
 quoted = lru_cache(4096)(quoted_text)  # the same few names again and again
 
@@ -43,6 +43,45 @@ def levels(case: Standing) -> Iterator[Level]:
             name, association.bounds, association.use, counts, "Assoc", bool(association.user),
             used_minutes=association.used_minutes,
         )  # fmt: skip
+
+
+def most_nodes(cluster: Cluster, job: Job, partition: Partition) -> int | None:
+    """Return the most nodes that limits let one job have, None if as many as it likes.
+
+    Nodes are chosen within them, whatever is in use: fewer and larger ones than without (acct_policy.c,
+    acct_policy_get_max_nodes; seen on 26.05 with GrpTRES=node=3).
+    """
+    settings, accounting = cluster.settings, cluster.accounting
+    if settings is None or accounting is None or not settings.limits_enforced:
+        return None
+    if "limits nodes" not in cluster.worked_out:
+        every = [*(one.bounds for one in accounting.associations), *(one.bounds for one in accounting.qos.values())]
+        cluster.worked_out["limits nodes"] = any(
+            "node" in one for bounds in every
+            for one in (bounds.group_tres, bounds.job_tres, bounds.user_tres, bounds.account_tres)
+        )  # fmt: skip
+    if not cluster.worked_out["limits nodes"]:
+        return None
+    key = "most nodes", job.user, job.account, job.qos, partition.name
+    if key not in cluster.worked_out:
+        case = Standing.of(cluster, job, partition, "", "", None, 1, dated=False)
+        cluster.worked_out[key] = _most_nodes(list(levels(case)))
+    found = cluster.worked_out[key]
+    return found if isinstance(found, int) else None
+
+
+def _most_nodes(found: Sequence[Level]) -> int | None:
+    """Return the least of the limits of one job and of all together: a QOS's, else those of associations."""
+    own: list[list[float]] = []
+    for level in found:
+        if level.qos is not None or level.is_user:
+            bounds = level.bounds
+            every = (bounds.job_tres, bounds.user_tres, bounds.account_tres)
+            own.append([one["node"] for one in every if "node" in one])
+    first = next((limits for limits in own if limits), [])
+    together = [(level.qos, level.bounds.group_tres["node"]) for level in found if "node" in level.bounds.group_tres]
+    of_qos = [most for qos, most in together if qos is not None]
+    return min((int(one) for one in (*first, *(of_qos[:1] or [most for _, most in together]))), default=None)
 
 
 def use_of(case: Standing, level: Level) -> Use:

@@ -12,6 +12,7 @@ from gas.slurm import fitting
 from gas.slurm.cluster import Cluster, Gres, Job, Partition
 from gas.slurm.extent import extent_of
 from gas.slurm.fitting import BOUNDLESS
+from gas.slurm.levels import most_nodes
 from gas.slurm.settings import Settings
 from gas.slurm.versions import Rules
 
@@ -134,8 +135,9 @@ class Needs:
         least = max(least, partition.least_nodes, 1)
         if job.gres_per_job and tasks and (not self.rules.more_nodes or self.rules.few_nodes):
             most = min(most, max(tasks, least)) if tasks > 1 or not job.id else most
-        if partition.most_nodes is not None:
-            most, wanted = min(most, partition.most_nodes), min(wanted, partition.most_nodes)
+        for limit in (partition.most_nodes, most_nodes(self.cluster, job, partition)):
+            if limit is not None:
+                most, wanted = min(most, limit), min(wanted, limit)
         return least, max(least, wanted), most
 
     def _is_default(self, job: Job, partition: Partition, node: int, gpu: int) -> bool:

@@ -34,6 +34,13 @@ def test_no_more_tasks_than_may_run_at_once_are_planned_from_23_02_4_on(version,
     assert len(plans(made)) == count
 
 
+def test_an_array_of_which_a_task_starts_is_passed_over_in_its_other_partitions():
+    """Seen on 24.11: the other node stays idle in this cycle, and a job behind the array starts on it."""
+    both = (Partition("p", ("n0",)), Partition("q", ("n1",)))
+    made = cluster(array(1, 3, partitions=("p", "q")), job(2, partitions=("q",)), partitions=both)
+    assert plans(made) == [(1, 0, [0]), (1, 600, [0]), (1, 1200, [0]), (2, 0, [1])]
+
+
 def test_with_no_room_for_tasks_arrays_are_passed_over():
     made = cluster(array(1, 2), job(2), nodes=1, scheduling=Scheduling(array_depth=0))
     assert plans(made) == [(2, 0, [0])]

@@ -142,6 +142,20 @@ def test_a_limit_of_nodes_is_one_of_the_nodes_that_are_chosen():
     assert begun(of_lab(limited, (7, {}), (8, {}), (1, {}), (4, {}))) == [1, 3, 4]
 
 
+def test_nodes_are_chosen_within_a_limit_of_nodes():
+    """Seen on 26.05: beside a node that is used in part, the next whole one is taken, so that three nodes do."""
+    limited = a_cluster(an_accounting(mine=Bounds(group_tres={"node": 3.0})))
+    names = [f"n{number}" for number in range(4, 10)]
+    others = {"state": "RUNNING", "start": THEN, "end": THEN + 900, "user": "other", "partitions": ("main",)}
+    made = of_lab(limited, (12, {}))
+    made = replace(made, jobs=(
+        *made.jobs, job(8, 1, nodes=("n3",), cpus_on={"n3": 1}, **others),
+        job(9, 24, nodes=tuple(names), cpus_on=dict.fromkeys(names, 4), **others),
+    ))  # fmt: skip
+    (start,) = run_forward(made, {}, until=THEN).starts
+    assert start.nodes == ("n1", "n2", "n10")
+
+
 def test_the_order_moves_with_age():
     """Both wait; nothing is configured, so that the numbers stand as they are."""
     made = cluster(running(9, "n0", "n1", end=60), job(1, 8, priority=10), job(2, 8, priority=20))
