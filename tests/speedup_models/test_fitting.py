@@ -165,7 +165,7 @@ def test_few_timings_decide_nothing():
     counts = np.array([1, 4, 16, 64])
     report = fit(counts, Downey(1000, 10, 0.2).seconds(counts), bootstrap=5)
     assert not report.decided
-    assert "too few to tell the models apart" in report.verdict
+    assert "too few to distinguish the models" in report.verdict
     assert report.downey.aicc is None
 
 
@@ -228,7 +228,7 @@ def test_models_that_explain_the_timings_equally_well_are_not_told_apart():
         verdicts[report.decided, report.better] = gain
         if abs(gain) < 2:
             assert (report.better, report.decided) == ("amdahl", False)
-            assert "cannot tell the models apart" in report.verdict
+            assert "do not distinguish the models" in report.verdict
         elif report.decided:
             assert report.better == ("downey" if gain > 0 else "amdahl")
     assert (True, "amdahl") in verdicts
