@@ -168,7 +168,7 @@ def earliest_fits(
             first[groups] = fitting
             groups += 1
             fitting = now_fitting
-        if i == look_back:  # at doubling distances: is everybody served, so that the rest need not be read?
+        if i == look_back:  # at doubling distances: have all a start, so that the rest need not be read?
             look_back = begin + 2 * (i - begin)
             upper = fitting
             for g in range(groups - 1, -1, -1):

@@ -1,7 +1,7 @@
 """Whether a job that waits should be given another shape, now that the queue has changed.
 
 Pure: what the job could get where it stands in the queue goes in, a `Reshaping` comes out. Small gains are left alone:
-plans are estimates, and each change of a job costs everybody a moment of their scheduler's.
+plans are estimates, and each change of a job costs all users a moment of the scheduler's.
 
 The job as it is has a plan of its scheduler's, other shapes have predictions only. Where the scheduler plans a shape
 later than is predicted of it, taking predictions at their word would have a job changed for a start that it never gets,

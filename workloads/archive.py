@@ -186,7 +186,7 @@ def cache_directory() -> Path:
 
 
 def acknowledgement(path: Path) -> list[str]:
-    """Return whom to thank for a log on this machine, what its copyright says, and what the archive asks."""
+    """Return the acknowledgement of a log on this machine, what its copyright says, and what the archive asks."""
     header = read_header(path)
     given = [*header.acknowledgements, *(text for text in header.all("Copyright") if text)]
     return [" ".join(text.split()) for text in (*given, *REQUEST)]

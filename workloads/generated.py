@@ -1,4 +1,4 @@
-"""The log that a generator makes: its header, whom to thank, the constants used, and the load that was asked for."""
+"""The log that a generator makes: its header, acknowledgements, the constants used, and the load that was asked for."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def generated_log(
     load
         The offered load to reach by scaling interarrival times; None for what the model gives.
     computer, thanks, notes, entries
-        For the header: what made this, whom to thank, notes, and keys of the model's own.
+        For the header: what made this, acknowledgements, notes, and keys of the model's own.
     columns
         Further columns by name.
 

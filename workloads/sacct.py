@@ -239,7 +239,7 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
 
 
 class _Reader:
-    """What the header says, and whom the lines have named."""
+    """What the header says, and which users the lines have named."""
 
     def __init__(self, name: str, header: str, zone: tzinfo | None) -> None:
         self.users: dict[str, int] = {}

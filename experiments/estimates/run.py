@@ -124,7 +124,7 @@ def site_limit(log: Log) -> int:
     """Return the longest time in whole seconds that at least one in a hundred jobs asked for, or that any did.
 
     The model of Tsafrir, Etsion & Feitelson makes the longest estimate the most popular one. That of single jobs,
-    whom a site made an exception for, would make all others far too long.
+    that a site made an exception for, would make all others far too long.
     """
     asked, jobs = np.unique(np.trunc(log.requested_time[log.requested_time > 0]), return_counts=True)
     common = asked[jobs >= jobs.sum() / 100]

@@ -49,7 +49,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
         with client:
             yield client.get_executor()
     except dask.KilledWorker as error:
-        raise GasError(f"workers died of a run, perhaps for want of memory; what was done is kept ({error})") from None
+        raise GasError(f"workers died of a run, perhaps out of memory; what was done is kept ({error})") from None
     except (CancelledError, dask.CommClosedError) as error:
         words = str(error) or type(error).__name__
         raise GasError(

@@ -205,7 +205,7 @@ def _computed(run: Run, missing: list[tuple[int, Configuration]], workers: int) 
                 yield futures[future], future.result()
         except BrokenProcessPool:
             raise GasError(
-                "a worker process was killed, perhaps for want of memory; run again, with fewer workers: "
+                "a worker process was killed, perhaps out of memory; run again, with fewer workers: "
                 "what was done is kept"
             ) from None
 

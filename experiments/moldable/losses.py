@@ -56,7 +56,7 @@ def still_loses(
 
 
 def _with_whole_walltimes(jobs: RigidJobs, chosen: NDArray[np.bool_]) -> RigidJobs:
-    """Return the jobs up to one place behind the choice, of whom the chosen ones use up what they asked for."""
+    """Return the jobs up to one place behind the choice, of which the chosen ones use up what they asked for."""
     count = len(chosen) + 1
     names = ("id", "submit", "processors", "estimate", "run_time", "user", "group", "executable", "row")
     first = {name: getattr(jobs, name)[:count].copy() for name in names}

@@ -33,7 +33,7 @@ class Terms:
 
 
 PLANNED = tuple(policy for policy in POLICIES if policy not in ("fcfs", "easy"))
-"""Policies that give everybody a start, so that Gas has a list to plan with."""
+"""Policies that give every job a start, so that Gas has a list to plan with."""
 
 BASE = Terms("as in the paper, as far as it is known")
 

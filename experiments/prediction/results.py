@@ -4,7 +4,7 @@ Calibration: of a month of a log, jobs that had to wait and what was predicted f
 the prediction were chosen on the first halves of the logs, so verdicts come from the second ones.
 
 Choice: the months, jobs and static requests of the study of one moldable job (`experiments.moldable.months`), with a
-Gas that predicts beside one that takes everybody to use up what was asked for.
+Gas that predicts beside one that takes each job to use up what was asked for.
 """
 
 from __future__ import annotations

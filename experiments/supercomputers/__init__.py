@@ -1,7 +1,7 @@
 """Several supercomputers (Cirne & Berman 1999, 6.2): ``gas experiment supercomputers``.
 
 machines  applications in front of machines that go on in step, and what they can submit
-run       what becomes of them and of everybody else, followed both ways
+run       what becomes of them and of all others, followed both ways
 results   which runs there are; break-even charges and equilibria
 pictures  its pictures
 charge    the part of its report on charging for submissions

@@ -61,8 +61,8 @@ def charge_section(study: Results) -> Section:
             Column("temptation", left=True),
             Column("charge", left=True),
             Column("give way"),
-            Column("applications", "everybody's mean (s)"),
-            Column("rigid jobs", "everybody's mean (s)"),
+            Column("applications", "mean of all (s)"),
+            Column("rigid jobs", "mean of all (s)"),
         )
         blocks.append(Table(columns, tuple(row for table in swept for row in table), "In equilibrium, by the charge."))
         blocks.append(

@@ -359,7 +359,7 @@ Decide: TypeAlias = Callable[[int, Sequence[AvailabilityList]], list[Submission]
 
 
 def follow(machines: Machines, decide: Decide, until: int | None = None) -> None:
-    """Let everybody who arrives submit what is decided, until all is over, or an application has started.
+    """Let each job that arrives be submitted as decided, until all is over, or an application has started.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _FORMS = ((BLUE, "-", "o"), (GREEN, "--", "s"), (ORANGE, "-.", "^"))
 
 
 def draw_temptation(games: Mapping[str, tuple[Sequence[Interval], Sequence[Interval], Sequence[Interval]]]) -> bytes:
-    """Return, over the share that gives way, one's gain and by how much longer everybody takes than at first.
+    """Return, over the share that gives way, one's gain and by how much longer all take than at first.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ _GAIN = (
     "arrival, all others doing what they do: nothing differs but what this one submits. ± is half of a 90% interval "
     "over months and seeds. Waiting are those none of whose requests could start at once, should they give way; no "
     "other user submits more than once. Changes are against the same runs where none gives way. The last column "
-    "compares the two groups as they came out, without following anybody twice, and so differs by chance, too."
+    "compares the two groups as they came out, without following any job twice, and so differs by chance, too."
 )
 _LIMITS = (
     "Every machine's nodes are equally fast, so an application takes as long on any of them. On real machines they "
@@ -121,7 +121,7 @@ def _lead(study: Results) -> str:
         f"With {study.most} machines, choosing among them by their lists lets Gas's applications end after "
         f"{mean_of(choose, 'mean'):,.0f} s in the mean, {mean_of(home, 'mean'):,.0f} s if they stay at home.",
         *(_verdict(study, game) for game in GAMES),
-        "Where everybody gives way, applications take "
+        "Where all users give way, applications take "
         + ", ".join(
             f"{_relative(study, game, SHARES[-1], lambda one: float(one['mean'])).text(1)}% longer ({game.name})"
             for game in GAMES
@@ -147,7 +147,7 @@ def _verdict(study: Results, game: Game) -> str:
     seconds, shares = ([max(charge, 0.0) for charge in of_shares] for of_shares in charges.values())
     return (
         f"{game.name}: it gains its user {gains[0]:,.0f} s where no other user does it and {gains[-1]:,.0f} s where "
-        f"everybody does, which a charge of {min(seconds):,.0f} to {max(seconds):,.0f} s for each further submission "
+        f"all do, which a charge of {min(seconds):,.0f} to {max(seconds):,.0f} s for each further submission "
         f"takes away, or of {100 * min(shares):,.0f} to {100 * max(shares):,.0f}% of the run's execution time."
     )
 
@@ -182,7 +182,7 @@ def _same(study: Results) -> Section:
             )
         )
     columns = (
-        Column("everybody", left=True),
+        Column("all users", left=True),
         Column("mean", "applications (s)"),
         Column("median", "applications (s)"),
         Column("submissions", "of one application"),
@@ -238,10 +238,10 @@ def _temptation(study: Results) -> Section:
         Column("sooner", "of the waiting"),
         Column("later", "of the waiting"),
         Column("submissions beyond the first"),
-        Column("applications", "everybody's mean (s)"),
-        Column("change", "everybody's mean (s)"),
-        Column("rigid jobs", "everybody's mean (s)"),
-        Column("change", "everybody's mean (s)"),
+        Column("applications", "mean of all (s)"),
+        Column("change", "mean of all (s)"),
+        Column("rigid jobs", "mean of all (s)"),
+        Column("change", "mean of all (s)"),
         Column("groups apart (s)"),
     )
     blocks: tuple[Block, ...] = (
@@ -259,11 +259,11 @@ def _temptation(study: Results) -> Section:
                 }
             ),
             "Over the share of applications that give way: what that gains one of them, and by how much longer "
-            "everybody takes than where no user gives way; with 90% intervals.",
+            "all take than where no user gives way; with 90% intervals.",
         ),
         Table(columns, tuple(rows)),
     )
-    return Section("What submitting everywhere gains, and what it costs everybody", blocks)
+    return Section("What submitting everywhere gains, and what it costs all users", blocks)
 
 
 def _relative(study: Results, game: Game, share: int, figure: Callable[[Result], float]) -> Interval:
@@ -341,13 +341,13 @@ def _settings(study: Results) -> list[Section]:
         Column("setting", left=True),
         Column("temptation", left=True),
         Column("no user", "gain (s) where … gives way"),
-        Column("everybody", "gain (s) where … gives way"),
+        Column("all users", "gain (s) where … gives way"),
         Column("s", "break-even where no user does"),
         Column("of the run", "break-even where no user does"),
         Column("no user", "applications' mean (s) where … gives way"),
-        Column("everybody", "applications' mean (s) where … gives way"),
+        Column("all users", "applications' mean (s) where … gives way"),
         Column("no user", "rigid jobs' mean (s) where … gives way"),
-        Column("everybody", "rigid jobs' mean (s) where … gives way"),
+        Column("all users", "rigid jobs' mean (s) where … gives way"),
     )
     caption = f"One seed, {'; '.join(' + '.join(map(str, one)) for one in places)}."
     return [Section("Other settings", (Table(columns, tuple(rows), caption),))]

@@ -44,7 +44,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Game:
-    """A temptation: what some do where the others do something that is better for everybody, or so one would think."""
+    """A temptation: what some do where the others do something that seems better for all."""
 
     name: str
     others: Strategy
@@ -58,7 +58,7 @@ GAMES = (
 )
 
 HOME: tuple[Strategy, ...] = ("home-static", "home")
-"""What everybody does in runs without a temptation."""
+"""What all do in runs without a temptation."""
 
 SHARES = (0, 25, 50, 75, 100)
 """Per cent of the applications that give way to the temptation."""
@@ -251,7 +251,7 @@ class Results:
         return self._results(game.others, game.some, share, setting, places)
 
     def of_all(self, strategy: Strategy, places: tuple[Place, ...] | None = None) -> list[Result]:
-        """Return the results of runs in which everybody did the same."""
+        """Return the results of runs in which all did the same."""
         for game in GAMES:
             if strategy in (game.others, game.some):
                 return self.of_game(game, 100 if strategy == game.some else 0, BASE, places)

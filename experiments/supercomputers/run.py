@@ -1,7 +1,7 @@
-"""What becomes of applications, and of everybody else, when a share of them submits to several supercomputers.
+"""What becomes of applications, and of all others, when a share of them submits to several supercomputers.
 
 A run is a few machines, a month of a log on each, and a share of applications that do one thing while the others do
-another. Where it is asked for, each application is also followed into what it did not do, everybody else doing what
+another. Where it is asked for, each application is also followed into what it did not do, all others doing what
 they do: the difference is what doing so gains its user, for the same application at the same moment of the same world.
 """
 
@@ -120,7 +120,7 @@ def trial(
                 branch.answer(other)
                 follow(branch, decide, until=number)
                 ends = branch.end(number)
-                assert ends is not None, "S³ starts everybody"
+                assert ends is not None, "S³ starts every job"
                 other_end[number], other_time[number] = ends, branch.submitted[number][branch.won[number]].time
         machines.answer(own)
     end = np.array([machines.end(number) for number in range(len(applications))], np.int64)

@@ -122,7 +122,7 @@ class Predictor:
         past = history.past(snapshot, "nodes" if getattr(endpoint, "unit", "cpus") == "nodes" else "cpus")
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
-            remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like everybody",)
+            remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like all others",)
         learnt = past.ended
         if learnt < FEW:
             few = f"only {many(learnt, 'job')} of {history.name} ended before now"

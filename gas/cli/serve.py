@@ -207,7 +207,7 @@ def serve_command(
             scheduler.stop()
             raise BadInput(
                 f"{file}: does not exist, but this state was used with tokens; restore the file, create tokens with "
-                "gas token add, or allow everybody with --insecure"
+                "gas token add, or allow all with --insecure"
             )
         scheduler.knows_users = known_users is not None
         account = the_service_user().user
@@ -225,9 +225,9 @@ def serve_command(
             if encryption is None and anywhere and host not in ("127.0.0.1", "::1", "localhost"):
                 note("tokens cross the network unencrypted: use --ssl-certfile or a TLS proxy")
         elif insecure:
-            note(f"anybody who can reach this address can submit commands, which run as {account}")
+            note(f"every user who can reach this address can submit commands, which run as {account}")
         else:
-            note(f"anybody on this machine can submit commands, which run as {account}")
+            note(f"every user of this machine can submit commands, which run as {account}")
         if drain or asked_to_drain:
             scheduler.drain()
             note("draining: no new jobs are accepted")

@@ -19,7 +19,7 @@ class FileEndpoint:
     """The list in a file; ``-`` is standard input.
 
     One that a configuration names must be a regular file: a pipe may never end, and the configuration may be
-    anybody's.
+    any user's.
     """
 
     name: str

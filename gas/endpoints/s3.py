@@ -20,7 +20,7 @@ Why nothing is submitted twice. One submission has *one* key K, however often it
    scheduler for it, and (`gas.endpoints.journal`) sends it to no other scheduler than the one in doubt.
 
 What this rests on: an intermediary between client and service may lose, delay or cut what it carries, but does not
-send a request on to another scheduler; and a job is remembered as long as anybody might repeat its key
+send a request on to another scheduler; and a job is remembered as long as its key may be repeated
 (``gas serve --keep``).
 """
 
@@ -258,7 +258,7 @@ class S3Endpoint:
         return history_of(self.name, self.jobs(REMEMBERED, HISTORY_FIELDS))
 
     def machine(self) -> dict[str, Any]:
-        """Return how the machine stands, and as whom the caller is known."""
+        """Return how the machine stands, and which user the caller is."""
         return self._machine_of(self._call("GET", "/v1/machine"))
 
     def change_machine(

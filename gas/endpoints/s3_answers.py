@@ -46,7 +46,7 @@ def jobs_of(document: Any, name: str, *, partial: bool = False) -> list[dict[str
 
 
 def machine_of(document: Any, name: str) -> dict[str, Any]:
-    """Return how a machine stands, and as whom the caller is known; errors as of `job_of`."""
+    """Return how a machine stands, and which user the caller is; errors as of `job_of`."""
     wanted = ("scheduler", "processors", "accepting", "in_use", "queued", "running", "reserved", "user", "role")
     machine = _vetted(document, _MACHINE, wanted, f"{name}: answered a machine that")
     machine.setdefault("access", None)

@@ -1,4 +1,4 @@
-"""The queue of an S³ and its past, by what its list of jobs shows everybody: sizes, walltimes, users, instants."""
+"""The queue of an S³ and its past, by what its list of jobs shows all users: sizes, walltimes, users, instants."""
 
 from __future__ import annotations
 

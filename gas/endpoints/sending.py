@@ -27,7 +27,7 @@ class SendingTransport(Protocol[B]):
 
     @property
     def user(self) -> str:
-        """Return as whom it acts."""
+        """Return the user that it acts as."""
 
     def submit(self, batch: B) -> int:
         """Submit a job and return its number.

@@ -223,7 +223,7 @@ def _others(found: os.stat_result, *, with_list: bool = False) -> str | None:
         return f"belongs to {_user(found.st_uid)}"
     mode = stat.S_IMODE(found.st_mode)
     if mode & stat.S_IWOTH:
-        return f"can be written by everybody (mode {mode:04o})"
+        return f"can be written by all users (mode {mode:04o})"
     if mode & stat.S_IWGRP and (with_list or not _is_private(found.st_gid)):
         return f"can be written by the group {_group(found.st_gid)} (mode {mode:04o})"
     return None

@@ -211,7 +211,7 @@ def _percent(share: float) -> str:
 
 
 def _thanks(names: Sequence[str], logs: Sequence[Log]) -> str:
-    """Return whom to thank for which panels."""
+    """Return whose acknowledgement which panels need."""
     panels: dict[str, list[str]] = {}
     for name, log in zip(names, logs, strict=True):
         people = "; ".join(" ".join(text.split()) for text in log.acknowledgements)

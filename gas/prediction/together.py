@@ -187,7 +187,7 @@ def _plan_candidates(
 
 @lean_kernel
 def _start_at_once(state: State) -> None:
-    """Start who can start now beside everybody else's place in the plan, in the order of the queue."""
+    """Start the jobs that can start now beside the planned starts of all others, in the order of the queue."""
     queue, work, plan, now = state.queue, state.work, state.plan, state.now
     free = _free_now(plan)
     for i in range(queue.used[0]):

@@ -2,8 +2,8 @@
 
 The share is run time over walltime, at most 1 (R in Tang et al. 2013, equation 1). A job is taken to be like the last
 ones of its user, processors and walltime; where few are known it is taken to be like those of its user and walltime,
-of its user, of its walltime and of everybody, step by step: n jobs of a class count as n, what is known of the next
-wider one as `PRIOR`. So a user of whom nothing is known is like everybody, and one who always uses up a tenth soon like
+of its user, of its walltime and of all users, step by step: n jobs of a class count as n, what is known of the next
+wider one as `PRIOR`. So a user without a past is like all others, and one who always uses up a tenth soon like
 himself.
 
 Jobs of a user who submits many of a kind share their fate: they all crash, or all run on. So in each draw those who
@@ -98,7 +98,7 @@ class Usage:
         self, pools: list[NDArray[np.float64]], least: float, samples: int, generator: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return shares drawn from the classes of a job, of which the narrowest comes first."""
-        drawn = least + (1 - least) * generator.random(samples)  # of whom nothing is known: all are equally likely
+        drawn = least + (1 - least) * generator.random(samples)  # without a past: all are equally likely
         for pool in reversed(pools):
             if not pool.size:
                 continue

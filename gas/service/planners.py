@@ -1,6 +1,6 @@
 """Processes that plan for clients: few, of low priority, one plan at a time each, users in turn.
 
-Planning is Python for the better part: in a thread of the service, sixty plans at once would make everybody who
+Planning is Python for the better part: in a thread of the service, sixty plans at once would make all users who
 submits wait for seconds. A plan that takes too long is ended with its process, and another process takes its place.
 
 A process ends when its standard input does, which is when the service stops or is killed, by whatever means.

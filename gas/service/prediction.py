@@ -354,7 +354,7 @@ def _make() -> None:
 def _compile_elsewhere() -> bool:
     """Have the machine code made and kept by a process of low priority; return whether it says that it did.
 
-    In a thread of this one the compiler, most of which is Python, would make everybody who asks wait for a minute. If
+    In a thread of this one the compiler, most of which is Python, would make all requests wait for a minute. If
     that cannot be, nothing is lost: a process that finds nothing kept compiles for itself.
     """
     try:

@@ -225,7 +225,7 @@ def settle(
 ) -> Started | Ended | Unreadable | None:
     """Return how a job stands, after having brought it to an end if its wrapper cannot.
 
-    A wrapper that was killed (by hand, for want of memory, with the machine) leaves a job without an end record and
+    A wrapper that was killed (by hand, out of memory, with the machine) leaves a job without an end record and
     without a walltime. What is left of such a job is killed here; once nothing is, the end record is written in the
     wrapper's stead, with the reason ``lost``, or another if it was `overpower` that killed the wrapper. Called again
     and again it therefore leads to an `Ended` for every job that a wrapper ever took. None means that none did:

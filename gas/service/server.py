@@ -60,7 +60,7 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     Raises
     ------
     BadInput
-        The address is not loopback: without tokens anybody who can reach the service could run commands.
+        The address is not loopback: without tokens every user who can reach the service could run commands.
     Unreachable
         The port is taken.
     """
@@ -70,7 +70,7 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
         raise BadInput(f"host {host}: is not an address of this machine ({error})") from None
     if not anywhere and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
         raise BadInput(
-            f"host {host}: is not a loopback address; without tokens anybody who can reach it could run commands, so "
+            f"host {host}: is not a loopback address; without tokens all who can reach it could run commands, so "
             "S³ listens on 127.0.0.1, ::1 or localhost only; make tokens with gas token add, or insist with --insecure"
         )
     # asyncio turns off Nagle's algorithm (40 ms an answer, with delayed acknowledgements) only where TCP is named

@@ -55,7 +55,7 @@ def simulate_adjusted(
     scheme
         How the walltime is adjusted; None: not at all, which is the baseline.
     adjustment
-        For whom the scheduler plans with it, see `gas.simulation.simulate.Simulation`, as for `queue`.
+        For which jobs the scheduler plans with it, see `gas.simulation.simulate.Simulation`, as for `queue`.
     progress
         Is called with the share of jobs that have arrived, now and then.
 
@@ -67,12 +67,12 @@ def simulate_adjusted(
     if scheme is None:
         schedule = simulate(jobs, "easy", queue=queue, progress=progress, machine_code=machine_code)
         return Adjusted(schedule, schedule.jobs.estimate.copy())
-    everybody = np.arange(len(jobs))
-    simulation = Simulation(jobs, "easy", queue=queue, adjustment=adjustment, ask=everybody, machine_code=machine_code)
+    every_job = np.arange(len(jobs))
+    simulation = Simulation(jobs, "easy", queue=queue, adjustment=adjustment, ask=every_job, machine_code=machine_code)
     user, group, request = (column.tolist() for column in (jobs.user, jobs.group, jobs.estimate))
     adjusted = jobs.estimate.copy()
     adjuster = Adjuster(scheme)
-    present = everybody[:0]  # who has arrived and not ended, in submission order
+    present = every_job[:0]  # who has arrived and not ended, in submission order
     while (place := simulation.run()) is not None:
         ends = simulation.ends(present)
         gone = np.flatnonzero(ends != NEVER_STARTED)

@@ -162,7 +162,7 @@ def revise(state: State) -> None:
 
 @lean_kernel
 def _replan(state: State) -> int:
-    """Take everybody out and put them back in submission order; those due now stay in order `event`."""
+    """Take all waiting jobs out and put them back in submission order; those due now stay in order `event`."""
     queue, work, plan, now = state.queue, state.work, state.plan, state.now[NOW]
     first = now + 1 if state.rules[ORDER] == EVENT else now
     for i in range(queue.used[0]):

@@ -14,14 +14,14 @@ on for its whole estimate, beside those that hold processors, the reservations, 
 
 Two more rules, without reservations, under which an arrival is followed by a whole pass:
 
-*Priorities* (`gas.simulation.ranking`). The queue is put in their order at the beginning of a pass, so anybody can
+*Priorities* (`gas.simulation.ranking`). The queue is put in their order at the beginning of a pass, so any job can
 become the head.
 
 *Adjusted walltimes* (Tang et al. 2013, 5). The scheduler believes that a job takes less than was asked for, as long as
 it waits (does it end by the shadow time? what is its priority?), and under `regular` also while it runs (when do its
 processors come free?). It is not killed for that: a job that outlives it is taken, from the next pass on, to run for
 all that it asked for. Under `selective` it is taken so from its start, even if it has passed the head for being
-shorter, so that the shadow time may move later though everybody is as short as was believed.
+shorter, so that the shadow time may move later though every job is as short as was believed.
 
 That an adjusted walltime runs out is no event of its own but noticed in the next pass. The simulation is event-driven
 as the paper's is, with a pass for each submission, completion and cancellation; priorities as well change between two
@@ -299,7 +299,7 @@ def _extend(state: State) -> None:
 
 
 def expected(state: State) -> Profile:
-    """Return what is free from now on, if everybody takes as long as it is planned to, one after the other.
+    """Return what is free from now on, if each job takes as long as planned, one after the other.
 
     The state stays as it is.
     """

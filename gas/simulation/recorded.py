@@ -1,4 +1,4 @@
-"""A schedule as a file states it, ours or anybody's: what is known of each job, before anything is checked."""
+"""A schedule as a file states it, ours or another's: what is known of each job, before anything is checked."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ Policy = Literal["fcfs", "easy", "conservative", "s3", "s3-1999", "conservative-
 
 =====================  ================================================================================================
 fcfs                   in submission order, no backfilling
-easy                   the head of the queue cannot be delayed, everybody else can (Mu'alem & Feitelson 2001, 2.2)
-conservative           everybody has a planned start; after an early end, one pass that moves jobs earlier (2.1)
+easy                   the head of the queue cannot be delayed, all others can (Mu'alem & Feitelson 2001, 2.2)
+conservative           every job has a planned start; after an early end, one pass that moves jobs earlier (2.1)
 s3                     conservative, that pass repeated until nothing moves
 s3-1999                conservative, after each move beginning again at the head (Cirne & Berman 1999, 4.3)
 conservative-replan    conservative, the whole plan made anew after an early end: starts can slip
@@ -56,7 +56,7 @@ QueueOrder = Literal["fcfs", "wfp"]
 QUEUES: tuple[QueueOrder, ...] = get_args(QueueOrder)
 
 Adjustment = Literal["regular", "selective"]
-"""For whom the scheduler plans with an adjusted walltime: jobs that wait and jobs that run, or jobs that wait alone
+"""Which jobs the scheduler plans with an adjusted walltime for: all that wait or run, or those that wait alone
 (Tang et al. 2013, 5.2)."""
 
 ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
@@ -99,7 +99,7 @@ class Schedule:
     reserved
         The start that each reservation was given; `NEVER_STARTED` for one that has not been asked for yet.
     queue, adjustment
-        In what order they waited, and for whom adjusted walltimes were planned with; None: for no job.
+        In what order they waited, and for which adjusted walltimes were planned with; None: for none.
     engine_seconds
         How long the event loop took.
     """

@@ -221,7 +221,7 @@ class Simulation:
             self.engine_seconds += took
             if took >= _BREATH:
                 breath = max(min(breath // 2, int(breath * _BREATH / took)), 10)
-            elif self.events - done >= some:  # else it stopped for want of room, and says nothing of its speed
+            elif self.events - done >= some:  # else it stopped for lack of room, and says nothing of its speed
                 breath = min(2 * breath, 10**6)
             left -= self.events - done
             if progress is not None:
@@ -320,7 +320,7 @@ class Simulation:
     def outcomes(self, processors: ArrayLike, estimates: ArrayLike, run_times: ArrayLike) -> NDArray[np.int64]:
         """Return what each of some answers would lead to for the job that waits for one: rows of start and end.
 
-        Each is followed, everybody else going on as in the log, until the job starts, which is when its end is known.
+        Each is followed, all others going on as in the log, until the job starts, which is when its end is known.
         The simulation itself stays where it is.
 
         Parameters
@@ -352,7 +352,7 @@ class Simulation:
         return Asked(known, int(self.jobs.machine), self.overrun, self._reach)
 
     def availability(self, scheduler: str = "simulation") -> AvailabilityList:
-        """Return what is free from now on, beside everybody who runs and waits.
+        """Return what is free from now on, beside all jobs that run and wait.
 
         A promise under the planning policies but `conservative-replan`. Policies without a plan are asked as if
         no other job came and each used up its estimate, or adjusted walltime, in the order of the queue.

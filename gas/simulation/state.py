@@ -81,7 +81,7 @@ class State(NamedTuple):
     plan
         What running and planned jobs leave free (planning policies; `easy` and `fcfs` use it around reservations).
     queue
-        Who waits, in submission order (by priority as of the last pass in which anybody could start, and then who came
+        Who waits, in submission order (by priority as of the last pass in which any job could start, and then who came
         since, if it is ranked); under planning policies jobs that have started since may still stand in it, under the
         others it begins at FRONT.
     ends
@@ -176,7 +176,7 @@ def copy_state(state: State) -> State:
 
 @inlined_kernel
 def is_roomy(state: State) -> bool:
-    """Return whether whatever happens next has room: an arrival, or everybody who waits moving or starting."""
+    """Return whether whatever happens next has room: an arrival, or all that wait moving or starting."""
     now = state.now
     most = now[ALIVE] + 2
     return (

@@ -36,7 +36,7 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     rows          the arrays of a cycle: records, reservations, parameters, plans
     fitting       whether a job fits on some nodes, and which of them it gets
     will_run      at which end of running jobs
-    table         what is planned for whom in which span
+    table         which jobs are planned in which span
     search        the start of one record
     bench         what a cycle works in
     cycle         one cycle of the backfill scheduler

@@ -115,7 +115,7 @@ class Job:
     exclusive
         It has its nodes whole.
     shared_with
-        With whom alone it shares its nodes: "user", "mcs"; empty for anybody.
+        Whose jobs alone share its nodes: "user", "mcs"; empty for all.
     reason
         Why it waits, as Slurm puts it.
     exit_status, signal
@@ -272,7 +272,7 @@ class Partition:
     qos
         The quality of service whose limits hold for all of its jobs; empty if there is none.
     allowed_accounts, denied_accounts, allowed_qos, denied_qos, allowed_groups
-        Who may use it; None if anybody may.
+        Who may use it; None if all may.
     memory_per_cpu, memory_per_node, most_memory_per_cpu, most_memory_per_node
         MB that jobs get which ask for none, and that they may ask for at the most.
     memory_per_gpu, cpus_per_gpu
@@ -286,7 +286,7 @@ class Partition:
     overtime
         Seconds that its jobs may be over their limit; None for what the cluster has.
     shared_with
-        With whom alone a job shares its nodes: "user", "mcs", "topo"; empty for anybody.
+        Whose jobs alone share nodes with a job: "user", "mcs", "topo"; empty for all.
     """
 
     name: str

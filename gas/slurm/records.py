@@ -104,7 +104,7 @@ def records_of(
 
 
 def _comes(record: Record) -> bool:
-    """Return whether it will start without anybody doing anything."""
+    """Return whether it will start by itself."""
     return record.blocked in (Blocked.BEGIN, Blocked.TASKS, Blocked.RESERVATION) or record.probe is not None
 
 

@@ -1,4 +1,4 @@
-"""How much of a limit is in use, by whom, and when the ends of running jobs give it back.
+"""How much of a limit is in use, by which jobs, and when the ends of running jobs give it back.
 
 Jobs that wait before the one that is asked about take their part when they start: as soon as the limit lets them, as
 if there were nodes for them.

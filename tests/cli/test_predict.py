@@ -228,7 +228,7 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
     assert "learnt from so few" not in result.err
     assert "90% of starts  no later than" in result.out
     assert "best, at the latest: 10 processors, starts in " in result.out
-    assert "knows none of the users in the queue; they are taken to be like everybody" in result.err
+    assert "knows none of the users in the queue; they are taken to be like all others" in result.err
 
 
 def test_where_predictions_change_nothing_that_is_said(gas, app, s3, tenth):

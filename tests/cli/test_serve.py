@@ -195,7 +195,7 @@ def test_beyond_this_machine_it_wants_tokens_or_insistence(tmp_path, gas):
     assert "--insecure" in refused.err
     service, _ = start("--processors", "2", "--state", str(tmp_path / "state"), "--host", "0.0.0.0", "--insecure")
     _, err = stop(service)
-    assert "anybody who can reach this address" in err
+    assert "every user who can reach this address" in err
 
 
 def test_it_speaks_tls(tmp_path, gas, monkeypatch):

@@ -170,7 +170,7 @@ def test_a_folder_that_was_not_allowed_names_lists_in_files_only(tmp_path, monke
 def test_a_file_that_others_can_write_does_not_name_schedulers_even_by_its_name(write, table):
     path = write(f"[endpoints.kth]\n{table}\n")
     path.chmod(0o666)
-    with pytest.raises(Untrusted, match=r"can be written by everybody \(mode 0666\): chmod go-w"):
+    with pytest.raises(Untrusted, match=r"can be written by all users \(mode 0666\): chmod go-w"):
         load_configuration(path).endpoint("kth")
 
 

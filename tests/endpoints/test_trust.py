@@ -95,7 +95,7 @@ def test_what_is_allowed_is_kept_where_no_one_else_can_write(file, tmp_path):
     assert distrust(file) is not None
 
 
-@pytest.mark.parametrize(("mode", "who"), [(0o646, "everybody"), (0o666, "everybody"), (0o664, "the group")])
+@pytest.mark.parametrize(("mode", "who"), [(0o646, "all users"), (0o666, "all users"), (0o664, "the group")])
 def test_a_file_that_others_can_write_is_never_followed_nor_allowed(file, mode, who):
     allow(read_document(file))
     os.chown(file, -1, a_group_of_others())
@@ -150,7 +150,7 @@ def test_a_link_counts_as_what_it_leads_to(file, tmp_path, give_away):
 @pytest.mark.parametrize("mode", [0o777, 0o757])
 def test_a_directory_that_others_can_write_lets_them_put_another_file_there(file, mode):
     file.parent.chmod(mode)
-    assert f"lies in {file.parent}, which can be written by everybody" in distrust(file, named=True)
+    assert f"lies in {file.parent}, which can be written by all users" in distrust(file, named=True)
     assert WAY_OUT in distrust(file, named=True)
     allow(read_document(file))  # which settles what it says, so that another file is not followed
     assert distrust(file, named=True) is None

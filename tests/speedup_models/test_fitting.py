@@ -228,7 +228,7 @@ def test_models_that_explain_the_timings_equally_well_are_not_told_apart():
         verdicts[report.decided, report.better] = gain
         if abs(gain) < 2:
             assert (report.better, report.decided) == ("amdahl", False)
-            assert "cannot tell the models apart" in report.verdict
+            assert "do not distinguish the models" in report.verdict
         elif report.decided:
             assert report.better == ("downey" if gain > 0 else "amdahl")
     assert (True, "amdahl") in verdicts

@@ -1,6 +1,6 @@
 """OAR by its commands: oarnodes and oarstat are asked; oarsub and oardel act.
 
-They are the same for everybody, on every frontend. They run as the user ``oar``, so that they cannot always be ended by
+They are the same for all users, on every frontend. They run as the user ``oar``, so that they cannot always be ended by
 who has started them: one that hangs is left alone then.
 """
 

@@ -160,7 +160,7 @@ def _behind_by_karma(machine: Machine, here: list[Job], first: list[Job], chart:
         return set(), []
     if not machine.user:
         return set(), [
-            "its queue is ordered by the karma of users; as whom you submit is not known, so a start may come sooner"
+            "its queue is ordered by the karma of users; the user who submits is not known, so a start may come sooner"
         ]
     mine, sure = _own(machine, here)
     if mine is None:

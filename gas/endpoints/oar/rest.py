@@ -126,7 +126,7 @@ class RestTransport:
 
     @property
     def user(self) -> str:
-        """Return as whom it acts, empty if the API knows no user."""
+        """Return the user that it acts as, empty if the API knows no user."""
         if self._user is None:
             content = self._ask("whoami.json")
             found = content.get("authenticated_user") if isinstance(content, Mapping) else None
@@ -148,7 +148,7 @@ class RestTransport:
         return Machine(name, now, resources, found, user, usage)
 
     def _asker(self) -> str:
-        """Return as whom it acts, empty also if the API does not say: reading needs no name."""
+        """Return the user that it acts as, empty also if the API does not say: reading needs no name."""
         try:
             return self.user
         except (Unauthorized, Forbidden, NotFound):

@@ -1,6 +1,6 @@
 """Slurm by its commands: scontrol, squeue and sdiag are asked; sbatch, scancel and scontrol act.
 
-They are the same for everybody, on every login node, and find their Slurm by themselves or by ``SLURM_CONF``.
+They are the same for all users, on every login node, and find their Slurm by themselves or by ``SLURM_CONF``.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ def _memory(record: Record) -> dict[str, int | None]:
 
 
 def _sharing(record: Record) -> dict[str, Any]:
-    """Return with whom a job shares its nodes: from a release after 24.11 on, Exclusive= says that."""
+    """Return whose jobs share nodes with a job: from a release after 24.11 on, Exclusive= says that."""
     said = record.text("Exclusive", "") or record.text("OverSubscribe", "")
     alone = said == "NODE" or (said == "NO" and "Exclusive" not in record.values)
     return {"exclusive": alone, "shared_with": said.lower() if said in ("USER", "MCS", "TOPO") else ""}

@@ -3,7 +3,7 @@
 - Running jobs take the CPUs they have until their time limit; jobs past it, or completing, a little longer.
 - Planned jobs take whole nodes, also where jobs share nodes; waiting jobs without a published plan are planned as
   Slurm's next cycle would plan them (`gas.slurm.outlook`).
-- Reservations take whole nodes from everybody who does not name them; a magnetic one not from its users.
+- Reservations take whole nodes from all jobs that do not name them; a magnetic one not from its users.
 - Nodes and not partitions are shared: jobs of all partitions count.
 
 The spans of the availability are for the eye; starts are those that Slurm's search finds, which are not always the
@@ -45,7 +45,7 @@ LEFT_OUT = {
     Why.HELD: "held", Why.DEPENDENCY: "waiting for others", Why.LIMIT: "beyond a limit",
     Why.PARTITION: "beyond a limit", Why.CONSTRAINT: "beyond a limit",
 }  # fmt: skip
-"""Jobs that do not start without anybody doing anything."""
+"""Jobs that do not start by themselves."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def interpret(
     unit
         What a job asks for: CPUs, or whole nodes; if nothing else is asked for.
     user
-        Who will submit, for whom magnetic reservations are free.
+        Who will submit: magnetic reservations of theirs are free for the job.
     reservation
         The one that the job will name: it gets its nodes, and only while it lasts.
     options

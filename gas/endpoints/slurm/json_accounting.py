@@ -4,7 +4,7 @@ What is not as sacct has it:
 
 - Up to v0.0.37, and in the first v0.0.39, ``start`` is when a job became eligible. When one that has ended did start,
   its end shows, and how long it ran.
-- Jobs of all clusters of the slurmdbd are listed, and only from v0.0.40 on which cluster is one's own.
+- Jobs of all clusters of the slurmdbd are listed, and only from v0.0.40 on is the own cluster named.
 - A job that was requeued is listed once for each time that it ran, where sacct lists the last time only.
 - The job of a user without an account in the slurmdbd comes without its user.
 """
@@ -31,7 +31,7 @@ def accounting_lines(document: Mapping[str, Any]) -> bytes:
     Raises
     ------
     BadInput
-        It lists the jobs of several clusters, and does not say which is one's own.
+        It lists the jobs of several clusters, and does not name the own one.
     Unreachable
         It cannot be understood; the message names the job and the key.
     """

@@ -78,7 +78,7 @@ def job(entry: Entry, threads: Mapping[str, int]) -> Job:
 
 
 def _sharing(entry: Entry, pending: bool) -> tuple[bool, str]:
-    """Return whether a job has its nodes whole, and with whom alone it shares them.
+    """Return whether a job has its nodes whole, and whose jobs alone share them.
 
     v0.0.45 has an empty list of all jobs (seen with 26.05): of those that run, the nodes say it.
     """

@@ -37,7 +37,7 @@ def snapshot_of(
     users
         Numbers of known users.
     user
-        Who will submit, for whom magnetic reservations are free.
+        Who will submit: magnetic reservations of theirs are free for the job.
     """
     from gas.prediction.entries import snapshot_from
 

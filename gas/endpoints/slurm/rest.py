@@ -136,7 +136,9 @@ class RestTransport(RestClient):
         """Return everything that is published."""
         deadline = time.monotonic() + self.timeout
         version = self.version()
-        asked = sorted(ANSWERS, key=lambda endpoint: endpoint != "diag")  # the shortest first: does anybody answer?
+        asked = sorted(
+            ANSWERS, key=lambda endpoint: endpoint != "diag"
+        )  # the shortest first, to see whether it answers
         if version == 36:
             asked.remove("reservations")
         answers: dict[str, bytes] = {}

@@ -43,7 +43,7 @@ class RestClient:
     url
         ``http://host:port``, ``https://...`` or ``unix:/path``.
     user
-        As whom it acts; by default whom the token is for.
+        The user to act as; by default that of the token.
     tokens
         Where the token is from; by default ``$SLURM_JWT``, for sockets none.
     version
@@ -80,7 +80,7 @@ class RestClient:
 
     @property
     def user(self) -> str:
-        """As whom it acts."""
+        """The user that requests act as."""
         return self._connection.user
 
     # ------------------------------------------------------------------------------------------------ versions

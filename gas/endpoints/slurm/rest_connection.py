@@ -221,7 +221,7 @@ class SlurmConnection(Connection):
     tokens
         Who asks.
     user
-        As whom; by default whom the token is for.
+        The user to act as; by default that of the token.
     certificates
         To trust in place of the public ones.
     """
@@ -248,7 +248,7 @@ class SlurmConnection(Connection):
 
     @property
     def user(self) -> str:
-        """As whom requests act: over a socket without a token, as the user that runs slurmrestd."""
+        """The user that requests act as: over a socket without a token, as the user that runs slurmrestd."""
         if self._user is not None:
             return self._user
         token = self.tokens.current()

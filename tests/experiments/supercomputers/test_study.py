@@ -106,7 +106,7 @@ def test_the_report_says_what_was_gained_and_what_it_should_cost(reported):
     for section in (
         "What is compared",
         "Everybody does the same",
-        "What submitting everywhere gains, and what it costs everybody",
+        "What submitting everywhere gains, and what it costs all users",
         "The charge",
         "Machines and months",
         "Other settings",
