@@ -40,6 +40,7 @@ def no_pause(monkeypatch):
     return pauses
 
 
+@pytest.mark.process
 def test_the_one_named_the_one_of_the_environment_or_the_only_one(configured, monkeypatch):
     with pytest.raises(BadInput, match="which scheduler"):
         job_endpoint()

@@ -187,6 +187,7 @@ class TestCommands:
         self.state(call, call("submit", "-e", recorder.url, "--env", "ONE", "--env", "TWO=2", path)[1], "success")
         assert (here / "out").read_text() == f"{here}\n/usr/bin:/bin:/nowhere 1 1 2 none\n"
 
+    @pytest.mark.process
     def test_what_is_wrong_is_one_line_and_an_exit_code(self, script, call):
         assert call("submit", script("true", resources={"runtime": 1}))[:2] == (2, "")
         code, _, err = call("submit", "-e", "http://127.0.0.1:9", script("true", resources={}))
