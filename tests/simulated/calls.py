@@ -177,6 +177,7 @@ _KEPT = ("gas.service.tokens", "gas.service.token_file", "gas.service.server", "
 def installed() -> Iterator[None]:
     """Have the service's modules use all this."""
     from gas.compiled import available
+    from gas.service import processes
 
     replaced: list[tuple[Any, str, Any]] = []
     opened: list[Any] = []
@@ -205,6 +206,7 @@ def installed() -> Iterator[None]:
             setattr(module, key, value)
         for module in opened:
             del module.open
+        processes._wrappers.clear()  # those of the simulation are not for the tests that this process runs next
 
 
 def _simulate_defaults(kind: type, replaced: list[tuple[Any, str, Any]]) -> None:
