@@ -64,8 +64,16 @@ def unclear_shares(cluster: Cluster) -> tuple[int, ...]:
 
 
 def detailed(cluster: Cluster, answer: str, zone: tzinfo | None = None) -> Cluster:
-    """Return the cluster with what the answer to `DETAILS` adds to its jobs, and a caution where it cannot be read."""
+    """Return the cluster with what the answer to `DETAILS` adds to its jobs, and a caution where it cannot be read.
+
+    The jobs are in its order, which is that of slurmctld's list: jobs that end in the same second end in that order
+    for Slurm, while squeue sorts them.
+    """
     jobs, unread = _joined(cluster.jobs, answer, zone)
+    order: dict[int, int] = {}
+    for head in _HEAD.finditer(answer):
+        order.setdefault(int(head[1]), len(order))
+    jobs = tuple(sorted(jobs, key=lambda job: order.get(job.id, len(order))))
     if not unread:
         return replace(cluster, jobs=jobs)
     what = "1 job" if len(unread) == 1 else f"{len(unread):,} jobs"

@@ -11,6 +11,7 @@ from thorough import examples
 from gas.endpoints.slurm.command_line import (
     RS,
     US,
+    detailed,
     read_cluster,
     read_jobs,
     unclear_shares,
@@ -27,6 +28,17 @@ def test_shares_of_nodes_come_from_the_details(said):
     assert jobs[2].cpus_on == {"n05": 8, "n06": 8, "n07": 4}
     assert jobs[16].cpus_on == {"n12": 1, "n14": 1, "n15": 1}
     assert sum(jobs[4].cpus_on.values()) == jobs[4].cpus == 40
+
+
+def test_jobs_are_in_the_order_of_the_controller_and_not_as_squeue_sorts_them(said):
+    """It decides which of two that end in the same second ends first; those that came in between are the last."""
+    lines = said["details"].splitlines(keepends=True)
+    numbers = [int(line.split()[0].removeprefix("JobId=")) for line in lines]
+    cluster = read_cluster(said, name="x")
+    known = {job.id for job in cluster.jobs}
+    assert len(known) > 3
+    backwards = detailed(cluster, "".join(lines[:0:-1])).jobs  # without the first one
+    assert [job.id for job in backwards] == [one for one in numbers[:0:-1] if one in known] + numbers[:1]
 
 
 def test_jobs_that_the_details_do_not_name_stay_as_they_are(said):
