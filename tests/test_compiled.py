@@ -137,7 +137,7 @@ def test_what_two_kernels_call_is_compiled_once(sources, tmp_path):
     assert run(sources, cache) == (30, 0)
     (sources / "other.py").write_text(OUTER.replace("outer", "other"))
     assert run(sources, cache, "other") == (30, 0)
-    assert len(list(cache.rglob("*.twice.nbi"))) == 1
+    assert len(list(cache.rglob("*.twice-inner.nbi"))) == 1
 
 
 def load(sources, name, monkeypatch):
@@ -219,6 +219,7 @@ def passes_constants(number):
 @pytest.fixture
 def nothing_compiled(monkeypatch):
     monkeypatch.setattr(module, "_compiled", {})
+    monkeypatch.setattr(module, "_inner", {})
 
 
 def test_small_problems_are_answered_by_the_plain_function(nothing_compiled):
@@ -254,7 +255,7 @@ def test_a_constant_that_is_passed_on_is_compiled_as_any_other_number(monkeypatc
     monkeypatch.setenv("GAS_CACHE", str(tmp_path))
     machine_code = compiled(passes_constants)
     assert machine_code(3) == 3 * 3 + 4 * 3
-    assert len(module._compiled[times].signatures) == 1
+    assert len(module._inner[times].signatures) == 1
 
 
 def test_without_numba_large_problems_are_answered_too(nothing_compiled, monkeypatch):
