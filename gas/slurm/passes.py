@@ -123,7 +123,9 @@ def run_pass(state: State, most: int = 10 * MOST, known: Found | None = None) ->
     room += int(np.count_nonzero(rows.probe)) + 1
     window = parameters.window // parameters.resolution * parameters.resolution
     slots = 2 * room + 2 + (2 * len(state.running_jobs) if parameters.licenses else 0)
-    table = empty_table(parameters.begin, parameters.begin + window, nodes, state.all_licences, slots)
+    # without bf_licenses the table has none, and neighbours that differ in nothing else are joined (seen on 22.05)
+    counted = state.all_licences if parameters.licenses else state.all_licences[:0]
+    table = empty_table(parameters.begin, parameters.begin + window, nodes, counted, slots)
     plans = empty_plans(count, room, nodes)
     if parameters.licenses:  # implies bf_running_job_reserve
         _enter_running(state, table)

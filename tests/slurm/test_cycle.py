@@ -164,6 +164,17 @@ def test_with_bf_licenses_planned_jobs_take_licences_from_their_slots():
     assert planned(made, job())[0] == 300
 
 
+def test_without_bf_licenses_spans_that_differ_in_licences_only_are_joined():
+    """Seen on 22.05 (DebugFlags=BackfillMap, Licenses:(null)): the search went on over the longer span, and found one.
+
+    That release tries no start behind two spans in which no node appears.
+    """
+    few = {"licences": {"l": 1}}
+    queue = [running(9, "n0", end=600), job(1, 4, 20, **few), job(2, 4, 10), job(3, 4, 20, **few)]
+    made = cluster(*queue, nodes=1, licences=(Licence("l", 2),), version=OLD)
+    assert planned(made, job(minutes=5))[0] == 3600
+
+
 # -- starts
 
 

@@ -36,8 +36,8 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
         yield f"{what} for what is not understood, and planned without it: {words}"
     if weights_unknown(cluster):
         yield (
-            f"Slurm {cluster.version} chooses nodes with GPUs by weights that the job tried before leaves; with so "
-            "many nodes and waiting jobs its published plans are believed: a new job may start at another time than said"
+            f"Slurm {cluster.version} chooses nodes with GPUs by weights that the job tried before leaves; at so "
+            "large a site its published plans are believed: a new job may start at another time than said"
         )
 
 
