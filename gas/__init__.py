@@ -17,51 +17,6 @@ asked), `pictures`, `agent` (asks, chooses, submits, reshapes and watches for on
 (S³ over HTTP), `cli`. Imports point down that list only.
 """
 
-TYPE_CHECKING = False  # as type checkers know it; typing itself takes a while to import
+import lazy_loader
 
-if TYPE_CHECKING:
-    from gas.agent.agent import Agent
-    from gas.agent.options import PlanOptions, ReshapeOptions
-    from gas.application import Application
-    from gas.availability import AvailabilityList, Frame, read_availability
-    from gas.errors import BadInput, GasError, Infeasible, StalePlan, Unreachable
-    from gas.planner import Candidate, Limits, Plan, plan
-
-__all__ = [
-    "Agent",
-    "Application",
-    "AvailabilityList",
-    "BadInput",
-    "Candidate",
-    "Frame",
-    "GasError",
-    "Infeasible",
-    "Limits",
-    "Plan",
-    "PlanOptions",
-    "ReshapeOptions",
-    "StalePlan",
-    "Unreachable",
-    "plan",
-    "read_availability",
-]
-
-_HOMES = {
-    "gas.agent.agent": ("Agent",),
-    "gas.agent.options": ("PlanOptions", "ReshapeOptions"),
-    "gas.application": ("Application",),
-    "gas.availability": ("AvailabilityList", "Frame", "read_availability"),
-    "gas.errors": ("BadInput", "GasError", "Infeasible", "StalePlan", "Unreachable"),
-    "gas.planner": ("Candidate", "Limits", "Plan", "plan"),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import names on demand: the command line starts in this package, and must start fast."""
-    from importlib import import_module
-
-    for module, names in _HOMES.items():
-        if name in names:
-            globals()[name] = found = getattr(import_module(module), name)
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

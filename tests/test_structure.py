@@ -216,9 +216,21 @@ def test_commands_write_through_one_module(path):
             assert not re.match(r"sys\.(stdout|stderr)(\.buffer)?\.write", called), f"line {node.lineno}: {called}"
 
 
-def test_the_front_door_exports_what_it_names():
-    for name in gas.__all__:
-        assert getattr(gas, name) is not None
+STUBS = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("__init__.pyi"))
+
+
+@pytest.mark.parametrize("path", STUBS, ids=lambda path: str(path.parent.relative_to(ROOT)))
+def test_a_package_exports_the_names_in_its_stub_and_imports_them_on_demand(path):
+    package = importlib.import_module(".".join(path.parent.relative_to(ROOT).parts))
+    named = [
+        alias.asname
+        for node in ast.parse(path.read_text()).body
+        for alias in node.names  # type checkers take a name for exported where it is imported as itself
+        if alias.asname == alias.name
+    ]
+    assert named and sorted(named) == package.__all__
+    for name in named:
+        assert not isinstance(getattr(package, name), type(package)), f"{name} is a module"
 
 
 def test_planning_on_a_file_imports_nothing_heavy(tmp_path):

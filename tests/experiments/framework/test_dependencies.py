@@ -126,10 +126,8 @@ def test_imports_within_functions_count_those_for_type_checkers_do_not(package):
     ]  # fmt: skip
 
 
-def test_a_package_that_imports_on_demand_says_for_type_checkers_what(package):
-    (package / "part" / "__init__.py").write_text(
-        "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from pretended import typed\ndef __getattr__(name): ...\n"
-    )
+def test_a_package_that_imports_on_demand_says_in_its_stub_what(package):
+    (package / "part" / "__init__.pyi").write_text("from ..typed import name as name\n")
     dependencies._imported.cache_clear()
     assert "pretended.typed" in names(package)
 
