@@ -228,7 +228,8 @@ def test_a_package_exports_the_names_in_its_stub_and_imports_them_on_demand(path
         for alias in node.names  # type checkers take a name for exported where it is imported as itself
         if alias.asname == alias.name
     ]
-    assert named and sorted(named) == package.__all__
+    assert named
+    assert sorted(named) == package.__all__
     for name in named:
         assert not isinstance(getattr(package, name), type(package)), f"{name} is a module"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from slurm_answers import recorded, renewed
-from slurm_rest import CUT, JOB, SECRET, SILENCE, Answer, error_of, refused, slurmrestd, transport
+from slurm_rest import CUT, JOB, JOB_7, SECRET, SILENCE, SUBMIT, Answer, error_of, refused, slurmrestd, transport
 from thorough import examples
 
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
@@ -20,14 +20,6 @@ from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, OverLi
 from speedup_models.fields import FieldError, Fields
 
 SUBMITTED = {"errors": [], "job_id": 7, "step_id": "BATCH"}
-SUBMIT, JOB_7, JOB_0 = "/slurm/v0.0.38/job/submit", "/slurm/v0.0.38/job/7", "/slurm/v0.0.38/job/0?signal=CONT"
-
-
-@pytest.fixture
-def server():
-    with slurmrestd() as own:
-        own.publishes("v0.0.38", recorded("v0.0.38"))
-        yield own
 
 
 # -------------------------------------------------------------------------------------------------------- reading
