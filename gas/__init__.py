@@ -2,19 +2,18 @@
 
 The main path, from top to bottom::
 
-    Application.read("lu.toml")      application   how long it runs on n processors, which n it takes
+    read_application("lu.toml")      application   how long it runs on n processors, which n it takes
     read_availability("kth.json")    availability  free processors per future time frame (endpoints fetch it)
     plan(application, lists).best    planner       the earliest-finishing request, and why the others lose
     Agent(application, endpoints)    agent         asks schedulers, plans, submits once, reshapes and watches
 
-and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (what others
-wrote, safe for a terminal and within memory), `compiled` (kernels as machine code), `profile` (the step function
-"free processors over time" and its few operations), `node_availability` with its `gaps` (where a job cannot move
-between nodes, which nodes are free and not only how many), `s3` (the scheduler, pure), `slurm` (Slurm's
-schedulers, pure), `simulation` (any log through
-any policy), `prediction` (likely starts, from how jobs have used their walltimes), `endpoints` (schedulers that can be
-asked), `pictures`, `agent` (asks, chooses, submits, reshapes and watches for one application), `workflows`, `service`
-(S³ over HTTP), `cli`. Imports point down that list only.
+and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (what others wrote, safe for a terminal
+and within memory), `compiled` (kernels as machine code), `profile` (the step function "free processors over time" and its
+few operations), `gaps` (where a job cannot move between nodes, which nodes are free and not only how many), `reading`
+(applications and lists from files), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure), `simulation` (any
+log through any policy), `prediction` (likely starts, from how jobs have used their walltimes), `endpoints` (schedulers
+that can be asked), `pictures`, `agent` (asks, chooses, submits, reshapes and watches for one application), `workflows`,
+`service` (S³ over HTTP), `cli`. Imports point down that list only.
 """
 
 import lazy_loader

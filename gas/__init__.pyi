@@ -1,7 +1,7 @@
 from .agent.agent import Agent as Agent
 from .agent.options import PlanOptions as PlanOptions, ReshapeOptions as ReshapeOptions
 from .application import Application as Application
-from .availability import AvailabilityList as AvailabilityList, Frame as Frame, read_availability as read_availability
+from .availability import AvailabilityList as AvailabilityList, Frame as Frame
 from .errors import (
     BadInput as BadInput,
     GasError as GasError,
@@ -10,3 +10,4 @@ from .errors import (
     Unreachable as Unreachable,
 )
 from .planner import Candidate as Candidate, Limits as Limits, Plan as Plan, plan as plan
+from .reading import read_application as read_application, read_availability as read_availability

@@ -11,7 +11,6 @@
 `fitting`            Downey's model and Amdahl's law fitted to timings, and which of them to believe
 `families`           both of those as a least-squares search sees them
 `timings`            measured pairs of processors and seconds, from CSV
-`fields`             strict reading of one table of a TOML or JSON document
 ===================  ===================================================================================
 
 Everything here is a pure function of its arguments, save reading a CSV file. Nothing knows of schedulers or logs.

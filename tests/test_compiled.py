@@ -265,7 +265,7 @@ def test_importing_gas_and_planning_on_files_imports_nothing_heavy(tmp_path):
     code = f"""
 import sys
 import gas
-assert gas.plan(gas.Application.read({str(application)!r}), gas.read_availability({str(availability)!r})).best
+assert gas.plan(gas.read_application({str(application)!r}), gas.read_availability({str(availability)!r})).best
 heavy = ["numba", "scipy", "pandas", "pyarrow", "matplotlib", "fastapi", "uvicorn", "dask", "distributed", "requests"]
 print([name for name in heavy if name in sys.modules])
 """

@@ -18,7 +18,7 @@ from typing import Any
 
 __all__ = ["LIBRARIES", "PACKAGES", "installed", "reached", "version_of"]
 
-PACKAGES = ("experiments", "gas", "speedup_models", "workloads")
+PACKAGES = ("documents", "experiments", "gas", "speedup_models", "workloads")
 """Those whose modules are followed; what else is imported counts by `LIBRARIES`."""
 
 LIBRARIES = ("numba", "numpy", "scipy")

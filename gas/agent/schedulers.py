@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from documents.fields import FieldError
 from gas.agent.gathering import Scheduler
 from gas.endpoints import Endpoint, FileEndpoint, JobEndpoint
 from gas.errors import BadInput, GasError, Unreachable
-from speedup_models import FieldError
 
 if TYPE_CHECKING:  # imported where it is read: planning on a file needs none
     from gas.endpoints import Configuration

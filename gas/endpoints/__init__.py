@@ -23,7 +23,6 @@ Its modules:
     trust           whose a configuration is, and which of other folders the user has allowed
     configuration   gas.toml: named endpoints and their limits
     asking          several endpoints at once; one that does not answer is reported, not fatal
-    freshness       how old a list may be to be planned with
 """
 
 import lazy_loader

@@ -32,12 +32,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
-from gas.application import parse_toml
+from documents.fields import FieldError, Fields, nearest, quoted
 from gas.endpoints.access import Table, same_service
 from gas.endpoints.endpoint import Endpoint
 from gas.endpoints.trust import Document, read_document
 from gas.errors import BadInput, GasError, Missing, NotFound, Untrusted
-from speedup_models.fields import FieldError, Fields, nearest, quoted
+from gas.reading import parse_toml
 
 __all__ = ["PLUG_INS", "Configuration", "Place", "find_configuration", "load_configuration", "tables_of"]
 

@@ -76,7 +76,7 @@ def plan_now(
     endpoints
         Names or addresses; by default that of $GAS_ENDPOINT, or all of the configuration.
     stale_ok
-        Whether lists are meant that are not of the present (`gas.endpoints.freshness`).
+        Whether lists are meant that are not of the present (`gas.agent.gathering`).
     constraints
         Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 

@@ -12,12 +12,12 @@ from eventually import until
 from service_process import Place, Service
 from starlette.responses import JSONResponse
 
+from documents.fields import FieldError
 from gas import AvailabilityList, BadInput
 from gas.errors import TooMany, Unreachable
 from gas.service import planners
 from gas.service.planners import Planners
 from gas.service.planning import PlanBody, plan_for
-from speedup_models import FieldError
 
 PAPER = AvailabilityList.of([5, 6, 7, 10, 11], [5, 10, 20, 15, 40], processors=40, scheduler="paper")
 TABLE = {"speedup": {"model": "table", "times": {"10": 5, "20": 3, "30": 2}}, "walltime": {"safety": 1}}

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.availability import NodeAvailability
 from gas.endpoints.oar.hierarchy import Hierarchy
 from gas.endpoints.oar.quotas import Quotas
 from gas.gaps import FOR_EVER
-from gas.node_availability import NodeAvailability
 from gas.profile import NEVER
 
 __all__ = ["Charted", "Nested", "OarAvailability"]

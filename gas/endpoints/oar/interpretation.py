@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from documents.fields import nearest, quoted
+from gas.availability import Spans
 from gas.endpoints.oar.availability import Charted, Nested, OarAvailability
 from gas.endpoints.oar.chart import DELIVERED, Chart, Span
 from gas.endpoints.oar.hierarchy import Hierarchy
@@ -28,8 +30,6 @@ from gas.endpoints.oar.order import Policy, order_of
 from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing, exceeded_in
 from gas.errors import BadInput, Infeasible
 from gas.gaps import FOR_EVER
-from gas.node_availability import Spans
-from speedup_models.fields import nearest, quoted
 
 __all__ = ["Interpretation", "Rules", "interpret"]
 

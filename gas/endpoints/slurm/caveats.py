@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from documents.fields import quoted
 from gas.slurm.cluster import Cluster, Partition, Reservation
-from speedup_models.fields import quoted
 
 __all__ = ["caveats"]
 

@@ -19,19 +19,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from documents.fields import nearest, quoted
+from gas.availability import Spans
 from gas.endpoints.slurm.availability import SlurmAvailability
 from gas.endpoints.slurm.caveats import caveats
 from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.sizing import units_on
 from gas.errors import Infeasible, NotFound
 from gas.gaps import FOR_EVER
-from gas.node_availability import Spans
 from gas.slurm.cluster import Cluster, Partition, Reservation
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Record, end_of
 from gas.slurm.outlook import Forecast, Why, forecast, trust
 from gas.slurm.table import span_of
-from speedup_models.fields import nearest, quoted
 
 __all__ = ["Interpretation", "interpret", "partition_of", "partitions_of"]
 

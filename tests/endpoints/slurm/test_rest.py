@@ -11,13 +11,13 @@ from slurm_answers import recorded, renewed
 from slurm_rest import CUT, JOB, JOB_7, SECRET, SILENCE, SUBMIT, Answer, error_of, refused, slurmrestd, transport
 from thorough import examples
 
+from documents.fields import FieldError, Fields
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.slurm.json_answers import read_cluster
 from gas.endpoints.slurm.rest import RestTransport
 from gas.endpoints.slurm.rest_connection import Tokens
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, OverLimit, Unauthorized, Unreachable
-from speedup_models.fields import FieldError, Fields
 
 SUBMITTED = {"errors": [], "job_id": 7, "step_id": "BATCH"}
 

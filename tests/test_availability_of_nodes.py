@@ -8,10 +8,10 @@ from strategies import instants
 from thorough import examples
 
 from gas import Application, plan
+from gas.availability import NodeAvailability, Spans
 from gas.compiled import compiled
 from gas.errors import BadInput
 from gas.gaps import FOR_EVER, earliest_in_gaps
-from gas.node_availability import NodeAvailability, Spans
 from gas.profile import NEVER
 from speedup_models import Table
 
