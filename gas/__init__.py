@@ -8,12 +8,11 @@ The main path, from top to bottom::
     Agent(application, endpoints)    agent         asks schedulers, plans, submits once, reshapes and watches
 
 and under it, from the bottom: `times`, `errors`, `printable` and `json_text` (what others wrote, safe for a terminal
-and within memory), `compiled` (kernels as machine code), `profile` (the step function "free processors over time" and its
-few operations), `gaps` (where a job cannot move between nodes, which nodes are free and not only how many), `reading`
-(applications and lists from files), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure), `simulation` (any
-log through any policy), `prediction` (likely starts, from how jobs have used their walltimes), `endpoints` (schedulers
-that can be asked), `pictures`, `agent` (asks, chooses, submits, reshapes and watches for one application), `workflows`,
-`service` (S³ over HTTP), `cli`. Imports point down that list only.
+and within memory), `compiled` (kernels as machine code), `profile` (free processors over time: one contract, several
+forms), `reading` (applications and lists from files), `s3` (the scheduler, pure), `slurm` (Slurm's schedulers, pure),
+`simulation` (any log through any policy), `prediction` (likely starts, from how jobs have used their walltimes),
+`endpoints` (schedulers that can be asked), `pictures`, `agent` (asks, chooses, submits, reshapes and watches for one
+application), `workflows`, `service` (S³ over HTTP), `cli`. Imports point down that list only.
 """
 
 import lazy_loader

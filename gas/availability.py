@@ -23,11 +23,11 @@ from documents.fields import FieldError, Fields, shown
 from gas.compiled import fastest
 from gas.errors import BadInput
 from gas.printable import first_control
-from gas.profile import Profile, earliest_fits, profile_of
+from gas.profile.flat import Profile, earliest_fits, profile_of
 from gas.times import LATEST
 
 if TYPE_CHECKING:  # imported where it is needed: planning with counts needs none of it
-    from gas.gaps import Gaps
+    from gas.profile.gaps import Gaps
 
 __all__ = [
     "MOST_PROCESSORS",
@@ -122,7 +122,7 @@ class AvailabilityList:
         return profile_of(self.starts, self.free)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-        """Return the earliest start, not before `first`, of each request; `gas.profile.NEVER` where there is none.
+        """Return the earliest start, not before `first`, of each request; `gas.profile.flat.NEVER` where there is none.
 
         Processors ascend strictly.
         """
@@ -294,14 +294,14 @@ class NodeAvailability:
     @cached_property
     def gaps(self) -> Gaps:
         """For how long units stay free."""
-        from gas.gaps import gaps_of
+        from gas.profile.gaps import gaps_of
 
         taken = self.taken
         return gaps_of(self.capacity, taken.node, taken.start, taken.end, taken.units, self.now)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-        """Return the earliest start, not before `first`, of each request; `gas.profile.NEVER` where there is none."""
-        from gas.gaps import earliest_in_gaps
+        """Return the earliest start, not before `first`, of each request; `NEVER` where there is none."""
+        from gas.profile.gaps import earliest_in_gaps
 
         found = np.empty(len(processors), np.int64)
         steps = len(self.gaps.opens) * len(processors)
@@ -315,14 +315,14 @@ class NodeAvailability:
     @cached_property
     def counts(self) -> AvailabilityList:
         """How much is free at each moment, on whichever nodes: an upper bound of what a job can get for a while."""
-        from gas.gaps import FOR_EVER
+        from gas.profile.flat import ENDLESS
 
         gaps = self.gaps
         instants = np.concatenate([[self.now], gaps.opens, gaps.closes])
         changes = np.concatenate([[0], gaps.units, -gaps.units])
         starts, inverse = np.unique(instants, return_inverse=True)
         free = np.cumsum(np.bincount(inverse, weights=changes, minlength=len(starts)).astype(np.int64))
-        last = int(np.searchsorted(starts, FOR_EVER))  # what never closes has no end in a list either
+        last = int(np.searchsorted(starts, ENDLESS))  # what never closes has no end in a list either
         starts, free = starts[:last], free[:last]
         kept = np.concatenate([[True], free[1:] != free[:-1]])
         return AvailabilityList(

@@ -21,7 +21,7 @@ from gas.application import Application, Requests
 from gas.availability import Availability, AvailabilityList, Kind, NodeAvailability
 from gas.compiled import fastest
 from gas.errors import BadInput
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.times import LATEST, LONGEST, duration_text, iso_time
 
 __all__ = [

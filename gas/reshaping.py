@@ -22,7 +22,7 @@ from gas.availability import Availability
 from gas.errors import BadInput
 from gas.planner import Candidate, Limits, Plan, plan
 from gas.printable import many
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.times import LONGEST, duration_text
 
 __all__ = ["Doubted", "Reshaping", "reshaping"]

@@ -23,8 +23,8 @@ from gas.compiled import (
     kernel,
     tell_of_compiling,
 )
-from gas.profile import earliest_fit, empty_profile
-from gas.s3.blocks import empty_blocks
+from gas.profile.blocks import empty_blocks
+from gas.profile.flat import earliest_fit, empty_profile
 from gas.s3.placing import place
 
 # Three files: a kernel, which calls a kernel in another file, which uses a constant of a file without kernels.
@@ -158,10 +158,10 @@ def test_the_directory_is_named_by_gas_cache_else_by_the_users_cache(monkeypatch
 
 
 def test_a_constant_below_changes_the_directory_though_no_file_did(monkeypatch):
-    import gas.s3.holes
+    import gas.profile.holes
 
     before = cache_directory(place)
-    monkeypatch.setattr(gas.s3.holes, "NEVER", -2)
+    monkeypatch.setattr(gas.profile.holes, "NEVER", -2)
     assert cache_directory(place) != before
 
 

@@ -15,7 +15,7 @@ from documents.fields import FieldError
 from gas import Application, AvailabilityList, BadInput, Limits, plan
 from gas.availability import NodeAvailability, Spans
 from gas.planner import soonest
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.times import LATEST
 from speedup_models import Amdahl, Constraint, Downey, Table
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gas.agent.gathering import MOST_APART_LIVE, lists_of, seconds_since
 from gas.agent.options import Instant, PlanOptions
+from gas.agent.schedulers import MOST_APART_LIVE, lists_of, seconds_since
 from gas.application import Application
 from gas.endpoints import Answer, Endpoint
 from gas.endpoints.asking import ask_again

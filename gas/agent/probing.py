@@ -13,7 +13,7 @@ from gas.availability import NodeAvailability
 from gas.endpoints import Answer, ProbingEndpoint, Request
 from gas.errors import GasError
 from gas.planner import Candidate, Plan
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 
 __all__ = ["Probing", "spread"]
 

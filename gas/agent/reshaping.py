@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from gas.agent.gathering import Scheduler, why_old
 from gas.agent.options import ReshapeOptions
+from gas.agent.schedulers import Scheduler, why_old
 from gas.agent.states import describe
 from gas.application import Application
 from gas.endpoints import ReshapingEndpoint, Standing

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from documents.fields import FieldError
-from gas.agent.gathering import Scheduler
+from gas.agent.schedulers import Scheduler
 from gas.endpoints import Endpoint
 from gas.errors import BadInput, GasError, Infeasible
 

@@ -6,7 +6,7 @@ import made_endpoints
 import pytest
 
 from gas import AvailabilityList, BadInput
-from gas.agent.gathering import without_stale
+from gas.agent.schedulers import without_stale
 from gas.endpoints import Answer, FileEndpoint, S3Endpoint
 
 NOW = 1_800_000_000

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from documents.fields import quoted
 from gas.errors import BadInput
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 
 __all__ = ["FILE", "Held", "Quota", "Quotas", "Standing", "exceeded_in", "quotas_of"]
 

@@ -13,7 +13,7 @@ from gas.endpoints.slurm.asked import asked
 from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible
 from gas.printable import many
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import Limits

@@ -8,7 +8,7 @@ from gas.availability import Spans
 from gas.endpoints.oar.availability import Charted, Nested, OarAvailability
 from gas.endpoints.oar.hierarchy import Hierarchy
 from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 
 ANN = Standing("default", "default", (), "ann")
 
