@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.fitting import Use, capable, leave_weights
+from gas.slurm.fitting import capable, idle_of, leave_weights
 from gas.slurm.state import State
 from gas.slurm.versions import Rules
 
@@ -61,7 +61,7 @@ def set_weights(state: State, *, submitted: bool = False) -> None:
         return
     machine.near[:] = 0
     left = np.ones(len(state.names), np.bool_)
-    able, idle = np.zeros(len(state.names), np.int64), Use(*(np.zeros_like(one) for one in state.use))
+    able, idle = np.zeros(len(state.names), np.int64), idle_of(state.use)
     for at in np.flatnonzero(rows.probe if submitted else rows.considered & ~rows.probe).tolist():
         partition = int(rows.partition[at])
         if partition not in seen:
