@@ -114,6 +114,32 @@ def test_imports_point_down(path):
         assert where == package or below < height, f"{own} imports {imported}, which is not below it"
 
 
+PUBLIC_ALL_THE_SAME = {"_exit", "_replace", "_asdict", "_fields", "_make"}
+"""Of the standard library, and meant for everybody."""
+
+
+def private(name):
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC_ALL_THE_SAME
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_module_uses_a_private_name_of_another(path):
+    tree = ast.parse(path.read_text())
+    nodes = list(ast.walk(tree))
+    imported = [alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert not [name for name in imported if private(name)]
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    reached = {
+        ast.unparse(node)
+        for node in nodes
+        if isinstance(node, ast.Attribute) and private(node.attr) and node.attr not in own
+        if ast.unparse(node.value) not in ("self", "cls")
+    }
+    assert reached <= {"self._executor._set_job_status"}, "PSI/J's own, which it asks executors to call"
+
+
 @pytest.mark.parametrize("package", ["documents", "speedup_models", "workloads"])
 def test_the_ground_floor_knows_nothing_of_the_others(package):
     others = {*PACKAGES} - {package, "documents"}

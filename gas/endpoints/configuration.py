@@ -172,6 +172,6 @@ def tables_of(document: Document) -> dict[str, Mapping[str, object]]:
     for name in endpoints.keys():  # noqa: SIM118  # not a mapping
         if not name.strip() or any(c in name for c in ":/ \t\n"):
             raise BadInput(f"{where}, [endpoints]: {quoted(name)} cannot be a name; use letters, digits, - and _")
-        tables[name] = endpoints.table(name)._table
+        tables[name] = endpoints.table(name).rest()
     fields.done()
     return tables
