@@ -15,6 +15,11 @@ forms), `reading` (applications and lists from files), `s3` (the scheduler, pure
 application), `workflows`, `service` (S³ over HTTP), `cli`. Imports point down that list only.
 """
 
-import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+def __getattr__(name: str) -> object:
+    """Import names on demand, and even what does that: nothing may come before interruptions are caught."""
+    import lazy_loader
+
+    loader = lazy_loader.attach_stub(__name__, __file__)
+    globals().update(zip(("__getattr__", "__dir__", "__all__"), loader, strict=True))
+    return globals()[name] if name in globals() else __getattr__(name)  # the loader's from now on
