@@ -99,6 +99,28 @@ def test_the_cache_serves_unchanged_sources_and_notices_changes_anywhere_below(s
     assert not list(sources.rglob("*.nbi"))  # nor did numba write beside the sources
 
 
+def test_a_record_that_moves_to_another_module_leaves_no_files_that_cannot_be_read(sources, tmp_path):
+    pair = "from typing import NamedTuple\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
+    (sources / "pairs.py").write_text(pair)
+    (sources / "both.py").write_text(
+        "from __future__ import annotations\nfrom typing import NamedTuple\nfrom pairs import Pair\n"
+        "class Both(NamedTuple):\n    first: Pair\n    second: int\n"
+    )
+    (sources / "outer.py").write_text(
+        "from __future__ import annotations\nfrom gas.compiled import kernel\nfrom both import Both\n"
+        "@kernel\ndef outer(both: Both) -> int:\n    return both.second\n"
+    )
+    (sources / "run.py").write_text(
+        RUN.replace("import json", "import json, both").replace("code(1)", "code(both.Both(both.Pair(1, 2), 30))")
+    )
+    cache = tmp_path / "cache"
+    assert run(sources, cache) == (30, 0)
+    assert run(sources, cache) == (30, 1)
+    (sources / "pairs.py").rename(sources / "couples.py")
+    (sources / "both.py").write_text((sources / "both.py").read_text().replace("pairs", "couples"))
+    assert run(sources, cache) == (30, 0)
+
+
 def test_processes_that_need_it_at_the_same_time_compile_it_once(sources, tmp_path):
     with ThreadPoolExecutor(3) as pool:
         answers = list(pool.map(lambda _: run(sources, tmp_path / "cache"), range(3)))
