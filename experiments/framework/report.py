@@ -15,8 +15,8 @@ from html import escape
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from documents.whole_file import whole_file
 from gas.errors import BadInput
-from workloads.whole_file import whole_file
 
 __all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "html", "markdown"]
 __all__ += ["no", "not_the_full", "write", "write_files", "yes"]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.availability import NodeAvailability
 from gas.endpoints.slurm.asked import asked
 from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible
-from gas.node_availability import NodeAvailability
 from gas.printable import many
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.forecast import Forecast

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from documents.fields import quoted
 from gas.slurm.cluster import Cluster, Partition, Reservation
 from gas.slurm.node_weights import weights_unknown
-from speedup_models.fields import quoted
 
 __all__ = ["caveats"]
 
