@@ -102,8 +102,8 @@ def _predicted(study: Results) -> Section:
                     f"Policy {POLICY} on whole logs, every start a promise. In each month up to {options.jobs} jobs, "
                     "drawn from those of all sizes that were not promised to start at once, are predicted in the "
                     f"second of their submission, each from {options.samples} samples.",
-                    "Who predicts knows who runs and waits, which jobs have ended by then and how much of their "
-                    "walltimes they used, and who was submitted by then; nothing that happens later.",
+                    "The prediction knows which jobs run and wait, which have ended by then and how much of their "
+                    "walltimes they used, and which were submitted by then; nothing that happens later.",
                     f"Run times are drawn from the last {LAST} jobs of the same user, processors and walltime, where "
                     f"few are known from wider classes (a wider one counts as {PRIOR:g} jobs). Arrivals are those of "
                     f"{STREAMS} past weeks. An interval takes {TAIL:.1%} of the samples more at either end than its "
@@ -216,8 +216,8 @@ def _width(study: Results) -> Section:
     text = (
         "Held-out months. The way to the promise is the time from submission to the promised start. "
         f"{same_for_all} What makes intervals wide is that run times are not known: were the prediction given the true "
-        "ones of who runs, of who waits or of both, it would be as in the last columns, arrivals still being drawn "
-        "from past weeks."
+        "ones of running jobs, of waiting jobs or of both, it would be as in the last columns, arrivals still being "
+        "drawn from past weeks."
     )
     return Section("How wide are they?", (Text(text), Table(columns, tuple(rows))))
 

@@ -244,11 +244,11 @@ def test_classes_hold_every_job_that_has_a_slowdown(study):
 
 def test_every_published_figure_stands_beside_ours_with_a_reason(study):
     assert {row.key for row in walltime_spread()} == {"all", *KEYS}
-    told = text_cells(study)
-    assert {cell.of for cell in told} == set(walltime_text())
+    cells = text_cells(study)
+    assert {cell.of for cell in cells} == set(walltime_text())
     gains = gain_cells(study)
     assert len(gains) == len(walltime_gains()) * len(study.logs)
-    assert all(cell.why for cell in (*told, *gains))
+    assert all(cell.why for cell in (*cells, *gains))
 
 
 def test_statements_have_verdicts_and_those_of_nothing_have_none(study):
