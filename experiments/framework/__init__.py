@@ -9,7 +9,7 @@ compiling     the simulator is compiled once, before worker processes start
 intervals     means over seeds, and how sure they are
 results       what came of a study whose runs are of one log each
 claims        statements and whether they hold
-report        the same report as self-contained HTML and as Markdown
+report        what a report consists of, and the same report as HTML and as Markdown
 columns       tables by their columns: the title of each, and what it shows of a row
 method        how a study was done, from the text beside it
 origin        what made a report, so that it can be made again

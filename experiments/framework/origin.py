@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from experiments.framework.ledger import Result
 from experiments.framework.logs import Found
-from experiments.framework.report import Block, Bullets, Section
+from experiments.framework.report.model import Block, Bullets, Section
 from experiments.framework.sites import Site
 
 __all__ = ["Origin", "origin_of", "origin_section"]
@@ -33,7 +33,7 @@ def origin_of(command: str, of_configuration: Callable[..., Result]) -> Origin:
 
     from experiments.framework.dependencies import LIBRARIES, installed, version_of
 
-    libraries = installed((*LIBRARIES, "matplotlib"))
+    libraries = installed((*LIBRARIES, "matplotlib", "jinja2"))
     return Origin(version("apples-gas"), version_of(of_configuration), libraries, command)
 
 

@@ -20,7 +20,8 @@ from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import SOURCES, Found, Source, find_logs
 from experiments.framework.origin import Origin, origin_of
 from experiments.framework.records import table_files
-from experiments.framework.report import Report, write, write_files
+from experiments.framework.report.files import write, write_files
+from experiments.framework.report.model import Report
 from gas.cli.logs import courtesy
 from gas.cli.tables import note
 from gas.errors import BadInput

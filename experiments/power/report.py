@@ -10,7 +10,17 @@ from experiments.framework.claims import summary_section, verdict
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.intervals import interval, sureness
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report.model import (
+    Bullets,
+    Cell,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    not_the_full,
+)
 from experiments.framework.sites import SITES
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.improvement import classes

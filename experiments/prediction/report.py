@@ -10,7 +10,17 @@ import numpy as np
 from experiments.framework.claims import summary_section
 from experiments.framework.intervals import FEWEST, by_months
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report.model import (
+    Bullets,
+    Cell,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    not_the_full,
+)
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.choice import choice_sections
 from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Report, Section, Table, Text, not_the_full
+from experiments.framework.report.model import Report, Section, Table, Text, not_the_full
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import FULL_RUNS, Results
 from experiments.moldable.simulated import simulated_section

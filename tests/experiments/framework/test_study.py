@@ -11,7 +11,7 @@ import typer
 from experiments.cli import command_for, names
 from experiments.framework.claims import Claim
 from experiments.framework.options import FirstSeed, Seeds
-from experiments.framework.report import Report
+from experiments.framework.report.model import Report
 from experiments.framework.study import Chosen, Study, Where, command_of, logs_at_hand, perform
 from gas.errors import BadInput
 

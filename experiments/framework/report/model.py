@@ -1,0 +1,120 @@
+"""What a report consists of: a title and sections of blocks (`Text`, `Bullets`, `Table`, `Picture`).
+
+These are plain values that say nothing of how they look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "no", "not_the_full"]
+__all__ += ["yes"]
+
+Mark: TypeAlias = Literal["", "good", "bad", "quiet"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table; a mark shows in HTML only, so the text must say it too."""
+
+    text: str
+    mark: Mark = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, under a heading that it may share with its neighbours."""
+
+    title: str
+    group: str = ""
+    left: bool = False
+    """Text stands left, numbers right."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `code` in back-quotes is shown as such."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of short texts."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell | str, ...], ...]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row of {len(row)} cells in a table of {len(self.columns)} columns: {row}")
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """The cells of each row."""
+        return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing as SVG."""
+
+    name: str
+    """Of its file, without suffix."""
+    svg: bytes
+    caption: str
+    """What is to be seen, also for those who do not see it."""
+
+
+Block: TypeAlias = Text | Bullets | Table | Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a study found."""
+
+    title: str
+    lead: str
+    """The answer in a few sentences."""
+    sections: tuple[Section, ...]
+    banner: str = ""
+    """What must be known before anything else is read, say that the study is not a full one."""
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """All pictures in their order."""
+        return tuple(block for section in self.sections for block in section.blocks if isinstance(block, Picture))
+
+
+def yes(text: str = "yes") -> Cell:
+    """Return a cell for what agrees."""
+    return Cell(text, "good")
+
+
+def no(text: str = "no") -> Cell:
+    """Return a cell for what does not."""
+    return Cell(text, "bad")
+
+
+def not_the_full(less: Sequence[str]) -> str:
+    """Return a banner that says in what a study is less than the full one; "" if it is not."""
+    return f"Not the full study: {'; '.join(less)}." if less else ""
