@@ -6,7 +6,7 @@ from experiments.backfilling.claims import HIGH_LOAD
 from experiments.backfilling.comparison import FIGURES_APART, NOISE
 from experiments.backfilling.results import LOADS, PAPER_JOBS, Options, batch_jobs
 from experiments.framework.method import method_section as method_of
-from experiments.framework.report.model import Section
+from experiments.framework.report import Section
 
 __all__ = ["form", "method_section"]
 

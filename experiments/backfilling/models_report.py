@@ -10,7 +10,7 @@ from experiments.backfilling.models import MOST_REPEATS, PROCESSORS, Model
 from experiments.backfilling.pictures import draw_backfilling, draw_models, unequal
 from experiments.backfilling.results import Results
 from experiments.framework.ledger import Result
-from experiments.framework.report.model import Block, Column, Picture, Section, Table, Text
+from experiments.framework.report import Block, Column, Picture, Section, Table, Text
 from experiments.published import MEASURES, POLICIES, TRACES
 from workloads.jann import ctc_model
 

@@ -9,8 +9,8 @@ from experiments.backfilling.models_report import amounts_section, changes_secti
 from experiments.backfilling.results import BASE, DOUBLED, Results
 from experiments.framework.logs import Found
 from experiments.framework.origin import Origin
-from experiments.framework.report.model import Block, Bullets, Column, Report, Section, Table, Text, no, yes
-from experiments.framework.report.model import Cell as TableCell
+from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, no, yes
+from experiments.framework.report import Cell as TableCell
 from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
 
 __all__ = ["backfilling_report"]

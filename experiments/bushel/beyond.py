@@ -19,7 +19,7 @@ from experiments.bushel.results import (
 )
 from experiments.framework.intervals import Interval, sureness
 from experiments.framework.ledger import Result
-from experiments.framework.report.model import Cell, Column, Picture, Section, Table, Text
+from experiments.framework.report import Cell, Column, Picture, Section, Table, Text
 from experiments.moldable.substitution import Opponent
 
 __all__ = [

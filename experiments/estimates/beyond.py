@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.estimates.claims import changed
 from experiments.estimates.results import EXACT, MODELS, Results
 from experiments.framework.intervals import sureness
-from experiments.framework.report.model import Bullets, Cell, Column, Section, Table, Text
+from experiments.framework.report import Bullets, Cell, Column, Section, Table, Text
 from experiments.published import MEASURES, POLICIES
 
 __all__ = ["beyond_section"]

@@ -8,7 +8,7 @@ from experiments.estimates.cells import APART, NOT_KNOWN
 from experiments.estimates.results import RESAMPLES, Options
 from experiments.framework.logs import Found
 from experiments.framework.method import method_section as method_of
-from experiments.framework.report.model import Section
+from experiments.framework.report import Section
 
 __all__ = ["method_section"]
 

@@ -14,7 +14,7 @@ from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Results
 from experiments.framework.claims import summary_section
 from experiments.framework.intervals import Interval
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report.model import (
+from experiments.framework.report import (
     Block,
     Bullets,
     Cell,

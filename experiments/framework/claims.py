@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.framework.report.model import Cell, Column, Section, Table, no, yes
+from experiments.framework.report import Cell, Column, Section, Table, no, yes
 
 __all__ = ["Claim", "summary_section", "verdict"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from experiments.framework.report.model import Bullets, Section
+from experiments.framework.report import Bullets, Section
 
 __all__ = ["method_section"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from experiments.framework.ledger import Result
 from experiments.framework.logs import Found
-from experiments.framework.report.model import Block, Bullets, Section
+from experiments.framework.report import Block, Bullets, Section
 from experiments.framework.sites import Site
 
 __all__ = ["Origin", "origin_of", "origin_section"]

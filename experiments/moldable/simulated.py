@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.framework.logs import Found
-from experiments.framework.report.model import Bullets, Section
+from experiments.framework.report import Bullets, Section
 from experiments.framework.sites import Site
 from experiments.moldable.benchmarks import ERA_RATES, RATES
 

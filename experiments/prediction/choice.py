@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.framework.intervals import interval, signed
-from experiments.framework.report.model import Block, Column, Picture, Section, Table, Text
+from experiments.framework.report import Block, Column, Picture, Section, Table, Text
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.substitution import OPPONENTS
 from experiments.prediction.pictures import draw_choices

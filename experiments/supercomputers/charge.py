@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.framework.report.model import Block, Column, Picture, Section, Table, Text
+from experiments.framework.report import Block, Column, Picture, Section, Table, Text
 from experiments.supercomputers.pictures import draw_charge
 from experiments.supercomputers.results import (
     GAMES,

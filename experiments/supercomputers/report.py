@@ -10,17 +10,7 @@ import numpy as np
 from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Result
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report.model import (
-    Block,
-    Bullets,
-    Column,
-    Picture,
-    Report,
-    Section,
-    Table,
-    Text,
-    not_the_full,
-)
+from experiments.framework.report import Block, Bullets, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.supercomputers.charge import charge_section
 from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
-from experiments.framework.report.model import Block, Bullets, Cell, Column, Section, Table, Text
+from experiments.framework.report import Block, Bullets, Cell, Column, Section, Table, Text
 from experiments.walltime.accuracy import LEAST
 from experiments.walltime.claims import NAMES, advantages
 from experiments.walltime.method import CATEGORIES_MEAN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.framework.report.model import Cell, Column, Picture, Section, Table, Text
+from experiments.framework.report import Cell, Column, Picture, Section, Table, Text
 from experiments.published import walltime_spread
 from experiments.walltime.accuracy import CATEGORIES, FLOORS, KEYS
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from experiments.framework.method import method_section as method_of
-from experiments.framework.report.model import Section
+from experiments.framework.report import Section
 from experiments.walltime.results import INTREPID, Results
 
 __all__ = ["CATEGORIES_MEAN", "method_section", "replaced"]

@@ -7,7 +7,7 @@ from itertools import product
 from experiments.framework.claims import summary_section
 from experiments.framework.intervals import Interval, sure
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report.model import (
+from experiments.framework.report import (
     Block,
     Bullets,
     Cell,

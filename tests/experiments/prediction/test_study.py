@@ -16,7 +16,7 @@ from study_files import contents
 from experiments.framework.intervals import FEWEST, Interval, better, by_months, interval, within
 from experiments.framework.logs import find_logs, jobs_by_month
 from experiments.framework.origin import Origin
-from experiments.framework.report.markdown import markdown
+from experiments.framework.rendering import markdown
 from experiments.framework.sites import SITES
 from experiments.moldable.months import Options as PowerOptions
 from experiments.moldable.months import month_runs

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else."""
+"""Reports as HTML that needs nothing else and as Markdown, and written into a folder."""
 
 import base64
 import shutil
@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 import pytest
 from made_report import REPORT, SVG
 
-from experiments.framework.report.model import Bullets, Column, Report, Section, Table, Text
-from experiments.framework.report.page import html, template
-from gas.errors import Missing
+from experiments.framework.rendering import html, markdown, template, write
+from experiments.framework.report import Bullets, Column, Report, Section, Table, Text
+from gas.errors import BadInput, Missing
 
 
 class Page(HTMLParser):
@@ -104,3 +104,33 @@ def test_without_the_library_of_templates_the_error_says_what_to_install(monkeyp
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(Missing, match=r"reports need jinja2; install it with: pip install 'apples-gas\[plot\]'"):
         html(REPORT)
+
+
+def test_markdown_says_the_same_as_the_page():
+    lines = markdown(REPORT).splitlines()
+    assert lines[0] == r"# A \<report\> & more"
+    assert "| month | jobs: here | jobs: paper | agrees |" in lines
+    assert "| :-- | --: | --: | --: |" in lines
+    assert "| 1996-11 | 3 | 4 | no |" in lines
+    assert r"5 \< 6 \| 7 \* 8 and `a_b|c`" in lines
+    assert '![A "dot"](dot.svg)' in lines
+
+
+def test_a_banner_stands_before_everything_else_in_markdown_too():
+    lines = markdown(replace(REPORT, banner="Only a <look>.")).splitlines()
+    assert lines[:3] == [r"# A \<report\> & more", "", r"> Only a \<look\>."]
+
+
+def test_what_is_written_is_the_same_every_time(tmp_path):
+    for folder in ("a", "b/c"):
+        written = write(REPORT, tmp_path / folder, "study")
+        assert [path.name for path in written] == ["study.html", "study.md", "dot.svg"]
+        assert {path.name for path in (tmp_path / folder).iterdir()} == {"study.html", "study.md", "dot.svg"}
+    for name in ("study.html", "study.md", "dot.svg"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / "c" / name).read_bytes()
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match=r"file/study.html: cannot be written"):
+        write(REPORT, tmp_path / "file", "study")
