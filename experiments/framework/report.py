@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "no", "not_the_full"]
-__all__ += ["yes"]
+__all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "agreed", "no"]
+__all__ += ["not_the_full", "yes"]
 
 Mark: TypeAlias = Literal["", "good", "bad", "quiet"]
 
@@ -113,6 +113,11 @@ def yes(text: str = "yes") -> Cell:
 def no(text: str = "no") -> Cell:
     """Return a cell for what does not."""
     return Cell(text, "bad")
+
+
+def agreed(holds: bool | None, unknown: str = "-") -> Cell | str:
+    """Return a cell for what agrees, for what does not, or for what could not be compared."""
+    return unknown if holds is None else yes() if holds else no()
 
 
 def not_the_full(less: Sequence[str]) -> str:
