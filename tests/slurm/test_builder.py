@@ -10,7 +10,7 @@ from made_clusters import MIDDLE, NOW, OLD, cluster, job, running, with_nodes
 
 from gas.slurm.builder import Builder, Sets, numbers_of
 from gas.slurm.cluster import Gres, Partition, Reservation
-from gas.slurm.fitting import BOUNDLESS
+from gas.slurm.machine import BOUNDLESS
 from gas.slurm.settings import Settings
 from gas.slurm.will_run import add
 
