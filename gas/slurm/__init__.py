@@ -34,7 +34,9 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     state         all of that together: what a cycle begins with
     node_sets     sets of nodes as words of 64 bits
     rows          the arrays of a cycle: records, reservations, parameters, plans
-    fitting       whether a job fits on some nodes, and which of them it gets
+    machine       the machine, and what jobs have of it
+    fitting       how much of each node a job can have
+    choosing      which of those nodes it gets
     will_run      at which end of running jobs
     table         which jobs are planned in which span
     search        the start of one record
@@ -50,7 +52,11 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     out_of_turn   jobs that the main scheduler starts at once, whatever is planned
     sooner        what would make a waiting job start sooner
     at_start      limits looked at once more, with the nodes that a job would get
-    outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
+    why           why there is no plan for a job
+    passes        one pass of a cycle over a state, and its plans
+    beyond        what the cycle does not plan, and will start some time, planned on
+    outlook       what becomes of a job that is not submitted yet
+    forecast      both passes: what the next cycle will plan, and the outlooks of jobs
 
 Run forward, where it is known how long jobs really take::
 

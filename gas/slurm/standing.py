@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import ceil
 
+from documents.fields import quoted
 from gas.slurm.accounting import Accounting, Association, Qos
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import Demand, allocated, requested
 from gas.slurm.release import Counted, subtree
 from gas.slurm.settings import Settings
-from speedup_models.fields import quoted
 
 __all__ = ["Standing", "walltime_minutes"]
 
