@@ -70,20 +70,20 @@ def sources(tmp_path, started_numba):
 class Run:
     """A kernel called in a fork of this process, which has started numba and knows nothing of the sources."""
 
-    def __init__(self, sources, cache, name="outer"):
+    def __init__(self, sources, cache, name="outer", given=lambda: 1):
         forked = multiprocessing.get_context("fork")
         self.answer, theirs = forked.Pipe(duplex=False)
-        self.process = forked.Process(target=self._call, args=(sources, cache, name, theirs))
+        self.process = forked.Process(target=self._call, args=(sources, cache, name, given, theirs))
         self.process.start()
         theirs.close()
 
-    def _call(self, sources, cache, name, answer):
+    def _call(self, sources, cache, name, given, answer):
         os.environ["GAS_CACHE"] = str(cache)
         sys.path.insert(0, str(sources))
         sys.dont_write_bytecode = True  # sources change within a second
         module._source.cache_clear()
         machine_code = compiled(getattr(importlib.import_module(name), name))
-        answer.send((machine_code(1), sum(machine_code.stats.cache_hits.values())))
+        answer.send((machine_code(given()), sum(machine_code.stats.cache_hits.values())))
 
     def done(self):
         """Return its answer and how much came out of the file cache."""
@@ -93,8 +93,8 @@ class Run:
         return answer
 
 
-def run(sources, cache, name="outer"):
-    return Run(sources, cache, name).done()
+def run(sources, cache, name="outer", given=lambda: 1):
+    return Run(sources, cache, name, given).done()
 
 
 def test_the_cache_serves_unchanged_sources_and_notices_changes_anywhere_below(sources, tmp_path):
@@ -128,15 +128,17 @@ def test_a_record_that_moves_to_another_module_leaves_no_files_that_cannot_be_re
         "from __future__ import annotations\nfrom gas.compiled import kernel\nfrom both import Both\n"
         "@kernel\ndef outer(both: Both) -> int:\n    return both.second\n"
     )
-    (sources / "run.py").write_text(
-        RUN.replace("import json", "import json, both").replace("code(1)", "code(both.Both(both.Pair(1, 2), 30))")
-    )
+
+    def pair_and_number():
+        both = importlib.import_module("both")
+        return both.Both(both.Pair(1, 2), 30)
+
     cache = tmp_path / "cache"
-    assert run(sources, cache) == (30, 0)
-    assert run(sources, cache) == (30, 1)
+    assert run(sources, cache, given=pair_and_number) == (30, 0)
+    assert run(sources, cache, given=pair_and_number) == (30, 1)
     (sources / "pairs.py").rename(sources / "couples.py")
     (sources / "both.py").write_text((sources / "both.py").read_text().replace("pairs", "couples"))
-    assert run(sources, cache) == (30, 0)
+    assert run(sources, cache, given=pair_and_number) == (30, 0)
 
 
 def test_a_copy_of_the_sources_elsewhere_shares_the_cache(sources, tmp_path):
