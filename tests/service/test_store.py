@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gas.errors import Conflict
+from gas.errors import Conflict, StoreDamaged
 from gas.service.jobs import Job, JobRequest
+from gas.service.listing import Wanted
 from gas.service.store import SCHEMA_VERSION, Store
 
 REQUEST = JobRequest(
@@ -95,6 +96,28 @@ def test_a_key_belongs_to_its_user(path):
     store.write(new=[JOB, hers])
     assert (store.by_key("alice", "k"), store.by_key("bob", "k")) == (JOB, hers)
     store.close()
+
+
+def test_a_page_of_ended_jobs_begins_after_the_last_one_of_the_page_before(path):
+    store = Store(path)
+    store.write(
+        new=[replace(JOB, id=n, request=replace(REQUEST, key=None), state="failed", finished=9) for n in range(1, 8)]
+    )
+    store.write(new=[replace(JOB, id=8)])
+    pages = [[job.id for job in store.ended(Wanted(after=after, limit=2, ended=5))] for after in (0, 4, 6)]
+    assert pages == [[3, 4, 5], [5, 6, 7], [7]], "one more than the limit where there are more; the latest five"
+    store.close()
+
+
+def test_a_fact_that_was_changed_is_not_believed(path):
+    store = Store(path)
+    store.write(new=[JOB], meta={"version": "3"})
+    store.close()
+    with sqlite3.connect(path) as database:
+        assert database.execute("UPDATE meta SET value = '4' WHERE key = 'version'").rowcount == 1
+    database.close()
+    with pytest.raises(StoreDamaged, match="fact 'version' is damaged"):
+        Store(path)
 
 
 def test_old_jobs_are_forgotten_and_their_numbers_not_given_again(path):
