@@ -120,6 +120,26 @@ def test_a_fact_that_was_changed_is_not_believed(path):
         Store(path)
 
 
+def test_each_time_that_an_old_copy_is_put_in_its_place_an_epoch_of_its_own_begins(path, tmp_path):
+    store = Store(path)
+    store.write(new=[JOB])
+    store.close()
+    copy = shutil.copy(path, tmp_path / "copy")
+    epochs = [store.epoch]
+    for id in (2, 3):
+        store = Store(path)
+        store.write(new=[replace(JOB, id=id, request=replace(REQUEST, key=None))])
+        store.close()
+        for beside in ("-wal", "-shm"):
+            path.with_name(path.name + beside).unlink(missing_ok=True)
+        shutil.copy(copy, path)
+        store = Store(path)
+        epochs.append(store.epoch)
+        assert store.last_id() == id, "no number is given again"
+        store.close()
+    assert epochs == [0, 1, 2]
+
+
 def test_old_jobs_are_forgotten_and_their_numbers_not_given_again(path):
     store = Store(path)
     old, recent = replace(JOB, state="failed", finished=20), replace(JOB, id=2, request=replace(REQUEST, key=None))
