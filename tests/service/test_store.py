@@ -140,6 +140,20 @@ def test_each_time_that_an_old_copy_is_put_in_its_place_an_epoch_of_its_own_begi
     assert epochs == [0, 1, 2]
 
 
+def test_nothing_is_written_to_a_file_that_is_no_longer_in_its_place(path, tmp_path):
+    store = Store(path)
+    store.write(new=[JOB])
+    path.rename(tmp_path / "away")
+    with pytest.raises(sqlite3.OperationalError, match="is gone"):
+        store.write(meta={"version": "9"})
+    shutil.copy(tmp_path / "away", path)
+    with pytest.raises(sqlite3.OperationalError, match="was replaced by another file"):
+        store.write(meta={"version": "9"})
+    (tmp_path / "away").replace(path)
+    store.write(meta={"version": "9"})
+    store.close()
+
+
 def test_old_jobs_are_forgotten_and_their_numbers_not_given_again(path):
     store = Store(path)
     old, recent = replace(JOB, state="failed", finished=20), replace(JOB, id=2, request=replace(REQUEST, key=None))
