@@ -271,8 +271,7 @@ def reserve_command(
         _show_job(earlier, json=json)
         return
     begin = parse_instant(start, _clock(where) if start.strip().startswith("+") else 0, "--start")
-    if hasattr(where, "tell"):
-        where.tell = remark
+    where.tell = remark
     used = key or uuid.uuid4().hex
     way_out = (
         f"it may or may not have been reserved: check with gas status --key {used} -e {where.name}, or repeat gas "

@@ -122,11 +122,7 @@ def plan_command(
 
 def _line_of(app: Application, planned: Planned) -> str | None:
     """Return the command that submits the best request by hand; None if its scheduler does not say it."""
-    where: Any = planned.endpoint
-    if not hasattr(where, "line"):
-        return None
-    line: str = where.line(Request(planned.best.processors, planned.best.walltime), app.name)
-    return line
+    return planned.endpoint.line(Request(planned.best.processors, planned.best.walltime), app.name)
 
 
 def sentence(candidate: Candidate, found: Plan) -> str:
