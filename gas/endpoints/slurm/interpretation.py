@@ -2,7 +2,7 @@
 
 - Running jobs take the CPUs they have until their time limit; jobs past it, or completing, a little longer.
 - Planned jobs take whole nodes, also where jobs share nodes; waiting jobs without a published plan are planned as
-  Slurm's next cycle would plan them (`gas.slurm.outlook`).
+  Slurm's next cycle would plan them (`gas.slurm.forecast`).
 - Reservations take whole nodes from all jobs that do not name them; a magnetic one not from its users.
 - Nodes and not partitions are shared: jobs of all partitions count.
 
@@ -28,10 +28,11 @@ from gas.endpoints.slurm.sizing import units_on
 from gas.errors import Infeasible, NotFound
 from gas.profile.flat import ENDLESS
 from gas.slurm.cluster import Cluster, Partition, Reservation
+from gas.slurm.forecast import Forecast, forecast, trust
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Record, end_of
-from gas.slurm.outlook import Forecast, Why, forecast, trust
 from gas.slurm.table import span_of
+from gas.slurm.why import Why
 
 __all__ = ["Interpretation", "interpret", "partition_of", "partitions_of"]
 
