@@ -9,7 +9,8 @@ Two traps are closed here:
   that it reaches.
 * numba's file cache looks at one function's own file only and would go on serving machine code that holds an older
   version of a callee from another file. The name of the cache directory therefore holds a hash of every source file
-  (and every constant) that the kernel reaches, and the homes of the records that it is given.
+  (and every constant) that the kernel reaches, and the homes of the records that it is given. Where these files stand
+  does not matter: all checkouts and installations of the same sources share what one of them compiled.
 
 Machine code lets other threads run beside it: the caller of a kernel must ensure that no other thread changes its
 arrays.
@@ -28,6 +29,7 @@ import importlib.util
 import os
 import platform
 import sys
+import tempfile
 import types
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -106,8 +108,8 @@ def cache_directory(function: Callable[..., Any]) -> Path:
     digest = hashlib.sha256()
     digest.update(f"{sys.version}|{platform.machine()}|{_numba_version()}".encode())
     kernels = sorted(_reached(cast(types.FunctionType, function)), key=lambda k: (k.__module__, k.__name__))
-    for path in sorted({k.__code__.co_filename for k in kernels}):
-        digest.update(path.encode() + b"\0" + _source(path))
+    for module, path in sorted({(k.__module__, k.__code__.co_filename) for k in kernels}):
+        digest.update(module.encode() + b"\0" + _source(path))
     for reached in kernels:  # a constant may come from a module that holds no kernel
         for name, value in sorted(_globals_used(reached), key=lambda used: used[0]):
             if isinstance(value, (bool, int, float, str, tuple)):
@@ -125,7 +127,13 @@ def _source(path: str) -> bytes:
 
 def is_ready(function: Callable[..., Any]) -> bool:
     """Return whether machine code of this version of the kernel is in the cache, so that a call does not wait."""
-    return function in _compiled or any(cache_directory(function).rglob(f"*.{function.__name__}-*.nbi"))
+    plain = cast(types.FunctionType, function)
+    return plain in _compiled or (cache_directory(plain) / f"{_file_name(plain)}.nbi").exists()
+
+
+def _file_name(function: types.FunctionType) -> str:
+    """Return how the names of the files of a kernel's machine code begin."""
+    return f"{function.__module__}.{function.__qualname__}".replace("<locals>", "")
 
 
 @functools.cache
@@ -220,22 +228,53 @@ def _compile(function: types.FunctionType, directory: Path) -> Any:
     lean: dict[str, Any] = {"_nrt": False} if getattr(function, "__gas_lean__", False) else {}
     if getattr(function, "__gas_inlined__", False):
         lean["forceinline"] = True
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        config.CACHE_DIR = str(directory)  # read when the function is decorated, so only this one sees it
-        machine_code = numba.njit(cache=True, nogil=True, **lean)(clone)
-        # Where it cannot write, numba goes on to __pycache__, whose files do not notice that a callee has changed.
-        if not Path(str(machine_code.stats.cache_path)).is_relative_to(directory):
-            raise OSError(f"{directory} cannot be written to")
+    machine_code: Any = numba.njit(nogil=True, **lean)(clone)
+    with contextlib.suppress(OSError):  # nowhere to write: compile in every process
+        machine_code._cache = _cache_in(directory)(clone)
         machine_code.compile = _in_turn(machine_code.compile, directory)
-        _compiled[function] = machine_code
-    except (OSError, RuntimeError):  # nowhere to write: compile in every process
-        _compiled[function] = numba.njit(nogil=True, **lean)(clone)
-    finally:
-        config.CACHE_DIR = before
+    _compiled[function] = machine_code
     return _compiled[function]
+
+
+def _cache_in(directory: Path) -> Callable[[types.FunctionType], Any]:
+    """Return numba's file cache, but in this directory only, whose name says all that the machine code depends on.
+
+    numba's own asks where the source file stands and, in releases before 0.68, when it was last written, and where it
+    cannot write, goes on to ``__pycache__``, whose files do not notice that a callee has changed.
+
+    Raises
+    ------
+    OSError
+        The directory cannot be made or written to.
+    """
+    from numba.core import caching
+
+    directory.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=directory).close()
+
+    class Locator(caching.UserProvidedCacheLocator):
+        def __init__(self, function: types.FunctionType) -> None:
+            self._py_file = function.__code__.co_filename  # for a warning
+
+        def get_cache_path(self) -> str:
+            return str(directory)
+
+        def get_source_stamp(self) -> str:
+            return directory.name
+
+        def get_disambiguator(self) -> str:
+            return ""  # names differ within a module
+
+    class Implementation(caching.CompileResultCacheImpl):
+        def __init__(self, function: types.FunctionType) -> None:
+            self._locator = Locator(function)
+            self._lineno = function.__code__.co_firstlineno
+            self._filename_base = _file_name(function)
+
+    class Cache(caching.FunctionCache):
+        _impl_class = Implementation
+
+    return Cache
 
 
 def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable[[Any], Any]:

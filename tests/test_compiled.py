@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import types
@@ -121,6 +122,16 @@ def test_a_record_that_moves_to_another_module_leaves_no_files_that_cannot_be_re
     assert run(sources, cache) == (30, 0)
 
 
+def test_a_copy_of_the_sources_elsewhere_shares_the_cache(sources, tmp_path):
+    cache = tmp_path / "cache"
+    assert run(sources, cache) == (30, 0)
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(sources, elsewhere, copy_function=shutil.copyfile)  # written later, too
+    assert run(elsewhere, cache) == (30, 1)
+    moved = cache.rename(tmp_path / "moved")
+    assert run(elsewhere, moved) == (30, 1)
+
+
 def test_processes_that_need_it_at_the_same_time_compile_it_once(sources, tmp_path):
     with ThreadPoolExecutor(3) as pool:
         answers = list(pool.map(lambda _: run(sources, tmp_path / "cache"), range(3)))
@@ -133,7 +144,7 @@ def test_what_two_kernels_call_is_compiled_once(sources, tmp_path):
     (sources / "other.py").write_text(OUTER.replace("outer", "other"))
     (sources / "run.py").write_text(RUN.replace("outer", "other"))
     assert run(sources, cache) == (30, 0)
-    assert len(list(cache.rglob("*.twice-*.nbi"))) == 1
+    assert len(list(cache.rglob("*.twice.nbi"))) == 1
 
 
 def load(sources, name, monkeypatch):
@@ -156,14 +167,11 @@ def test_a_cache_directory_that_cannot_be_made_costs_only_the_cache(sources, tmp
 
 def test_nor_does_one_that_cannot_be_written_to_move_the_cache_beside_the_sources(sources, tmp_path, monkeypatch):
     # numba's own way out is __pycache__, where a changed callee would go unnoticed.
-    from numba.core.caching import UserProvidedCacheLocator
-
     monkeypatch.setenv("GAS_CACHE", str(tmp_path / "cache"))
     outer = load(sources, "outer", monkeypatch).outer
     directory = cache_directory(outer)
-    directory.mkdir(parents=True)
-    # (Root may write into any directory, but not make one where a file is.)
-    (directory / UserProvidedCacheLocator.get_suitable_cache_subpath(outer.__code__.co_filename)).write_text("")
+    directory.parent.mkdir(parents=True)
+    directory.write_text("")  # root may write into any directory, but not make one where a file is
     assert compiled(outer)(1) == 30
     assert not list(sources.rglob("*.nbi"))
 

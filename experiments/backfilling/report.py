@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+
 from experiments.backfilling.claims import WITHIN, claims, headline
 from experiments.backfilling.comparison import NOISE, UNEXPLAINED, Cell, count, distance, reasons
 from experiments.backfilling.method import form, method_section
 from experiments.backfilling.models_report import amounts_section, changes_section, figure, models_section
 from experiments.backfilling.results import BASE, DOUBLED, Results
+from experiments.framework.claims import Claim
+from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.logs import Found
-from experiments.framework.origin import Origin
-from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, no, yes
+from experiments.framework.origin import Origin, remarks, thanks, version_of_log
+from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, agreed, no, yes
 from experiments.framework.report import Cell as TableCell
 from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
 
@@ -61,22 +66,13 @@ def _origin(study: Results, origin: Origin) -> Section:
 
 
 def _summary(study: Results) -> Section:
-    rows = [
-        (
-            claim.where,
-            _verdict(claim.holds, "reported" if claim.reported else "not tested"),
-            _verdict(claim.shared, "not tested") if claim.two_ways else "",
-            claim.text,
-            claim.here,
-            "" if claim.holds and claim.shared is not False else claim.why,
-        )
-        for claim in claims(study)
-    ]
-    columns = (  # verdicts stand where a narrow screen shows them
-        Column("paper", left=True),
-        Column("own end", "holds"),
-        Column("same batches", "holds"),
-        *(Column(title, left=True) for title in ("statement", "here", "why not")),
+    columns: Sequence[Shown[Claim]] = (  # verdicts stand where a narrow screen shows them
+        Shown("paper", lambda claim: claim.where, left=True),
+        Shown("own end", lambda claim: agreed(claim.holds, "reported" if claim.reported else "not tested"), "holds"),
+        Shown("same batches", lambda claim: agreed(claim.shared, "not tested") if claim.two_ways else "", "holds"),
+        Shown("statement", lambda claim: claim.text, left=True),
+        Shown("here", lambda claim: claim.here, left=True),
+        Shown("why not", lambda claim: "" if claim.holds and claim.shared is not False else claim.why, left=True),
     )
     caption = (
         "Runs of models are compared twice: each at its own end, as in the paper, and over the batches that both "
@@ -107,7 +103,7 @@ def _summary(study: Results) -> Section:
         f"Of the {len(apart)} cells whose sign is another one, {', '.join(by_cause)} (one cell may be several of "
         f"these), and {unknown} have no cause that was found."
     )
-    return Section("What holds", (Table(columns, tuple(rows), caption), signs, *([text] if apart else [])))
+    return Section("What holds", (table_of(claims(study), columns, caption), signs, *([text] if apart else [])))
 
 
 _CAUSES = (
@@ -120,57 +116,29 @@ _CAUSES = (
 """How the reasons of a cell begin, and what they mean."""
 
 
-def _verdict(holds: bool | None, unknown: str) -> TableCell | str:
-    if holds is None:
-        return unknown
-    return yes() if holds else no()
-
-
 def _logs(study: Results) -> Section:
-    columns = (
-        "trace",
-        "log",
-        "jobs simulated",
-        "left out",
-        "jobs in the paper",
-        "processors",
-        "header says",
-        "estimates",
+    def skipped(log: Found) -> str:
+        return ", ".join(f"{n:,} {reason}" for reason, n in study.result(log)["skipped"].items()) or "none"
+
+    columns: Sequence[Shown[Found]] = (
+        Shown("trace", lambda log: str(log.source), left=True),
+        Shown("log", version_of_log, left=True),
+        Shown("jobs simulated", lambda log: f"{study.result(log)['jobs']:,}"),
+        Shown("left out", skipped, left=True),
+        Shown("jobs in the paper", lambda log: f"{log.source.jobs:,}"),
+        Shown("processors", lambda log: f"{log.source.processors:,}"),
+        Shown("header says", lambda log: numbered(log.header.max_procs)),
+        Shown("estimates", lambda log: "users'" if log.source.estimates == "users" else "run times", left=True),
     )
-    rows = []
-    for log in study.logs:
-        result = study.result(log)
-        skipped = ", ".join(f"{n:,} {reason}" for reason, n in result["skipped"].items()) or "none"
-        estimates = "users'" if log.source.estimates == "users" else "run times"
-        header = log.header.max_procs
-        rows.append(
-            (
-                str(log.source),
-                f"{log.name} ({'cleaned' if log.cleaned else 'not cleaned'})",
-                f"{result['jobs']:,}",
-                skipped,
-                f"{log.source.jobs:,}",
-                f"{log.source.processors:,}",
-                "-" if header is None else f"{header:,}",
-                estimates,
-            )
-        )
-    blocks: list[Block] = []
-    left = ("trace", "log", "left out", "estimates")
-    if rows:
-        blocks.append(Table(tuple(Column(title, left=title in left) for title in columns), tuple(rows)))
-    notes = [f"{log.source.trace}: {log.source.remark}" for log in study.logs if log.source.remark]
-    notes += [f"{log.name}: also found and not used: {', '.join(log.others)}." for log in study.logs if log.others]
+    notes = remarks(study.logs)
     notes += [f"Left out: {words}." for words in study.left_out]
     notes += [f"{source}: no log {source.stem}-* at hand; its cells are not compared." for source in study.missing]
+    blocks: list[Block] = [table_of(study.logs, columns)] if study.logs else []
     blocks.append(Bullets(tuple(dict.fromkeys(notes))))
     if study.logs:
         sums = [f"{log.path.name}: `{log.sha256}`" for log in study.logs]
         blocks += [Text("Files, and SHA-256 of what they hold uncompressed:"), Bullets(tuple(sums))]
-    thanks = [f"{log.name}: {' '.join(text.split())}" for log in study.logs for text in log.header.acknowledgements]
-    if thanks:
-        blocks += [Text("The headers of the logs ask to acknowledge:"), Bullets(tuple(thanks))]
-    return Section("The logs", tuple(blocks))
+    return Section("The logs", (*blocks, *thanks(study.logs)))
 
 
 def _facts(study: Results, log: Found) -> list[str]:
@@ -221,52 +189,36 @@ def _trace(study: Results, trace: str) -> Section:
         mine = [cell for cell in cells if cell.measure == measure]
         counts = count(mine)
         caption = f"{trace}, {_MEASURES[measure]}; the sign agrees in {counts.agree} of {counts.cells} months compared."
-        blocks.append(Table(_CELL_COLUMNS, tuple(_cell_row(cell) for cell in mine), caption))
+        blocks.append(table_of(mine, _CELLS, caption))
     return Section(f"Table 1: {trace}", tuple(blocks))
 
 
-_CELL_COLUMNS = (
-    Column("month", left=True),
-    Column("here", "jobs"),
-    Column("paper", "jobs"),
-    Column("here", "load"),
-    Column("paper", "load"),
-    Column("here", "EASY"),
-    Column("paper", "EASY"),
-    Column("here", "conservative"),
-    Column("paper", "conservative"),
-    Column("here", "difference"),
-    Column("±", "difference"),
-    Column("paper", "difference"),
-    Column("same sign"),
-    Column("why they differ", left=True),
+def _figure(path: str) -> Callable[[Cell], str]:
+    """Return what shows a figure of a cell, "-" where the log at hand has no job of the month."""
+
+    def shown(cell: Cell) -> str:
+        value = attrgetter(path)(cell) if cell.ours or path.startswith("paper") else None
+        return figure(value, cell.measure)
+
+    return shown
+
+
+_CELLS: Sequence[Shown[Cell]] = (
+    Shown("month", lambda cell: cell.month, left=True),
+    Shown("here", lambda cell: f"{cell.jobs:,}" if cell.ours else "-", "jobs"),
+    Shown("paper", lambda cell: f"{cell.paper_jobs:,}", "jobs"),
+    Shown("here", lambda cell: f"{cell.load:.3f}" if cell.ours else "-", "load"),
+    Shown("paper", lambda cell: f"{cell.paper_load:.3f}", "load"),
+    Shown("here", _figure("ours.easy"), "EASY"),
+    Shown("paper", _figure("paper.easy"), "EASY"),
+    Shown("here", _figure("ours.conservative"), "conservative"),
+    Shown("paper", _figure("paper.conservative"), "conservative"),
+    Shown("here", lambda cell: f"{cell.ours.percent:+.1f}%" if cell.ours else "-", "difference"),
+    Shown("±", lambda cell: f"{cell.error:.1f}" if cell.ours else "-", "difference"),
+    Shown("paper", lambda cell: f"{cell.paper.percent:+.1f}%", "difference"),
+    Shown("same sign", lambda cell: agreed(cell.agrees)),
+    Shown("why they differ", lambda cell: "; ".join(reasons(cell)), left=True),
 )
-
-
-def _cell_row(cell: Cell) -> tuple[TableCell | str, ...]:
-    why = "; ".join(reasons(cell))
-    paper = figure(cell.paper.easy, cell.measure), figure(cell.paper.conservative, cell.measure)
-    if cell.ours is None:
-        return (
-            cell.month, "-", f"{cell.paper_jobs:,}", "-", f"{cell.paper_load:.3f}", "-", paper[0], "-", paper[1],
-            "-", "-", f"{cell.paper.percent:+.1f}%", "-", why,
-        )  # fmt: skip
-    return (
-        cell.month,
-        f"{cell.jobs:,}",
-        f"{cell.paper_jobs:,}",
-        f"{cell.load:.3f}",
-        f"{cell.paper_load:.3f}",
-        figure(cell.ours.easy, cell.measure),
-        paper[0],
-        figure(cell.ours.conservative, cell.measure),
-        paper[1],
-        f"{cell.ours.percent:+.1f}%",
-        f"{cell.error:.1f}",
-        f"{cell.paper.percent:+.1f}%",
-        yes() if cell.agrees else no(),
-        why,
-    )
 
 
 def _overall(study: Results) -> Section:

@@ -10,7 +10,7 @@ from experiments.backfilling.claims import claims, headline
 from experiments.backfilling.report import backfilling_report
 from experiments.backfilling.results import LOADS, Options, planned, summarised
 from experiments.backfilling.run import study_run
-from experiments.backfilling.tables import cell_rows, result_rows
+from experiments.backfilling.tables import TABLES
 from experiments.framework.options import whole_number, whole_seed
 from experiments.framework.study import Study
 from experiments.published import TRACES
@@ -50,7 +50,7 @@ STUDY = Study(
     run=study_run,
     summarise=summarised,
     report=backfilling_report,
-    tables={"results": result_rows, "cells": cell_rows},
+    tables=TABLES,
     claims=lambda study: {"": claims(study)},
     headline=lambda study: headline(claims(study)),
     without_logs=True,

@@ -1,46 +1,19 @@
-"""Results of the study of backfilling as rows of tables, with all their digits."""
+"""Tables of results of the study of backfilling, with all their digits, and what their columns mean."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from experiments.backfilling.comparison import reasons
+from experiments.backfilling.comparison import Cell, reasons
 from experiments.backfilling.results import Results
+from experiments.framework.records import Field, Records
 from experiments.published import POLICIES
 
-__all__ = ["cell_rows", "result_rows"]
+__all__ = ["TABLES"]
 
 
-def cell_rows(study: Results) -> list[dict[str, Any]]:
-    """Return every cell of Table 1 as a row of a table."""
-    rows = []
-    for cell in study.cells:
-        ours = cell.ours
-        rows.append(
-            {
-                "trace": cell.trace,
-                "month": cell.month,
-                "measure": cell.measure,
-                "jobs": cell.jobs if ours else None,
-                "paper_jobs": cell.paper_jobs,
-                "load": cell.load if ours else None,
-                "paper_load": cell.paper_load,
-                "easy": ours.easy if ours else None,
-                "paper_easy": cell.paper.easy,
-                "conservative": ours.conservative if ours else None,
-                "paper_conservative": cell.paper.conservative,
-                "difference_percent": ours.percent if ours else None,
-                "half_width_percent": cell.error if ours else None,
-                "paper_difference_percent": cell.paper.percent,
-                "agrees": cell.agrees,
-                "reasons": "; ".join(reasons(cell)),
-            }
-        )
-    return rows
-
-
-def result_rows(study: Results) -> list[dict[str, Any]]:
-    """Return all results as rows of one table; month is empty for a whole log."""
+def _runs(study: Results) -> list[dict[str, Any]]:
+    """Return all results; month is empty for a whole log."""
     rows: list[dict[str, Any]] = []
     for run, result in zip(study.log_runs, study.log_results, strict=True):
         variant = run.variant
@@ -77,3 +50,86 @@ def result_rows(study: Results) -> list[dict[str, Any]]:
         about = {"workload": "model F", "change": changed.change.name, "load": changed.load, "jobs": changed.jobs}
         rows += [{**about, "policy": policy, **means[policy]} for policy in POLICIES]
     return rows
+
+
+def _here(name: str) -> Any:
+    """Return a figure of a cell, if the log at hand has any job of its month."""
+    return lambda cell: getattr(cell, name) if cell.ours else None
+
+
+def _joined(cell: Cell) -> str:
+    return "; ".join(reasons(cell))
+
+
+TABLES = {
+    "results": Records[Results](
+        "a row for each whole log, month of a log, or load of a model, and policy",
+        _runs,
+        {
+            "simulation": (
+                Field("workload", "log, as the paper calls it, or model"),
+                Field("log", "its file"),
+                Field("processors", "of the machine"),
+                Field("estimates", "users' own, perfect (the run times) or doubled"),
+                Field("order", "of events at the same second, see `gas simulate --order`"),
+                Field("overrun", "jobs that exceed their estimate are killed, or extend it"),
+                Field("months_by", "whether a job counts in the month of its submission or of its end"),
+                Field("month", "empty for a whole log"),
+                Field("load", "offered load"),
+                Field("jobs", "that were submitted, in the month or in all"),
+                Field("policy", "easy or conservative backfilling"),
+                Field("change", "of model F"),
+            ),
+            "means over jobs": (
+                Field("wait", "from submission to start", "s"),
+                Field("response", "from submission to end", "s"),
+                Field("slowdown", "bounded slowdown, not clamped to 1"),
+                Field("clamped_slowdown", "bounded slowdown, at least 1"),
+                Field("backfilled", "share of jobs that were backfilled"),
+            ),
+            "of a model, where its run stopped": (
+                Field("response_half_width", "half of the 90% interval of the mean response", "s"),
+                Field("slowdown_half_width", "half of the 90% interval of the mean slowdown"),
+                Field("batches", "of jobs, whose means give the interval"),
+                Field("reason", "why the run stopped there"),
+            ),
+            "of a model, over what it completed under both policies": (
+                Field("together_response", "mean from submission to end", "s"),
+                Field("together_response_half_width", "half of its 90% interval", "s"),
+                Field("together_slowdown", "mean bounded slowdown, not clamped to 1"),
+                Field("together_slowdown_half_width", "half of its 90% interval"),
+                Field("together_batches", "of jobs, whose means give the intervals"),
+                Field("together_backfilled", "share of jobs that were backfilled"),
+            ),
+        },
+    ),
+    "cells": Records[Results](
+        "a row for each measure of each month of Table 1",
+        lambda study: study.cells,
+        {
+            "cell": (
+                Field("trace", "the log, as the paper calls it"),
+                Field("month", "of submission"),
+                Field("measure", "response time in seconds, or bounded slowdown, not clamped to 1"),
+            ),
+            "month": (
+                Field("jobs", "that were submitted", value=_here("jobs")),
+                Field("paper_jobs", "in the paper"),
+                Field("load", "offered load", value=_here("load")),
+                Field("paper_load", "in the paper"),
+                Field("easy", "mean under EASY backfilling", value="ours.easy"),
+                Field("paper_easy", "in the paper", value="paper.easy"),
+                Field("conservative", "mean under conservative backfilling", value="ours.conservative"),
+                Field("paper_conservative", "in the paper", value="paper.conservative"),
+            ),
+            "conservative above EASY": (
+                Field("difference_percent", "of the means", "%", "ours.percent"),
+                Field("half_width_percent", "half of its 90% interval over days", "%", _here("error")),
+                Field("paper_difference_percent", "in the paper", "%", "paper.percent"),
+                Field("agrees", "whether both differences have the same sign"),
+                Field("reasons", "why they, or the means, may differ", value=_joined),
+            ),
+        },
+    ),
+}
+"""By the names of their files."""

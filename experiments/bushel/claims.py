@@ -40,10 +40,10 @@ def beyond(study: Results) -> list[Claim]:
         for world in ("static", "before"):
             claim = _others(study, opponent, world)
             found.append(Claim(f"{claim.text} (static: {words})", claim.holds, claim.here))
-    return [*found, _everybody(study)]
+    return [*found, _all_moldable(study)]
 
 
-def _everybody(study: Results) -> Claim:
+def _all_moldable(study: Results) -> Claim:
     text = "with every job of a log moldable and using Gas, the mean over all jobs falls"
     found, falls = [], []
     for site, _ in study.logs:

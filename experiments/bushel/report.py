@@ -21,6 +21,7 @@ from experiments.bushel.pictures import Lines, Role, draw_lines
 from experiments.bushel.results import FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import summary_section
 from experiments.framework.origin import Origin, origin_section
+from experiments.framework.records import Field, Records
 from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.pictures import draw_improvements
@@ -258,8 +259,7 @@ def _details(study: Results) -> Section:
     return Section(title, (picture, Table(tuple(columns), tuple(rows), caption)))
 
 
-def result_rows(study: Results) -> list[dict[str, object]]:
-    """Return all runs as rows."""
+def _rows(study: Results) -> list[dict[str, object]]:
     return [
         {"log": run.site.trace, "moldable_by": run.kind.name, "percent": run.percent, "seed": run.seed} | _flat(result)
         for run, result in zip(study.runs, study.results, strict=True)
@@ -275,3 +275,46 @@ def _flat(result: dict[str, object]) -> dict[str, object]:
         elif not isinstance(value, list):
             flat[name] = value
     return flat
+
+
+TABLES = {
+    "bushel-results": Records[Results](
+        "a row for each log, way to make jobs moldable, share of them and seed",
+        _rows,
+        {
+            "run": (
+                Field("log", "as the paper calls it"),
+                Field("moldable_by", "how jobs come to be moldable"),
+                Field("percent", "of the jobs that are moldable", "%"),
+                Field("seed", "of what is drawn"),
+            ),
+            "log": (
+                Field("jobs", "of all months"),
+                Field("moldable", "jobs that are moldable"),
+                Field("choices", "sizes among which each can choose, in the mean"),
+                Field("load_ratio", "processor time with static requests, over that of the log as it was"),
+                Field("requested_load_ratio", "likewise, of requested processor time"),
+            ),
+            "moldable jobs": (
+                Field("{request}_work", "processor time, {request} requests", "processor-seconds"),
+                Field("by_user_{request}", "mean over users of their mean turn-around times, {request} requests", "s"),
+                Field("loses", "jobs that end later with Gas than with their static request"),
+                *(
+                    Field(
+                        f"{{request}}_{of}",
+                        f"{of.replace('_', ' ')} of their turn-around times, {{request}} requests",
+                        "s",
+                    )
+                    for of in ("mean", "standard_deviation", "median", "minimum", "maximum")
+                ),
+            ),
+            "all jobs: before any was moldable, with static requests, and with Gas": (
+                Field("others_wait_{world}", "mean wait of jobs that are not moldable, {world}", "s"),
+                Field("others_{world}", "mean turn-around time of jobs that are not moldable, {world}", "s"),
+                Field("all_{world}", "mean turn-around time of all jobs, {world}", "s"),
+                Field("utilization_{world}", "of the machine, {world}"),
+            ),
+        },
+    )
+}
+"""By the names of their files."""

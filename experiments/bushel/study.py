@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.bushel.claims import beyond, claims
-from experiments.bushel.report import bushel_report, result_rows
+from experiments.bushel.report import TABLES, bushel_report
 from experiments.bushel.results import OPPONENTS, Options, bushel_runs, summarised
 from experiments.bushel.run import bushel_run
 from experiments.framework.options import FirstSeed, OtherTerms, Seeds
@@ -34,7 +34,7 @@ STUDY = Study(
     run=bushel_run,
     summarise=summarised,
     report=bushel_report,
-    tables={"bushel-results": result_rows},
+    tables=TABLES,
     claims=lambda study: {
         **{f"static requests: {words}": claims(study, opponent) for opponent, words in OPPONENTS.items()},
         "beyond the paper": beyond(study),

@@ -54,8 +54,8 @@ def beyond_section(study: Results) -> Section | None:
         "models that underestimate. History and the last two jobs are those that had ended, in the log, before a job "
         "was submitted. Where a log names no programs (KTH), history goes by user and size; where hardly any program "
         "comes twice (SDSC), nearly every estimate is that of all jobs. The longest and most popular estimate of the "
-        "model of Tsafrir, Etsion and Feitelson is the longest that at least one in a hundred jobs asked for; who runs "
-        "longer exceeds it."
+        "model of Tsafrir, Etsion and Feitelson is the longest that at least one in a hundred jobs asked for; jobs "
+        "that run longer exceed it."
     )
     left_out = [Bullets(tuple(study.left_out))] if study.left_out else []
     caption = f"{sureness(study.options.seeds)} In brackets: the 90% interval over weeks."

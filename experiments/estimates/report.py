@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from experiments.estimates.beyond import beyond_section
-from experiments.estimates.cells import APART, COUNTED, NOT_KNOWN, Mean, counts, doublings, lacking, means, signs
+from experiments.estimates.cells import (
+    APART,
+    COUNTED,
+    NOT_KNOWN,
+    Counted,
+    Doubling,
+    Mean,
+    counts,
+    doublings,
+    lacking,
+    means,
+    signs,
+)
 from experiments.estimates.claims import NAMES, SCHEMES, claims, coverage, estimates, over_seeds
 from experiments.estimates.history import READINGS
 from experiments.estimates.method import method_section
 from experiments.estimates.pictures import draw_means, draw_use
-from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Results
+from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Change, Results
 from experiments.framework.claims import summary_section
+from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.intervals import Interval
-from experiments.framework.origin import Origin, origin_section
+from experiments.framework.logs import Found
+from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
 from experiments.framework.report import (
-    Block,
     Bullets,
     Cell,
     Column,
@@ -24,6 +37,7 @@ from experiments.framework.report import (
     Section,
     Table,
     Text,
+    agreed,
     no,
     not_the_full,
     yes,
@@ -92,80 +106,47 @@ def _lead(study: Results, cells: Sequence[Mean]) -> str:
 
 
 def _logs(study: Results) -> Section:
-    rows: list[tuple[Cell | str, ...]] = []
-    for log in study.logs:
-        use, header = study.asked(log, "use"), log.header.max_procs
-        simulations = study.simulations(log, USERS)
-        ran = use["jobs"] if use else 0
-        rows.append(
-            (
-                log.source.trace,
-                f"{log.name} ({'cleaned' if log.cleaned else 'not cleaned'})",
-                f"{ran:,}",
-                f"{use['never_ran']:,}" if use else "-",
-                f"{log.source.jobs:,}",
-                f"{lacking(study, log):,}",
-                f"{simulations[0]['jobs']:,}" if simulations else "-",
-                f"{simulations[0]['overruns']:,}" if simulations else "-",
-                f"{log.source.processors:,}",
-                "-" if header is None else f"{header:,}",
-            )
-        )
-    columns = (
-        Column("trace", left=True),
-        Column("log", left=True),
-        Column("that ran", "jobs"),
-        Column("never ran", "jobs"),
-        Column("paper", "jobs"),
-        Column("lacking here", "jobs"),
-        Column("simulated", "jobs"),
-        Column("longer than asked", "jobs"),
-        Column("simulated", "processors"),
-        Column("header says", "processors"),
+    def use(log: Found, name: str, unknown: str) -> str:
+        found = study.asked(log, "use")
+        return f"{found[name]:,}" if found else unknown
+
+    def simulated(log: Found, name: str) -> str:
+        found = study.simulations(log, USERS)
+        return f"{found[0][name]:,}" if found else "-"
+
+    columns: Sequence[Shown[Found]] = (
+        Shown("trace", lambda log: log.source.trace, left=True),
+        Shown("log", version_of_log, left=True),
+        Shown("that ran", lambda log: use(log, "jobs", "0"), "jobs"),
+        Shown("never ran", lambda log: use(log, "never_ran", "-"), "jobs"),
+        Shown("paper", lambda log: f"{log.source.jobs:,}", "jobs"),
+        Shown("lacking here", lambda log: f"{lacking(study, log):,}", "jobs"),
+        Shown("simulated", lambda log: simulated(log, "jobs"), "jobs"),
+        Shown("longer than asked", lambda log: simulated(log, "overruns"), "jobs"),
+        Shown("simulated", lambda log: f"{log.source.processors:,}", "processors"),
+        Shown("header says", lambda log: numbered(log.header.max_procs), "processors"),
     )
     notes = [
         "The paper took the logs before the archive cleaned them. Of a cleaned one each count of Table 2 can be short "
         "by as many jobs as are lacking, and none can be too high. CTC's cleaning took out one user's burst, SDSC's "
         "those of four users and the first ten jobs (see the headers).",
-        *(f"{log.source.trace}: {log.source.remark}" for log in study.logs if log.source.remark),
-        *(f"{log.name}: also found and not used: {', '.join(log.others)}." for log in study.logs if log.others),
+        *remarks(study.logs),
     ]
-    blocks: list[Block] = [Table(columns, tuple(rows)), Bullets(tuple(notes))]
-    thanks = [f"{log.name}: {' '.join(text.split())}" for log in study.logs for text in log.header.acknowledgements]
-    if thanks:
-        blocks += [Text("The headers of the logs ask to acknowledge:"), Bullets(tuple(thanks))]
-    return Section("The logs", tuple(blocks))
+    return Section("The logs", (table_of(study.logs, columns), Bullets(tuple(notes)), *thanks(study.logs)))
 
 
 def _table2(study: Results) -> Section:
-    rows: list[tuple[Cell | str, ...]] = []
-    for row in counts(study):
-        share = "-" if row.ours is None or row.of is None else f"{100 * row.ours / max(row.of, 1):.1f}%"
-        rows.append(
-            (
-                row.paper.parameter,
-                row.paper.trace,
-                "-" if row.ours is None else f"{row.ours:,}",
-                f"{row.paper.jobs:,}",
-                "-" if row.off is None else f"{row.off:+.2f}%",
-                "" if row.paper.percent is None else share,
-                "" if row.paper.percent is None else f"{row.paper.percent:.1f}%",
-                "-" if row.near is None else yes() if row.near else no(),
-                row.reading,
-                row.reason,
-            )
-        )
-    columns = (
-        Column("parameter", left=True),
-        Column("trace", left=True),
-        Column("here", "jobs"),
-        Column("paper", "jobs"),
-        Column("off by", "jobs"),
-        Column("here", "%"),
-        Column("paper", "%"),
-        Column(f"within {COUNTED:g}%"),
-        Column("what is counted here", left=True),
-        Column("why they differ", left=True),
+    columns: Sequence[Shown[Counted]] = (
+        Shown("parameter", lambda row: row.paper.parameter, left=True),
+        Shown("trace", lambda row: row.paper.trace, left=True),
+        Shown("here", lambda row: numbered(row.ours), "jobs"),
+        Shown("paper", lambda row: f"{row.paper.jobs:,}", "jobs"),
+        Shown("off by", lambda row: "-" if row.off is None else f"{row.off:+.2f}%", "jobs"),
+        Shown("here", _share, "%"),
+        Shown("paper", lambda row: "" if row.paper.percent is None else f"{row.paper.percent:.1f}%", "%"),
+        Shown(f"within {COUNTED:g}%", lambda row: agreed(row.near)),
+        Shown("what is counted here", lambda row: row.reading, left=True),
+        Shown("why they differ", lambda row: row.reason, left=True),
     )
     others: list[tuple[Cell | str, ...]] = []
     every = counts(study, every=True)
@@ -193,7 +174,7 @@ def _table2(study: Results) -> Section:
     return Section(
         "Table 2: how much users ask for",
         (
-            Table(columns, tuple(rows)),
+            table_of(counts(study), columns),
             Text(text),
             Table(
                 tuple(heads),
@@ -202,6 +183,12 @@ def _table2(study: Results) -> Section:
             ),
         ),
     )
+
+
+def _share(row: Counted) -> str:
+    if row.paper.percent is None:
+        return ""
+    return "-" if row.ours is None or row.of is None else f"{100 * row.ours / max(row.of, 1):.1f}%"
 
 
 def _use(study: Results) -> Section:
@@ -302,24 +289,8 @@ def _table3(study: Results, cells: Sequence[Mean]) -> list[Section]:
             f"{len(mine)} means are off by more than {APART:g}%; of {unknown} of these the cause is not known, or not "
             "wholly."
         )
-        table = Table(_MEANS, tuple(_mean_row(cell) for cell in mine), words)
-        found.append(Section(f"Table 3: {trace}", (table,)))
+        found.append(Section(f"Table 3: {trace}", (table_of(mine, _MEANS, words),)))
     return found
-
-
-_MEANS = (
-    Column("policy", left=True),
-    Column("measure", left=True),
-    Column("estimates", left=True),
-    Column("here", "mean"),
-    Column("paper", "mean"),
-    Column("off by", "mean"),
-    Column("here (seeds)", "against f = 1"),
-    Column("weeks", "against f = 1"),
-    Column("paper", "against f = 1"),
-    Column("same side", "against f = 1"),
-    Column("why the mean, or its side, differs", left=True),
-)
 
 
 def figure(value: Interval | float, measure: Measure) -> str:
@@ -328,60 +299,56 @@ def figure(value: Interval | float, measure: Measure) -> str:
     return value.text(digits) if isinstance(value, Interval) else f"{value:,.{digits}f}"
 
 
-def _mean_row(cell: Mean) -> tuple[Cell | str, ...]:
-    change = cell.change
-    return (
-        SCHEMES[cell.policy],
-        NAMES[cell.measure],
-        estimates(cell.factor),
-        figure(cell.ours, cell.measure) if cell.ours else "-",
-        figure(cell.paper, cell.measure),
-        "-" if cell.off is None else f"{cell.off:+.1f}%",
-        "" if change is None else over_seeds(change),
-        "" if change is None else f"{change.low:+.1f} to {change.high:+.1f}%",
-        "" if cell.factor == 1 else f"{cell.paper_change:+.1f}%",
-        "" if cell.agrees is None else yes() if cell.agrees else no(),
-        "; ".join(cell.why),
-    )
+_MEANS: Sequence[Shown[Mean]] = (
+    Shown("policy", lambda cell: SCHEMES[cell.policy], left=True),
+    Shown("measure", lambda cell: NAMES[cell.measure], left=True),
+    Shown("estimates", lambda cell: estimates(cell.factor), left=True),
+    Shown("here", lambda cell: figure(cell.ours, cell.measure) if cell.ours else "-", "mean"),
+    Shown("paper", lambda cell: figure(cell.paper, cell.measure), "mean"),
+    Shown("off by", lambda cell: "-" if cell.off is None else f"{cell.off:+.1f}%", "mean"),
+    Shown("here (seeds)", lambda cell: over_seeds(cell.change) if cell.change else "", "against f = 1"),
+    Shown("weeks", lambda cell: _over_weeks(cell.change), "against f = 1"),
+    Shown("paper", lambda cell: "" if cell.factor == 1 else f"{cell.paper_change:+.1f}%", "against f = 1"),
+    Shown("same side", lambda cell: agreed(cell.agrees, ""), "against f = 1"),
+    Shown("why the mean, or its side, differs", lambda cell: "; ".join(cell.why), left=True),
+)
+
+
+def _resolved(change: Change | None) -> Cell:
+    return yes() if change and change.of_weeks else Cell("no", "quiet")
+
+
+def _over_weeks(change: Change | None) -> str:
+    return "" if change is None else f"{change.low:+.1f} to {change.high:+.1f}%"
 
 
 def _table4(study: Results) -> Section:
-    rows: list[tuple[Cell | str, ...]] = []
-    for row in doublings(study):
-        if row.ours is None or row.change is None:
-            continue
-        resolved = row.change.of_weeks
-        rows.append(
-            (
-                row.trace,
-                NAMES[row.measure],
-                SCHEMES[row.policy],
-                *(figure(value, row.measure) for pair in zip(row.ours, row.paper, strict=True) for value in pair),
-                over_seeds(row.change),
-                f"{row.change.low:+.1f} to {row.change.high:+.1f}%",
-                f"{row.paper_percent:+.1f}%",
-                yes() if row.agrees else no(),
-                yes() if resolved else Cell("no", "quiet"),
-                "; ".join(row.why),
-            )
-        )
-    columns = (
-        Column("trace", left=True),
-        Column("measure", left=True),
-        Column("policy", left=True),
-        Column("here", "as they are"),
-        Column("paper", "as they are"),
-        Column("here", "doubled"),
-        Column("paper", "doubled"),
-        Column("here", "change"),
-        Column("weeks", "change"),
-        Column("paper", "change"),
-        Column("same sign"),
-        Column("resolved by the weeks"),
-        Column("why the means, or the sign, differ", left=True),
+    def mean(which: int) -> Callable[[Doubling], str]:
+        return lambda row: figure(row.ours[which], row.measure) if row.ours else ""
+
+    def paper(which: int) -> Callable[[Doubling], str]:
+        return lambda row: figure(row.paper[which], row.measure)
+
+    columns: Sequence[Shown[Doubling]] = (
+        Shown("trace", lambda row: row.trace, left=True),
+        Shown("measure", lambda row: NAMES[row.measure], left=True),
+        Shown("policy", lambda row: SCHEMES[row.policy], left=True),
+        Shown("here", mean(0), "as they are"),
+        Shown("paper", paper(0), "as they are"),
+        Shown("here", mean(1), "doubled"),
+        Shown("paper", paper(1), "doubled"),
+        Shown("here", lambda row: over_seeds(row.change) if row.change else "", "change"),
+        Shown("weeks", lambda row: _over_weeks(row.change), "change"),
+        Shown("paper", lambda row: f"{row.paper_percent:+.1f}%", "change"),
+        Shown("same sign", lambda row: agreed(row.agrees)),
+        Shown(
+            "resolved by the weeks", lambda row: yes() if row.change and row.change.of_weeks else Cell("no", "quiet")
+        ),
+        Shown("why the means, or the sign, differ", lambda row: "; ".join(row.why), left=True),
     )
+    rows = [row for row in doublings(study) if row.ours and row.change]
     text = (
         "Twice the users' own estimates; jobs that outlive what their users asked for are killed then in both, so that "
         "the work is the same. Nothing is drawn here, so there is no interval over seeds; the one given is over weeks."
     )
-    return Section("Table 4: twice the users' estimates", (Text(text), Table(columns, tuple(rows))))
+    return Section("Table 4: twice the users' estimates", (Text(text), table_of(rows, columns)))

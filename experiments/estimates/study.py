@@ -10,7 +10,7 @@ from experiments.estimates.claims import claims
 from experiments.estimates.report import estimates_report
 from experiments.estimates.results import TRACES, Options, Results, study_runs
 from experiments.estimates.run import estimates_run
-from experiments.estimates.tables import count_rows, doubling_rows, mean_rows, run_rows
+from experiments.estimates.tables import TABLES
 from experiments.framework.options import FirstSeed, whole_number
 from experiments.framework.study import Study
 
@@ -45,12 +45,7 @@ STUDY = Study(
     run=estimates_run,
     summarise=lambda computed: Results(computed.options, computed.runs, computed.results, computed.at_hand.absent),
     report=estimates_report,
-    tables={
-        "estimates-counts": count_rows,
-        "estimates-means": mean_rows,
-        "estimates-doubling": doubling_rows,
-        "estimates-runs": run_rows,
-    },
+    tables=TABLES,
     claims=lambda study: {"": claims(study)},
     quick={"seeds": 1, "others": False},
 )

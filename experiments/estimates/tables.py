@@ -1,101 +1,118 @@
-"""Results of the study of estimates as rows of tables, with all their digits."""
+"""Tables of results of the study of estimates, with all their digits, and what their columns mean."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from types import SimpleNamespace
 
 from experiments.estimates.cells import counts, doublings, means
-from experiments.estimates.results import Change, Results
+from experiments.estimates.results import Results
+from experiments.framework.records import Field, Records
 
-__all__ = ["count_rows", "doubling_rows", "mean_rows", "run_rows"]
+__all__ = ["TABLES"]
+
+_CELL = (
+    Field("trace", "the log, as the paper calls it"),
+    Field("policy", "easy or conservative backfilling"),
+    Field("measure", "response time in seconds, or bounded slowdown, not clamped to 1"),
+)
+_CHANGE = (
+    Field("change_percent", "mean over seeds", "%", "change.percent.mean"),
+    Field("change_half_width_over_seeds", "half of its 90% interval over seeds", "%", "change.percent.half_width"),
+    Field("change_low_over_weeks", "begin of its 90% interval over weeks", "%", "change.low"),
+    Field("change_high_over_weeks", "end of that interval", "%", "change.high"),
+)
+_AGREES = (
+    Field("agrees", "whether this change and the paper's have the same sign"),
+    Field("reasons", "why they, or the means, differ", value=lambda cell: "; ".join(cell.why)),
+)
 
 
-def count_rows(study: Results) -> list[dict[str, Any]]:
-    """Return the counts of Table 2 in every reading."""
-    return [
+def _simulations(study: Results) -> Iterable[SimpleNamespace]:
+    for run, result in zip(study.runs, study.results, strict=True):
+        if run.kind == "simulation" and result["jobs"]:
+            for policy in ("easy", "conservative"):
+                yield SimpleNamespace(run=run, result=result, policy=policy, means=result[policy])
+
+
+TABLES = {
+    "estimates-counts": Records[Results](
+        "a row for each count of Table 2 in each reading",
+        lambda study: counts(study, every=True),
         {
-            "trace": row.paper.trace,
-            "parameter": row.paper.parameter,
-            "reading": row.reading,
-            "jobs": row.ours,
-            "percent_of": row.of,
-            "paper_jobs": row.paper.jobs,
-            "paper_percent": row.paper.percent,
-            "jobs_lacking": row.lacking,
-            "reason": row.reason,
-        }
-        for row in counts(study, every=True)
-    ]
-
-
-def mean_rows(study: Results) -> list[dict[str, Any]]:
-    """Return the means of Table 3."""
-    return [
+            "count": (
+                Field("trace", "the log, as the paper calls it", value="paper.trace"),
+                Field("parameter", "which jobs are counted, in the paper's words", value="paper.parameter"),
+                Field("reading", "how that is understood"),
+                Field("jobs", "how many they are here", value="ours"),
+                Field("percent_of", "how many jobs are 100% here", value="of"),
+                Field("paper_jobs", "how many they are in the paper", value="paper.jobs"),
+                Field("paper_percent", "as printed in the paper", "%", "paper.percent"),
+                Field("jobs_lacking", "jobs of the paper's version of the log that this one has not", value="lacking"),
+                Field("reason", "why both counts differ"),
+            )
+        },
+    ),
+    "estimates-means": Records[Results](
+        "a row for each mean of Table 3",
+        means,
         {
-            "trace": cell.trace,
-            "policy": cell.policy,
-            "measure": cell.measure,
-            "estimates": "users" if cell.factor is None else "uniform",
-            "factor": cell.factor,
-            "mean": cell.ours.mean if cell.ours else None,
-            "half_width": cell.ours.half_width if cell.ours else None,
-            "paper_mean": cell.paper,
-            **_change(cell.change),
-            "paper_change_percent": cell.paper_change,
-            "agrees": cell.agrees,
-            "reasons": "; ".join(cell.why),
-        }
-        for cell in means(study)
-    ]
-
-
-def doubling_rows(study: Results) -> list[dict[str, Any]]:
-    """Return the changes of Table 4."""
-    return [
+            "mean over all jobs of a log": (
+                *_CELL,
+                Field(
+                    "estimates", "users or uniform", value=lambda cell: "users" if cell.factor is None else "uniform"
+                ),
+                Field("factor", "f, where estimates are uniform between the run time r and f·r"),
+                Field("mean", "here, over seeds; in the unit of the measure", value="ours.mean"),
+                Field("half_width", "half of its 90% interval over seeds", value="ours.half_width"),
+                Field("paper_mean", "in the paper", value="paper"),
+            ),
+            "change from f = 1": (
+                *_CHANGE,
+                Field("paper_change_percent", "in the paper", "%", "paper_change"),
+                *_AGREES,
+            ),
+        },
+    ),
+    "estimates-doubling": Records[Results](
+        "a row for each log, policy and measure of Table 4",
+        doublings,
         {
-            "trace": row.trace,
-            "policy": row.policy,
-            "measure": row.measure,
-            "mean": row.ours[0] if row.ours else None,
-            "mean_doubled": row.ours[1] if row.ours else None,
-            "paper_mean": row.paper[0],
-            "paper_mean_doubled": row.paper[1],
-            **_change(row.change),
-            "paper_change_percent": row.paper_percent,
-            "agrees": row.agrees,
-            "reasons": "; ".join(row.why),
-        }
-        for row in doublings(study)
-    ]
-
-
-def run_rows(study: Results) -> list[dict[str, Any]]:
-    """Return the means of every simulation."""
-    return [
+            "mean over all jobs of a log": (
+                *_CELL,
+                Field("mean", "here, with users' estimates", value=lambda row: row.ours and row.ours[0]),
+                Field("mean_doubled", "here, with twice these", value=lambda row: row.ours and row.ours[1]),
+                Field("paper_mean", "in the paper, with users' estimates", value=lambda row: row.paper[0]),
+                Field("paper_mean_doubled", "in the paper, with twice these", value=lambda row: row.paper[1]),
+            ),
+            "change by doubling": (
+                *_CHANGE,
+                Field("paper_change_percent", "in the paper", "%", "paper_percent"),
+                *_AGREES,
+            ),
+        },
+    ),
+    "estimates-runs": Records[Results](
+        "a row for each simulation and policy",
+        _simulations,
         {
-            "trace": run.log.source.trace,
-            "log": run.log.name,
-            "estimates": run.terms.estimates,
-            "factor": run.terms.factor,
-            "overrun": run.terms.overrun,
-            "order": run.terms.order,
-            "seed": run.seed if run.terms.drawn else None,
-            "policy": policy,
-            "jobs": result["jobs"],
-            "overruns": result["overruns"],
-            "response": result[policy]["response"],
-            "slowdown": result[policy]["slowdown"],
-        }
-        for run, result in zip(study.runs, study.results, strict=True)
-        if run.kind == "simulation" and result["jobs"]
-        for policy in ("easy", "conservative")
-    ]
-
-
-def _change(change: Change | None) -> dict[str, float | None]:
-    return {
-        "change_percent": change.percent.mean if change else None,
-        "change_half_width_over_seeds": change.percent.half_width if change else None,
-        "change_low_over_weeks": change.low if change else None,
-        "change_high_over_weeks": change.high if change else None,
-    }
+            "simulation": (
+                Field("trace", "the log, as the paper calls it", value="run.log.source.trace"),
+                Field("log", "its file", value="run.log.name"),
+                Field("estimates", "what walltimes are requested", value="run.terms.estimates"),
+                Field("factor", "f, where these are uniform between the run time r and f·r", value="run.terms.factor"),
+                Field("overrun", "jobs that exceed their estimate are killed, or extend it", value="run.terms.overrun"),
+                Field("order", "of events at the same second, see `gas simulate --order`", value="run.terms.order"),
+                Field("seed", "of drawn estimates", value=lambda row: row.run.seed if row.run.terms.drawn else None),
+                _CELL[1],
+                Field("jobs", "that were simulated", value="result.jobs"),
+                Field("overruns", "jobs that ran longer than their estimate", value="result.overruns"),
+            ),
+            "mean over all jobs": (
+                Field("response", "response time", "s", "means.response"),
+                Field("slowdown", "bounded slowdown, not clamped to 1", value="means.slowdown"),
+            ),
+        },
+    ),
+}
+"""By the names of their files."""

@@ -9,12 +9,13 @@ compiling     the simulator is compiled once, before worker processes start
 intervals     means over seeds, and how sure they are
 results       what came of a study whose runs are of one log each
 claims        statements and whether they hold
-report        the same report as self-contained HTML and as Markdown
+report        what a report consists of
+rendering     reports as HTML and as Markdown, and written into a folder
 columns       tables by their columns: the title of each, and what it shows of a row
 method        how a study was done, from the text beside it
 origin        what made a report, so that it can be made again
 charts        pictures as SVG
-records       results as CSV and Parquet
+records       tables of results as CSV and Parquet, and what their columns mean
 cost          what a study took in time and memory
 console       what studies say on the terminal: how far they are, and which statements hold
 study         a study as a value, and what is done with it: find logs, compute, write

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from experiments.framework.report import Cell, Column, Table
 
-__all__ = ["Shown", "table_of"]
+__all__ = ["Shown", "numbered", "table_of"]
 
 T = TypeVar("T")
 
@@ -29,3 +29,8 @@ def table_of(rows: Iterable[T], columns: Sequence[Shown[T]], caption: str = "") 
     """Return a table of rows."""
     heads = tuple(Column(one.title, one.group, one.left) for one in columns)
     return Table(heads, tuple(tuple(one.value(row) for one in columns) for row in rows), caption)
+
+
+def numbered(count: int | None) -> str:
+    """Return a number of things as it is shown, "-" where it is not known."""
+    return "-" if count is None else f"{count:,}"

@@ -24,7 +24,7 @@ PACKAGES = ("documents", "experiments", "gas", "speedup_models", "workloads")
 LIBRARIES = ("numba", "numpy", "scipy")
 """Libraries on whose version results depend: random numbers, machine code, distributions."""
 
-NO_DATA = (".md", ".py", ".pyc", ".typed")
+NO_DATA = (".jinja", ".md", ".py", ".pyc", ".typed")
 """What in a package's folder no computation reads."""
 
 

@@ -16,7 +16,7 @@ from experiments.framework.cost import Entry, cost_report
 from experiments.framework.dependencies import version_of
 from experiments.framework.ledger import Configuration, Ledger, Result
 from experiments.framework.logs import Found
-from experiments.framework.report import write
+from experiments.framework.rendering import write
 from gas.cli.tables import note
 from gas.errors import BadInput
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from experiments.framework.ledger import Result
 from experiments.framework.logs import Found
-from experiments.framework.report import Block, Bullets, Section
+from experiments.framework.report import Block, Bullets, Section, Text
 from experiments.framework.sites import Site
 
-__all__ = ["Origin", "origin_of", "origin_section"]
+__all__ = ["Origin", "origin_of", "origin_section", "remarks", "thanks", "version_of_log"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def origin_of(command: str, of_configuration: Callable[..., Result]) -> Origin:
 
     from experiments.framework.dependencies import LIBRARIES, installed, version_of
 
-    libraries = installed((*LIBRARIES, "matplotlib"))
+    libraries = installed((*LIBRARIES, "matplotlib", "jinja2"))
     return Origin(version("apples-gas"), version_of(of_configuration), libraries, command)
 
 
@@ -50,3 +50,22 @@ def origin_section(logs: Sequence[tuple[Site, Found]], origin: Origin) -> Sectio
     )
     blocks: tuple[Block, ...] = (Bullets(facts),)
     return Section("To make this report again", blocks)
+
+
+def version_of_log(log: Found) -> str:
+    """Return which version of a log was taken."""
+    return f"{log.name} ({'cleaned' if log.cleaned else 'not cleaned'})"
+
+
+def remarks(logs: Sequence[Found]) -> list[str]:
+    """Return what there is to say of logs: how they were simulated, and other versions that were not used."""
+    return [
+        *(f"{log.source.trace}: {log.source.remark}" for log in logs if log.source.remark),
+        *(f"{log.name}: also found and not used: {', '.join(log.others)}." for log in logs if log.others),
+    ]
+
+
+def thanks(logs: Sequence[Found]) -> list[Block]:
+    """Return whom the headers of logs ask to acknowledge."""
+    asked = [f"{log.name}: {' '.join(text.split())}" for log in logs for text in log.header.acknowledgements]
+    return [Text("The headers of the logs ask to acknowledge:"), Bullets(tuple(asked))] if asked else []

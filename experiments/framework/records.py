@@ -1,22 +1,151 @@
-"""Results of studies as tables for other programs: CSV, and Parquet where pyarrow is installed."""
+"""Results of studies as tables for other programs: CSV, Parquet where pyarrow is installed, and what each column means.
+
+A column is defined once, by a `Field`: from it come what the files hold, the data dictionary beside them, and the
+section of the report that explains them.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-__all__ = ["as_csv", "as_parquet", "table_files"]
+from experiments.framework.columns import Shown, table_of
+from experiments.framework.report import Section
+
+__all__ = ["Field", "Records", "Written", "as_csv", "as_parquet", "columns_section", "files_of"]
+
+S = TypeVar("S")
 
 
-def table_files(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
-    """Return the files of a table by their names: ``name.csv``, and ``name.parquet`` if that can be written."""
-    files = {f"{name}.csv": as_csv(rows)}
-    parquet = as_parquet(rows)
-    if parquet is not None:
-        files[f"{name}.parquet"] = parquet
-    return files
+@dataclass(frozen=True)
+class Field:
+    """A column of a table of results.
+
+    Attributes
+    ----------
+    name
+        May hold a word in braces, as ``{log}_jobs``, where there is a column for each log, say.
+    meaning
+        In words, among them that of the name's braces.
+    unit
+        "" for names, numbers of things and truth values.
+    value
+        What it holds of a row, or where that stands in it, as ``run.log.name``: attributes, or items of mappings; None
+        where one on the way is None. By default what has the column's name.
+    """
+
+    name: str
+    meaning: str
+    unit: str = ""
+    value: Callable[[Any], Any] | str = ""
+
+    def of(self, row: Any) -> Any:
+        """Return what the column holds of a row."""
+        if callable(self.value):
+            return self.value(row)
+        for name in (self.value or self.name).split("."):
+            if row is not None:
+                row = row[name] if isinstance(row, Mapping) else getattr(row, name)
+        return row
+
+    def explains(self, column: str) -> str | None:
+        """Return the meaning of a column by its name, None if it is not of this field."""
+        parts = re.split(r"\{(\w+)\}", self.name)
+        pattern = "".join(f"(?P<{part}>.+)" if i % 2 else re.escape(part) for i, part in enumerate(parts))
+        match = re.fullmatch(pattern, column)
+        return self.meaning.format(**match.groupdict()) if match else None
+
+
+@dataclass(frozen=True)
+class Records(Generic[S]):
+    """A table of results.
+
+    Attributes
+    ----------
+    about
+        What a row is.
+    rows
+        Returns the rows: mappings from columns to values as they are, or anything in which the fields find values.
+    fields
+        Under headings; "" for none.
+    """
+
+    about: str
+    rows: Callable[[S], Iterable[Any]]
+    fields: Mapping[str, Sequence[Field]]
+
+    def of(self, name: str, study: S) -> Written:
+        """Return the table as it is written, under a name.
+
+        Raises
+        ------
+        ValueError
+            A row has a column that no field explains.
+        """
+        every = [field for group in self.fields.values() for field in group]
+        rows = [
+            dict(row) if isinstance(row, Mapping) else {field.name: field.of(row) for field in every}
+            for row in self.rows(study)
+        ]
+        return Written(name, self.about, rows, tuple(self._explained(column) for column in _columns(rows)))
+
+    def _explained(self, column: str) -> Explained:
+        for group, fields in self.fields.items():
+            for field in fields:
+                if (meaning := field.explains(column)) is not None:
+                    return Explained(group, column, field.unit, meaning)
+        raise ValueError(f"{column}: no field says what this column means; define one beside the others of its table")
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What a column means."""
+
+    group: str
+    column: str
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """A table of results as it is written."""
+
+    name: str
+    about: str
+    rows: Sequence[Mapping[str, Any]]
+    columns: Sequence[Explained]
+
+
+def files_of(study: str, tables: Iterable[Written]) -> dict[str, bytes]:
+    """Return the files of all tables by their names, with the data dictionary of a study, by its name.
+
+    That is ``STUDY-columns.csv``; of a table ``NAME.csv``, and ``NAME.parquet`` if that can be written.
+    """
+    files: dict[str, bytes] = {}
+    dictionary: list[dict[str, str]] = []
+    for table in tables:
+        files[f"{table.name}.csv"] = as_csv(table.rows)
+        if (parquet := as_parquet(table)) is not None:
+            files[f"{table.name}.parquet"] = parquet
+        dictionary += [{"table": table.name, **vars(one)} for one in table.columns]
+    return files | {f"{study}-columns.csv": as_csv(dictionary)}
+
+
+def columns_section(tables: Iterable[Written]) -> Section:
+    """Return the data dictionary as a section of the report."""
+    shown = (
+        Shown[Explained]("group", lambda one: one.group, left=True),
+        Shown[Explained]("column", lambda one: f"`{one.column}`", left=True),
+        Shown[Explained]("unit", lambda one: one.unit, left=True),
+        Shown[Explained]("meaning", lambda one: one.meaning, left=True),
+    )
+    blocks = tuple(table_of(table.columns, shown, f"`{table.name}.csv`: {table.about}") for table in tables)
+    return Section("Columns of the results", blocks)
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -28,16 +157,18 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def as_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes | None:
-    """Return rows as Parquet, None if pyarrow is not installed."""
+def as_parquet(table: Written) -> bytes | None:
+    """Return a table as Parquet, with unit and meaning of each column beside it; None if pyarrow is not installed."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
         return None
-    columns = {name: [row.get(name) for row in rows] for name in _columns(rows)}
+    found = pyarrow.table({one.column: [row.get(one.column) for row in table.rows] for one in table.columns})
+    explained = zip(found.schema, table.columns, strict=True)
+    fields = [field.with_metadata({"unit": one.unit, "meaning": one.meaning}) for field, one in explained]
     buffer = io.BytesIO()
-    parquet.write_table(pyarrow.table(columns), buffer)
+    parquet.write_table(found.cast(pyarrow.schema(fields)), buffer)
     return buffer.getvalue()
 
 

@@ -19,8 +19,9 @@ from experiments.framework.execution import computed, part_of, write_cost
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import SOURCES, Found, Source, find_logs
 from experiments.framework.origin import Origin, origin_of
-from experiments.framework.records import table_files
-from experiments.framework.report import Report, write, write_files
+from experiments.framework.records import Records, Written, columns_section, files_of
+from experiments.framework.rendering import write, write_files
+from experiments.framework.report import Report
 from gas.cli.logs import courtesy
 from gas.cli.tables import note
 from gas.errors import BadInput
@@ -106,7 +107,7 @@ class Study(Generic[O, R, S]):
     summarise
         Returns what the report is made of.
     tables
-        Rows by the names of their files.
+        Tables of results by the names of their files.
     claims
         Statements, under titles where there are several lists of them.
     headline
@@ -128,7 +129,7 @@ class Study(Generic[O, R, S]):
     run: Callable[..., Result]
     summarise: Callable[[Computed[O, R]], S]
     report: Callable[[S, Origin], Report]
-    tables: Mapping[str, Callable[[S], Sequence[Mapping[str, Any]]]]
+    tables: Mapping[str, Records[S]]
     claims: Callable[[S], Mapping[str, Sequence[Claim]]] = lambda _: {}
     headline: Callable[[S], str] = lambda _: ""
     quick: Mapping[str, Any] = field(default_factory=dict)
@@ -198,15 +199,15 @@ def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where,
         found = study.summarise(Computed(options, runs, results, at_hand, left_out))
         origin = origin_of(command_of(study, given, chosen), study.run)
         report = study.report(found, origin)
+        tables = [records.of(name, found) for name, records in study.tables.items()]
+        report = replace(report, sections=(*report.sections, columns_section(tables)))
         if chosen.words:
             report = replace(report, banner=f"{report.banner} Only what was chosen: {', '.join(chosen.words)}.".strip())
-        _write(study, found, report, where.output)
+        _write(study, found, report, tables, where.output)
 
 
-def _write(study: Study[Any, Any, S], found: S, report: Report, output: Path) -> None:
-    written = write(report, output, study.name)
-    for name, rows in study.tables.items():
-        written += write_files(output, table_files(name, rows(found)))
+def _write(study: Study[Any, Any, S], found: S, report: Report, tables: Sequence[Written], output: Path) -> None:
+    written = write(report, output, study.name) + write_files(output, files_of(study.name, tables))
     written += write_cost(study.name, study.run, found.done, output=output)
     if report.banner:
         tell(report.banner)

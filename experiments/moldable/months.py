@@ -6,9 +6,10 @@ paper or on others (see `experiments.moldable.terms`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month
+from experiments.framework.records import Field
 from experiments.framework.sites import SITES, Site
 from experiments.framework.study import Computed
 from experiments.moldable.benchmarks import GROUPS
@@ -23,7 +25,7 @@ from experiments.moldable.terms import BASE, TERMS, Terms
 from gas.errors import BadInput
 
 __all__ = ["FULL_RUNS", "FULL_SEEDS", "MonthRun", "Options", "Outcomes", "Results", "cost_runs", "month_runs"]
-__all__ += ["planned", "summarised"]
+__all__ += ["MONTH", "OUTCOME", "SEED", "SUBSTITUTE", "outcome_rows", "planned", "summarised"]
 
 
 FULL_SEEDS, FULL_RUNS = 5, 210
@@ -192,6 +194,36 @@ class Results:
             for row in result["outcomes"]
             if not chosen or row["benchmark"] in chosen
         ]
+
+
+def outcome_rows(runs: Iterable[MonthRun], results: Iterable[Result]) -> list[SimpleNamespace]:
+    """Return a row for each outcome, of which the fields below name the columns."""
+    pairs = zip(runs, results, strict=True)
+    return [SimpleNamespace(of=run, **outcome) for run, result in pairs for outcome in result["outcomes"]]
+
+
+MONTH = (
+    Field("log", "as the paper calls it", value="of.site.trace"),
+    Field("month", "of submission", value="of.month"),
+)
+SEED = Field("seed", "of what was drawn: which jobs give way, and to what", value="of.seed")
+SUBSTITUTE = (
+    Field("benchmark", "NAS benchmark in place of a job of the log"),
+    Field("problem_class", "its class"),
+    Field("submit", "when it is submitted, from the first second of the log", "s"),
+)
+OUTCOME = (
+    Field("gas", "turn-around time of Gas's request", "s"),
+    Field("static", "turn-around time of the static request", "s"),
+    Field("best", "turn-around time of the best request in hindsight", "s"),
+    Field("gas_size", "of Gas's request", "processors"),
+    Field("static_size", "of the static request", "processors"),
+    Field("best_size", "of the best request in hindsight, the fewest", "processors"),
+    Field("promised", "turn-around time that Gas expected", "s"),
+    Field("load_ratio", "processor time of the month with the static request, over that without"),
+    Field("user", "user of the job that gave way; -1: not known"),
+    Field("still_loses", "where Gas lost: how else it still does", value=lambda row: ", ".join(row.still_loses)),
+)
 
 
 def planned(

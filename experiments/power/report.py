@@ -10,12 +10,23 @@ from experiments.framework.claims import summary_section, verdict
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.intervals import interval, sureness
 from experiments.framework.origin import Origin, origin_section
+from experiments.framework.records import Field, Records
 from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.framework.sites import SITES
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.improvement import classes
 from experiments.moldable.losses import WORLDS
-from experiments.moldable.months import FULL_RUNS, FULL_SEEDS, Outcomes, Results
+from experiments.moldable.months import (
+    FULL_RUNS,
+    FULL_SEEDS,
+    MONTH,
+    OUTCOME,
+    SEED,
+    SUBSTITUTE,
+    Outcomes,
+    Results,
+    outcome_rows,
+)
 from experiments.moldable.pictures import draw_improvements
 from experiments.moldable.simulated import simulated_section
 from experiments.moldable.substitution import OPPONENTS
@@ -25,7 +36,7 @@ from experiments.power.pictures import draw_regret
 from experiments.published import PAPER_LOSES, Turnaround, one_apples
 from gas.printable import many
 
-__all__ = ["banner", "outcome_rows", "power_report"]
+__all__ = ["TABLES", "banner", "power_report"]
 
 _PAPER = (
     "W. Cirne and F. Berman, Application Scheduling over Supercomputers: A Proposal, technical report, UC San Diego, "
@@ -340,11 +351,15 @@ def _months(study: Results) -> Section:
     return Section("Months", (table,))
 
 
-def outcome_rows(study: Results) -> list[dict[str, object]]:
-    """Return all outcomes as rows."""
-    return [
-        {"log": run.site.trace, "month": run.month, "terms": run.terms.name, "seed": run.seed, **outcome}
-        | {"still_loses": ", ".join(outcome["still_loses"])}
-        for run, result in zip(study.runs, study.results, strict=True)
-        for outcome in result["outcomes"]
-    ]
+TABLES = {
+    "power-outcomes": Records[Results](
+        "a row for each job that gave way",
+        lambda study: outcome_rows(study.runs, study.results),
+        {
+            "run": (*MONTH, Field("terms", "on which jobs give way", value="of.terms.name"), SEED),
+            "substitute": SUBSTITUTE,
+            "outcome": OUTCOME,
+        },
+    )
+}
+"""By the names of their files."""

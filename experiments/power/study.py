@@ -12,7 +12,7 @@ from experiments.framework.study import Study
 from experiments.moldable.months import Options, planned, summarised
 from experiments.moldable.terms import BASE, TERMS, chosen_terms, perfect
 from experiments.power.claims import claims
-from experiments.power.report import outcome_rows, power_report
+from experiments.power.report import TABLES, power_report
 from experiments.power.run import power_run
 
 __all__ = ["STUDY"]
@@ -70,7 +70,7 @@ STUDY = Study(
     run=power_run,
     summarise=summarised,
     report=power_report,
-    tables={"power-outcomes": outcome_rows},
+    tables=TABLES,
     claims=lambda study: {"": claims(study)},
     quick={"seeds": 1, "runs": 30, "others": False},
     by_month=True,

@@ -10,7 +10,9 @@ import numpy as np
 from experiments.framework.claims import summary_section
 from experiments.framework.intervals import FEWEST, by_months
 from experiments.framework.origin import Origin, origin_section
+from experiments.framework.records import Field, Records
 from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.moldable.months import MONTH, OUTCOME, SEED, SUBSTITUTE, outcome_rows
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.choice import choice_sections
 from experiments.prediction.claims import SHARE, claims, ratio, ratio_of_medians
@@ -22,7 +24,7 @@ from gas.prediction.past import STREAMS
 from gas.prediction.usage import LAST, PRIOR
 from gas.printable import many
 
-__all__ = ["banner", "choice_rows", "prediction_report", "prediction_rows"]
+__all__ = ["TABLES", "banner", "prediction_report"]
 
 _SIMULATED = (
     "Starts are predicted in one simulation of a whole log; of the choice each month is a simulation of its own."
@@ -102,8 +104,8 @@ def _predicted(study: Results) -> Section:
                     f"Policy {POLICY} on whole logs, every start a promise. In each month up to {options.jobs} jobs, "
                     "drawn from those of all sizes that were not promised to start at once, are predicted in the "
                     f"second of their submission, each from {options.samples} samples.",
-                    "Who predicts knows who runs and waits, which jobs have ended by then and how much of their "
-                    "walltimes they used, and who was submitted by then; nothing that happens later.",
+                    "The prediction knows which jobs run and wait, which have ended by then and how much of their "
+                    "walltimes they used, and which were submitted by then; nothing that happens later.",
                     f"Run times are drawn from the last {LAST} jobs of the same user, processors and walltime, where "
                     f"few are known from wider classes (a wider one counts as {PRIOR:g} jobs). Arrivals are those of "
                     f"{STREAMS} past weeks. An interval takes {TAIL:.1%} of the samples more at either end than its "
@@ -216,8 +218,8 @@ def _width(study: Results) -> Section:
     text = (
         "Held-out months. The way to the promise is the time from submission to the promised start. "
         f"{same_for_all} What makes intervals wide is that run times are not known: were the prediction given the true "
-        "ones of who runs, of who waits or of both, it would be as in the last columns, arrivals still being drawn "
-        "from past weeks."
+        "ones of running jobs, of waiting jobs or of both, it would be as in the last columns, arrivals still being "
+        "drawn from past weeks."
     )
     return Section("How wide are they?", (Text(text), Table(columns, tuple(rows))))
 
@@ -332,8 +334,7 @@ def _by_month(study: Results) -> Section:
     return Section("By month", (Text(text), Table(columns, tuple(rows))))
 
 
-def prediction_rows(study: Results) -> Sequence[dict[str, Any]]:
-    """Return a row for each start that was predicted."""
+def _starts(study: Results) -> list[dict[str, Any]]:
     return [
         {"log": run.site.trace, "month": run.month, "held_out": run.held_out, "told": run.revealed} | row
         for run, result in zip(study.calibrations, study.calibrated, strict=True)
@@ -341,12 +342,41 @@ def prediction_rows(study: Results) -> Sequence[dict[str, Any]]:
     ]
 
 
-def choice_rows(study: Results) -> Sequence[dict[str, Any]]:
-    """Return a row for each choice."""
-    return [
-        {"log": choice.of.site.trace, "month": choice.of.month, "seed": choice.of.seed}
-        | row
-        | {"still_loses": ", ".join(row["still_loses"])}
-        for choice, result in zip(study.choices, study.chosen, strict=True)
-        for row in result["outcomes"]
-    ]
+TABLES = {
+    "prediction-starts": Records[Results](
+        "a row for each start that was predicted",
+        _starts,
+        {
+            "job": (
+                *MONTH,
+                Field("held_out", "whether no constant of the prediction was chosen on the month"),
+                Field("told", f"whose true run times the prediction knows: {', '.join(REVEALED)}"),
+                Field("now", "when it is submitted and predicted, from the first second of the log", "s"),
+                Field("promise", "its promised start, likewise", "s"),
+                Field("start", "its true start, likewise", "s"),
+                Field("processors", "that it requests"),
+            ),
+            "predicted start": (
+                Field("mean", "of the samples, from the first second of the log", "s"),
+                Field("median", "likewise", "s"),
+                Field("rank", "share of the samples before the true start"),
+                Field("low_{share}", "begin of the interval that contains it with probability {share}", "s"),
+                Field("high_{share}", "end of the interval that contains it with probability {share}", "s"),
+            ),
+        },
+    ),
+    "prediction-choices": Records[Results](
+        "a row for each job that gave way",
+        lambda study: outcome_rows((choice.of for choice in study.choices), study.chosen),
+        {
+            "run": (*MONTH, SEED),
+            "substitute": SUBSTITUTE,
+            "outcome": OUTCOME,
+            "outcome of choosing by predictions": (
+                Field("predicting", "turn-around time of the request", "s"),
+                Field("predicting_size", "of that request", "processors"),
+            ),
+        },
+    ),
+}
+"""By the names of their files."""

@@ -39,7 +39,7 @@ SIZES: Final = {"up to 1/8": (0.0, 1 / 8), "to 1/2": (1 / 8, 1 / 2), "more": (1 
 """Shares of the machine, above the first and up to the second."""
 
 _SAMPLES_REVEALED: Final = {"running": 100, "waiting": 100, "all": STREAMS}
-"""Where all run times are known only who arrives is drawn, and there are so many streams of arrivals."""
+"""Where all run times are known only arrivals are drawn, and there are so many streams of arrivals."""
 
 Month: TypeAlias = tuple[str, str]
 """A log as the papers call it, and a month of it."""
@@ -98,7 +98,7 @@ class Calibration:
             "samples": min(_SAMPLES_REVEALED.get(self.revealed, self.options.samples), self.options.samples),
             "seed": self.options.seed,
             "policy": POLICY,
-            "told": self.revealed,
+            "revealed": self.revealed,
         }
 
 

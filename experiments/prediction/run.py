@@ -1,7 +1,7 @@
 """What comes of predictions: whether their intervals are right, and whether it helps to choose by them.
 
 Both go through simulations of S³ on logs. Where a job arrives the simulation stands still, and the prediction is made
-from what can be known there: who runs and waits, which jobs have ended by then, and who was submitted by then.
+from what can be known there: which jobs run and wait, which have ended by then, and which were submitted by then.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["REVEALED", "SHARES", "calibration_run", "choice_run", "past_before",
 SHARES = (0.5, 0.8, 0.9, 0.95)
 """Probabilities of the intervals that are looked at."""
 
-REVEALED = {"nothing": "of no job", "running": "of who runs", "waiting": "of who waits", "all": "of both"}
+REVEALED = {"nothing": "of no job", "running": "of running jobs", "waiting": "of waiting jobs", "all": "of both"}
 """Whose true run times the prediction may know, in words."""
 
 MOST_SIZES = 24
@@ -55,8 +55,8 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     ----------
     configuration
         "log" (sha256 of its content), "processors" of the machine, "month", "jobs" (how many are drawn at most),
-        "samples", "seed", "policy", and "told": whose true run times the prediction knows (a key of `REVEALED`), to see
-        how much of what is not sure comes of them.
+        "samples", "seed", "policy", and "revealed": whose true run times the prediction knows (a key of `REVEALED`), to
+        see how much of its uncertainty comes from run times.
     files
         The path of each log.
     """
@@ -71,8 +71,8 @@ def calibration_run(configuration: Configuration, *, files: Mapping[str, str]) -
     asked = np.sort(generator.permutation(waits)[: configuration["jobs"]])
     simulation = Simulation(jobs, configuration["policy"], ask=asked)
     past = Past(jobs.submit, jobs.processors, jobs.estimate, jobs.run_time, schedule.end, jobs.user)
-    if configuration["told"] != "nothing":
-        past.usage = _Revealed(simulation, configuration["told"])
+    if configuration["revealed"] != "nothing":
+        past.usage = _Revealed(simulation, configuration["revealed"])
     rows = []
     while (place := simulation.run()) is not None:
         made = forecast(

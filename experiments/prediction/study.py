@@ -11,7 +11,7 @@ from experiments.framework.options import FirstSeed, whole_number
 from experiments.framework.sites import SITES
 from experiments.framework.study import Study
 from experiments.prediction.claims import claims
-from experiments.prediction.report import choice_rows, prediction_report, prediction_rows
+from experiments.prediction.report import TABLES, prediction_report
 from experiments.prediction.results import FULL, QUICK, Options, planned, summarised
 from experiments.prediction.run import prediction_run
 
@@ -52,7 +52,7 @@ STUDY = Study(
     run=prediction_run,
     summarise=summarised,
     report=prediction_report,
-    tables={"prediction-starts": prediction_rows, "prediction-choices": choice_rows},
+    tables=TABLES,
     claims=lambda study: {"": claims(study)},
     by_month=True,
 )

@@ -3,6 +3,7 @@
 machines  applications in front of machines that go on in step, and what they can submit
 run       what becomes of them and of all others, followed both ways
 results   which runs there are; break-even charges and equilibria
+tables    tables of results, and what their columns mean
 pictures  its pictures
 charge    the part of its report on charging for submissions
 report    its report

@@ -202,7 +202,7 @@ def _same(study: Results) -> Section:
         f"were made. The benchmarks' processor time is {min(ratios):.3f} to {max(ratios):.3f} of what gave way, in "
         "their static form."
     )
-    return Section("Everybody does the same", (Table(columns, tuple(rows), caption),))
+    return Section("All applications choose alike", (Table(columns, tuple(rows), caption),))
 
 
 def _temptation(study: Results) -> Section:

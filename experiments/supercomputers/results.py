@@ -37,7 +37,6 @@ __all__ = [
     "pooled",
     "rigid_mean",
     "rigid_mean_of",
-    "run_rows",
     "trial_runs",
 ]
 
@@ -320,30 +319,6 @@ def equilibrium(shares: Sequence[float], net: Sequence[float]) -> float:
             part = net[i - 1] / (net[i - 1] - net[i])
             return float(shares[i - 1] + part * (shares[i] - shares[i - 1]))
     return float(shares[-1])
-
-
-def run_rows(study: Results) -> list[dict[str, Any]]:
-    """Return all runs as rows."""
-    rows = []
-    for run, result in zip(study.runs, study.results, strict=True):
-        row: dict[str, Any] = {
-            "machines": ", ".join(map(str, run.places)),
-            "setting": run.setting.name,
-            "percent": run.configuration["percent"],
-            "seed": run.seed,
-            "others_do": run.others,
-            "some_do": run.some,
-            "share": run.share,
-        }
-        row |= {name: value for name, value in result.items() if not isinstance(value, (dict, list, type(None)))}
-        for of, gains in (result["gain"] or {}).items():
-            row |= {f"gain_{of}_{name}": value for name, value in gains.items()}
-        row["rigid_mean"] = rigid_mean(result)
-        for place, one, ratio in zip(run.places, result["machines"], result["load_ratios"], strict=True):
-            row |= {f"{place.site.trace}_{name}": value for name, value in one.items()}
-            row[f"{place.site.trace}_load_ratio"] = ratio
-        rows.append(row)
-    return rows
 
 
 def summarised(computed: Computed[Options, TrialRun]) -> Results:

@@ -10,8 +10,9 @@ from experiments.framework.options import FirstSeed, Seeds, whole_number
 from experiments.framework.sites import SITES
 from experiments.framework.study import Study
 from experiments.supercomputers.report import supercomputers_report
-from experiments.supercomputers.results import Options, run_rows, summarised, trial_runs
+from experiments.supercomputers.results import Options, summarised, trial_runs
 from experiments.supercomputers.run import supercomputers_run
+from experiments.supercomputers.tables import TABLES
 
 __all__ = ["STUDY"]
 
@@ -45,7 +46,7 @@ STUDY = Study(
     run=supercomputers_run,
     summarise=summarised,
     report=supercomputers_report,
-    tables={"supercomputers-runs": run_rows},
+    tables=TABLES,
     quick={"seeds": 1, "months": 1, "others": False},
     by_month=True,
 )

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.origin import Origin, origin_section
+from experiments.framework.records import Field, Records
 from experiments.framework.report import Report, Section, Table, Text, not_the_full
 from experiments.moldable.benchmarks import GROUPS
-from experiments.moldable.months import FULL_RUNS, Results
+from experiments.moldable.months import FULL_RUNS, MONTH, SUBSTITUTE, Results, outcome_rows
 from experiments.moldable.simulated import simulated_section
 from gas.printable import many
 
-__all__ = ["outcome_rows", "walk_report"]
+__all__ = ["TABLES", "walk_report"]
 
 _ABOUT = (
     "For each frame of the availability list the paper's walk finds the last moment until which the frame's processors "
@@ -107,10 +108,23 @@ def _table(study: Results, what: str) -> Table:
     return table_of((_Moments(name, found, suffix) for name, found in parts.items() if found), _COLUMNS)
 
 
-def outcome_rows(study: Results) -> list[dict[str, Any]]:
-    """Return all outcomes as rows."""
-    return [
-        {"log": run.site.trace, "month": run.month, **outcome}
-        for run, result in zip(study.runs, study.results, strict=True)
-        for outcome in result["outcomes"]
-    ]
+TABLES = {
+    "walk-outcomes": Records[Results](
+        "a row for each moment at which both planned",
+        lambda study: outcome_rows(study.runs, study.results),
+        {
+            "moment": (*MONTH, *SUBSTITUTE),
+            "exact planner": (
+                Field("exact_size", "of its request", "processors"),
+                Field("exact_promised", "from the moment to the end by the availability list", "s"),
+                Field("exact", "from the moment to the real end", "s"),
+            ),
+            "the paper's walk; empty where it found nothing": (
+                Field("walk_size", "of its request", "processors"),
+                Field("walk_promised", "from the moment to the end by the availability list", "s"),
+                Field("walk", "from the moment to the real end", "s"),
+            ),
+        },
+    )
+}
+"""By the names of their files."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 
 from experiments.framework.claims import summary_section
+from experiments.framework.columns import Shown, table_of
 from experiments.framework.intervals import Interval, sure
-from experiments.framework.origin import Origin, origin_section
+from experiments.framework.logs import Found
+from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
 from experiments.framework.report import (
-    Block,
     Bullets,
     Cell,
     Column,
@@ -17,14 +20,14 @@ from experiments.framework.report import (
     Section,
     Table,
     Text,
-    no,
+    agreed,
     not_the_full,
     yes,
 )
 from experiments.framework.sites import Site
 from experiments.walltime.account import account_section, points
 from experiments.walltime.accuracy_report import accuracy_sections
-from experiments.walltime.cells import OTHER_LOG, gain_cells, text_cells
+from experiments.walltime.cells import OTHER_LOG, GainCell, TextCell, gain_cells, text_cells
 from experiments.walltime.claims import NAMES, advantages, claims
 from experiments.walltime.method import method_section, replaced
 from experiments.walltime.pictures import draw_gains, draw_months
@@ -116,33 +119,22 @@ def _text_of(found: Interval | None) -> str:
     return "-" if found is None else f"{found.text(1)}%"
 
 
+def _improved(cell: GainCell) -> str:
+    paper = cell.paper
+    return f"{paper.queue.upper()}, {paper.adjustment}, p{paper.percentile}: {NAMES[paper.measure]}"
+
+
 def _improvements(study: Results) -> Section:
-    rows: list[tuple[Cell | str, ...]] = []
-    for cell in gain_cells(study):
-        paper = cell.paper
-        rows.append(
-            (
-                f"{paper.queue.upper()}, {paper.adjustment}, p{paper.percentile}: {NAMES[paper.measure]}",
-                paper.words,
-                cell.trace,
-                f"{cell.ours.text(1)}%",
-                yes() if cell.same_sign else no(),
-                "-" if cell.apart is None else f"{cell.apart.text(1)}%",
-                "-" if cell.whole is None else f"{cell.whole:+.1f}%",
-                "-" if cell.exact is None else f"{cell.exact.text(1)}%",
-                cell.why,
-            )
-        )
-    columns = (
-        Column("what improves", left=True),
-        Column("paper"),
-        Column("log", left=True),
-        Column("here", "average over months"),
-        Column("same sign", "average over months"),
-        Column("months apart", "average over months"),
-        Column("over all jobs"),
-        Column("exact run times"),
-        Column("why they differ", left=True),
+    columns: Sequence[Shown[GainCell]] = (
+        Shown("what improves", _improved, left=True),
+        Shown("paper", lambda cell: cell.paper.words),
+        Shown("log", lambda cell: cell.trace, left=True),
+        Shown("here", lambda cell: _text_of(cell.ours), "average over months"),
+        Shown("same sign", lambda cell: agreed(cell.same_sign), "average over months"),
+        Shown("months apart", lambda cell: _text_of(cell.apart), "average over months"),
+        Shown("over all jobs", lambda cell: "-" if cell.whole is None else f"{cell.whole:+.1f}%"),
+        Shown("exact run times", lambda cell: _text_of(cell.exact)),
+        Shown("why they differ", lambda cell: cell.why, left=True),
     )
     every: list[tuple[Cell | str, ...]] = []
     for log in study.logs:
@@ -163,7 +155,7 @@ def _improvements(study: Results) -> Section:
         "Average improvements, beside the paper's",
         (
             Picture("walltime-gains", draw_gains(study), caption),
-            Table(columns, tuple(rows), "Every improvement that the text of the paper names, in per cent."),
+            table_of(gain_cells(study), columns, "Every improvement that the text of the paper names, in per cent."),
             Table(tuple(heads), tuple(every), "All of ours, in per cent; “sure” where the interval does not hold 0."),
         ),
     )
@@ -211,31 +203,20 @@ def _changes(study: Results) -> Section:
 
 
 def _text(study: Results) -> Section:
-    rows: list[tuple[Cell | str, ...]] = []
-    for cell in text_cells(study):
-        ours = f"{cell.low:.3f}" if cell.low == cell.high else f"{cell.low:.3f} to {cell.high:.3f}"
-        agrees = yes() if cell.inside else Cell("no", "quiet" if cell.why.startswith(OTHER_LOG) else "bad")
-        rows.append(
-            (
-                _WORDS[cell.of],
-                cell.paper.where,
-                cell.paper.words,
-                cell.trace,
-                ours,
-                agrees,
-                "" if cell.inside else cell.why,
-            )
-        )
-    columns = (
-        Column("figure", left=True),
-        Column("section", left=True),
-        Column("paper"),
-        Column("log", left=True),
-        Column("here"),
-        Column("the same"),
-        Column("why they differ", left=True),
+    columns: Sequence[Shown[TextCell]] = (
+        Shown("figure", lambda cell: _WORDS[cell.of], left=True),
+        Shown("section", lambda cell: cell.paper.where, left=True),
+        Shown("paper", lambda cell: cell.paper.words),
+        Shown("log", lambda cell: cell.trace, left=True),
+        Shown("here", lambda cell: " to ".join(dict.fromkeys((f"{cell.low:.3f}", f"{cell.high:.3f}")))),
+        Shown("the same", _agrees),
+        Shown("why they differ", lambda cell: "" if cell.inside else cell.why, left=True),
     )
-    return Section("Figures in the paper's text, beside ours", (Table(columns, tuple(rows)),))
+    return Section("Figures in the paper's text, beside ours", (table_of(text_cells(study), columns),))
+
+
+def _agrees(cell: TextCell) -> Cell:
+    return yes() if cell.inside else Cell("no", "quiet" if cell.why.startswith(OTHER_LOG) else "bad")
 
 
 _WORDS = {
@@ -266,42 +247,24 @@ _WORDS = {
 
 
 def _logs(study: Results) -> Section:
-    rows: list[tuple[Cell | str, ...]] = [
-        ("Intrepid", "the paper's", "275,858", "275,858", "503", "208 projects", "-", "5,199", "9,096")
-    ]
-    for log in study.logs:
-        use = study.use(log)
-        if use is None:
-            continue
-        rows.append(
-            (
-                log.source.trace,
-                f"{log.name} ({'cleaned' if log.cleaned else 'not cleaned'})",
-                f"{use['lines']:,}",
-                f"{use['jobs']:,}",
-                f"{use['users']:,}",
-                f"{use['groups']:,}",
-                f"{use['requests']:,}",
-                f"{use['mean_run_time']:,.0f}",
-                f"{use['mean_request']:,.0f}",
-            )
-        )
-    columns = (
-        Column("trace", left=True),
-        Column("log", left=True),
-        Column("lines"),
-        Column("that ran and asked", "jobs"),
-        Column("users"),
-        Column("groups"),
-        Column("different requests"),
-        Column("run time (s)", "mean"),
-        Column("request (s)", "mean"),
+    def used(name: str) -> Callable[[Found], str]:
+        return lambda log: f"{(study.use(log) or {})[name]:,.0f}"
+
+    columns: Sequence[Shown[Found]] = (
+        Shown("trace", lambda log: log.source.trace, left=True),
+        Shown("log", version_of_log, left=True),
+        Shown("lines", used("lines")),
+        Shown("that ran and asked", used("jobs"), "jobs"),
+        Shown("users", used("users")),
+        Shown("groups", used("groups")),
+        Shown("different requests", used("requests")),
+        Shown("run time (s)", used("mean_run_time"), "mean"),
+        Shown("request (s)", used("mean_request"), "mean"),
     )
-    blocks: list[Block] = [Table(columns, tuple(rows), "The first row is Table 1 of the paper.")]
-    notes = [f"{log.source.trace}: {log.source.remark}" for log in study.logs if log.source.remark]
-    notes += [f"{log.name}: also found and not used: {', '.join(log.others)}." for log in study.logs if log.others]
-    blocks += [Bullets(tuple(notes))] if notes else []
-    thanks = [f"{log.name}: {' '.join(text.split())}" for log in study.logs for text in log.header.acknowledgements]
-    if thanks:
-        blocks += [Text("The headers of the logs ask to acknowledge:"), Bullets(tuple(thanks))]
-    return Section("The logs", tuple(blocks))
+    ours = table_of((log for log in study.logs if study.use(log)), columns, "The first row is Table 1 of the paper.")
+    table = replace(ours, rows=(_INTREPID, *ours.rows))
+    notes = remarks(study.logs)
+    return Section("The logs", (table, *([Bullets(tuple(notes))] if notes else []), *thanks(study.logs)))
+
+
+_INTREPID = ("Intrepid", "the paper's", "275,858", "275,858", "503", "208 projects", "-", "5,199", "9,096")

@@ -13,7 +13,7 @@ from experiments.walltime.claims import claims
 from experiments.walltime.report import walltime_report
 from experiments.walltime.results import INTREPID, TRACES, Options, Results, study_runs
 from experiments.walltime.run import walltime_run
-from experiments.walltime.tables import accuracy_rows, gain_rows, month_rows, published_rows
+from experiments.walltime.tables import TABLES
 
 __all__ = ["STUDY"]
 
@@ -48,12 +48,7 @@ STUDY = Study(
     run=walltime_run,
     summarise=lambda computed: Results(computed.options, computed.runs, computed.results, computed.at_hand.absent),
     report=walltime_report,
-    tables={
-        "walltime-accuracy": accuracy_rows,
-        "walltime-gains": gain_rows,
-        "walltime-months": month_rows,
-        "walltime-published": published_rows,
-    },
+    tables=TABLES,
     claims=lambda study: {"": claims(study)},
     more_logs=[INTREPID],
     named_logs=lambda options: [log_in(options.intrepid, INTREPID)] if options.intrepid else [],

@@ -1,43 +1,52 @@
-"""Results of the study of walltime adjustment as rows of tables, with all their digits."""
+"""Tables of results of the study of walltime adjustment, with all their digits, and what their columns mean."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from experiments.framework.intervals import Interval
-from experiments.walltime.accuracy import CATEGORIES, KEYS
+from experiments.framework.records import Field, Records
+from experiments.walltime.accuracy import KEYS
 from experiments.walltime.cells import gain_cells, text_cells
-from experiments.walltime.results import MEASURES, Results, Terms
+from experiments.walltime.results import MEASURES, Results
 
-__all__ = ["accuracy_rows", "gain_rows", "month_rows", "published_rows"]
+__all__ = ["TABLES"]
+
+_TRACE = Field("trace", "the log, by its short name")
+_ADJUSTED = {
+    "key": Field("key", "what jobs have in common that count as similar"),
+    "months": Field("months", "how far back they are looked for, in months of 30 days; empty: any time"),
+    "percentile": Field("percentile", "of the share of their requests that they used; empty: the run time itself"),
+    "floor": Field("floor", "the least share of a request to which it is adjusted; 0: none"),
+}
+_TERMS = (
+    _TRACE,
+    Field("queue", "order of the queue: wfp or fcfs"),
+    Field("adjustment", "regular: of waiting and running jobs; selective: of waiting ones; empty: none"),
+    *(_ADJUSTED[name] for name in ("percentile", "key", "months", "floor")),
+    Field("least", "similar jobs that there must be"),
+    Field("apart", "whether each month is simulated alone"),
+)
+_CATEGORIES = (
+    Field("NA", "jobs that are not adjusted"),
+    Field("OE", "jobs whose walltime is adjusted and long enough"),
+    Field("UE", "jobs whose adjusted walltime is too short by less than 30 minutes"),
+    Field("BE", "jobs whose adjusted walltime is too short by 30 minutes or more"),
+)
 
 
-def accuracy_rows(study: Results) -> list[dict[str, Any]]:
-    """Return how good adjusted walltimes are, a row for each scheme and log."""
-    return [
-        {
-            "trace": log.source.trace,
-            "key": key,
-            "months": months,
-            "percentile": cell["percentile"],
-            "floor": cell["floor"],
-            "jobs": found["jobs"],
-            "no_history": found["no_history"],
-            "mean_accuracy": cell["accuracy"],
-            "median_accuracy": cell["median"],
-            **{part: cell[part] for part in CATEGORIES},
-        }
-        for log in study.logs
-        for key in KEYS
-        for months in study.options.windows
-        if (found := study.replay(log, key, months))
-        for cell in found["cells"]
-    ]
+def _accuracy(study: Results) -> Iterable[SimpleNamespace]:
+    for log in study.logs:
+        for key in KEYS:
+            for months in study.options.windows:
+                found = study.replay(log, key, months)
+                for cell in found["cells"] if found else ():
+                    yield SimpleNamespace(**cell | {"trace": log.source.trace, "key": key, "months": months}, of=found)
 
 
-def gain_rows(study: Results) -> list[dict[str, Any]]:
-    """Return average improvements under all terms."""
-    rows = []
+def _gains(study: Results) -> Iterable[Mapping[str, Any]]:
     for run in study.runs:
         terms = run.terms
         if run.kind != "simulation" or terms.adjustment is None or study.simulation(run.log, terms) is None:
@@ -49,62 +58,115 @@ def gain_rows(study: Results) -> list[dict[str, Any]]:
         if terms.adjustment == "selective":
             for measure in MEASURES:
                 row |= _interval(f"{measure}_points_above_regular", study.advantage(run.log, terms, measure))
-        rows.append(row)
-    return rows
-
-
-def month_rows(study: Results) -> list[dict[str, Any]]:
-    """Return the figures of every month of every simulation."""
-    rows = []
-    for run in study.runs:
-        found = study.simulation(run.log, run.terms) if run.kind == "simulation" else None
-        averaged = set(study.averaged(run.log)) if found else set()
-        for month in found["months"] if found else ():
-            terms: Terms = run.terms
-            rows.append(
-                {
-                    "trace": run.log.source.trace,
-                    **vars(terms),
-                    **{name: value for name, value in month.items() if name != "after"},
-                    "averaged": month["month"] in averaged,
-                }
-            )
-    return rows
-
-
-def published_rows(study: Results) -> list[dict[str, Any]]:
-    """Return every published figure beside ours."""
-    rows: list[dict[str, Any]] = [
-        {
-            "section": cell.paper.where,
-            "figure": cell.of,
-            "trace": cell.trace,
-            "paper_low": cell.paper.low,
-            "paper_high": cell.paper.high,
-            "low": cell.low,
-            "high": cell.high,
-            "inside": cell.inside,
-            "reason": cell.why,
-        }
-        for cell in text_cells(study)
-    ]
-    for gain in gain_cells(study):
-        paper = gain.paper
-        rows.append(
-            {
-                "section": "6.2",
-                "figure": f"{paper.queue} {paper.adjustment} p{paper.percentile} {paper.measure}: gain in per cent",
-                "trace": gain.trace,
-                "paper_low": paper.percent,
-                "paper_high": paper.percent,
-                "low": gain.ours.mean - (gain.ours.half_width or 0),
-                "high": gain.ours.mean + (gain.ours.half_width or 0),
-                "inside": gain.inside,
-                "reason": gain.why,
-            }
-        )
-    return rows
+        yield row
 
 
 def _interval(name: str, found: Interval | None) -> dict[str, float | None]:
     return {name: found.mean if found else None, f"{name}_half_width": found.half_width if found else None}
+
+
+def _months(study: Results) -> Iterable[Mapping[str, Any]]:
+    for run in study.runs:
+        found = study.simulation(run.log, run.terms) if run.kind == "simulation" else None
+        averaged = study.averaged(run.log) if found else ()
+        for month in found["months"] if found else ():
+            figures = {name: value for name, value in month.items() if name != "after"}
+            averages = {"averaged": month["month"] in averaged}
+            yield {"trace": run.log.source.trace, **vars(run.terms), **figures, **averages}
+
+
+def _published(study: Results) -> Iterable[SimpleNamespace]:
+    for cell in text_cells(study):
+        yield SimpleNamespace(**vars(cell), section=cell.paper.where, inside=cell.inside)
+    for gain in gain_cells(study):
+        paper, half = gain.paper, gain.ours.half_width or 0
+        yield SimpleNamespace(
+            section="6.2",
+            of=f"{paper.queue} {paper.adjustment} p{paper.percentile} {paper.measure}: gain in per cent",
+            trace=gain.trace,
+            paper=SimpleNamespace(low=paper.percent, high=paper.percent),
+            low=gain.ours.mean - half,
+            high=gain.ours.mean + half,
+            inside=gain.inside,
+            why=gain.why,
+        )
+
+
+TABLES = {
+    "walltime-accuracy": Records[Results](
+        "a row for each scheme of adjustment and log, by the record alone",
+        _accuracy,
+        {
+            "scheme": (_TRACE, *(_ADJUSTED[name] for name in ("key", "months", "percentile", "floor"))),
+            "adjusted walltimes": (
+                Field("jobs", "that ran and asked for a time", value="of.jobs"),
+                Field("no_history", "jobs with too few similar ones", value="of.no_history"),
+                Field("mean_accuracy", "run time over adjusted walltime or the inverse, at most 1", value="accuracy"),
+                Field("median_accuracy", "likewise", value="median"),
+                *_CATEGORIES,
+            ),
+        },
+    ),
+    "walltime-gains": Records[Results](
+        "a row for each simulation with adjusted walltimes",
+        _gains,
+        {
+            "terms": _TERMS,
+            "improvement": (
+                Field("{measure}_gain_percent_half_width", "half of the 90% interval of that, over months", "%"),
+                Field("{measure}_gain_percent_all_jobs", "of the mean {measure} over all jobs of the log", "%"),
+                Field("{measure}_gain_percent", "of the mean {measure} against no adjustment, over months", "%"),
+            ),
+            "advantage": (
+                Field("{measure}_points_above_regular_half_width", "half of the 90% interval of that", "points"),
+                Field(
+                    "{measure}_points_above_regular", "of selective over regular adjustment, paired by month", "points"
+                ),
+            ),
+        },
+    ),
+    "walltime-months": Records[Results](
+        "a row for each month of each simulation",
+        _months,
+        {
+            "terms": _TERMS,
+            "jobs of the month": (
+                Field("month", "of submission"),
+                Field("jobs", "that were simulated"),
+                Field("wait", "mean wait", "s"),
+                Field("slowdown", "mean slowdown of jobs of any length"),
+                Field("slowdown_60", "mean slowdown of jobs of a minute and more"),
+                Field("top", "part of the sum of slowdowns that the largest 1% make up"),
+                Field("bounded", "mean bounded slowdown"),
+                Field("weighted", "mean wait, weighted as the queue orders jobs", "s"),
+                Field("alike", "equally heavy jobs that would make that mean as unsure"),
+                Field("backfilled", "share of jobs that were backfilled"),
+                Field("zero_length", "jobs without run time, which have no slowdown"),
+                Field("averaged", "whether the month counts in means over months"),
+            ),
+            "their adjusted walltimes": (
+                Field("accuracy", "mean of run time over adjusted walltime or the inverse, at most 1"),
+                Field("beyond", "part of the jobs' work that they did after their adjusted walltimes"),
+                *_CATEGORIES,
+            ),
+        },
+    ),
+    "walltime-published": Records[Results](
+        "a row for each figure of the paper and log",
+        _published,
+        {
+            "figure": (
+                Field("section", "of the paper"),
+                Field("figure", "as the study calls it; shares, or per cent where named", value="of"),
+                _TRACE,
+                Field("paper_low", "least that the paper names", value="paper.low"),
+                Field("paper_high", "most that the paper names", value="paper.high"),
+                Field("low", "least here, or begin of the 90% interval"),
+                Field("high", "most here, or end of the 90% interval"),
+                Field("inside", "whether they agree: ours lies within the paper's, or the paper's within our interval"),
+                Field("reason", "why they do not, or what ours is of", value="why"),
+            )
+        },
+    ),
+}
+"""By the names of their files."""

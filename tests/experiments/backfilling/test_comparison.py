@@ -84,7 +84,7 @@ def test_a_difference_smaller_than_its_scatter_is_a_reason():
     assert reasons(clear) == ["not explained: the sign"]
 
 
-def test_figures_that_other_rules_or_other_days_give_are_told():
+def test_figures_that_other_rules_or_other_days_give_are_named():
     base = month(easy=(120, 5), conservative=(140, 4), error=errors(easy=1, conservative=30))
     (by_rules, by_days) = reasons(response(base, extend=month(easy=(104, 5), conservative=(139, 4))))
     assert by_rules == "met under other rules: EASY 104 with extend"

@@ -126,7 +126,7 @@ def test_a_point_of_a_model_has_means_and_their_intervals(model):
 
 def test_doubled_estimates_are_those_of_the_same_jobs(kth):
     plain, doubled = run(kth), run(kth, estimates="doubled")
-    assert (doubled["jobs"], doubled["load"]) == (plain["jobs"], plain["load"])  # nobody is killed later
+    assert (doubled["jobs"], doubled["load"]) == (plain["jobs"], plain["load"])  # no job is killed later
     assert doubled["overall"] != plain["overall"]
 
 

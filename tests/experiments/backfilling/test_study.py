@@ -332,7 +332,7 @@ def test_months_of_real_logs_have_the_published_numbers_of_jobs(traces, trace):
         assert months["by_end"][row.month] == pytest.approx(row.jobs, rel=0.01)
     off = {by: sum(abs(ours[row.month] - row.jobs) for row in rows) for by, ours in months.items()}
     assert off["by_end"] < off["months"]
-    if trace == "KTH":  # jobs are told apart by their end under EASY: half of the months match to the job
+    if trace == "KTH":  # jobs are distinguished by their end under EASY: half of the months match to the job
         assert sum(months["by_end"][row.month] == row.jobs for row in rows) >= 5
         assert off["by_end"] < 0.001 * sum(row.jobs for row in rows)
 

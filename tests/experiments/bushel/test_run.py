@@ -136,7 +136,7 @@ def test_with_nobody_moldable_nothing_changes(configuration):
     assert (found["moldable"], found["gas"], found["loses"]) == (0, {}, 0)
 
 
-def test_with_everybody_moldable_there_are_no_others(configuration):
+def test_with_every_job_moldable_there_are_no_others(configuration):
     given, files = configuration
     found = bushel_run(given | {"percent": 100, "moldable": asdict(Moldability())}, files=files)
     assert found["moldable"] == found["jobs"]

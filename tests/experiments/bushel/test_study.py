@@ -140,7 +140,8 @@ def test_claims_hold_where_they_do(made_logs):
         assert [claim.holds for claim in found] == [True, True, True, True, True, True, False]
         assert "in 20 of 20" in found[0].here  # two logs
         assert "in 40 of 40" in found[1].here
-    # Beside static requests, beside the log as it was (which made them take 90 s), for both opponents; and everybody.
+    # Beside static requests, beside the log as it was (which made them take 90 s), for both opponents; then all jobs
+    # moldable.
     assert [claim.holds for claim in beyond(study)] == [True, False, True, False, True]
     assert "in 0 of 60" in beyond(study)[1].here
 

@@ -52,14 +52,14 @@ def test_elsewhere_a_statement_is_one_line_to_search_in(capsys):
 
 
 def test_without_a_terminal_a_line_comes_now_and_then_even_while_nothing_is_done(monkeypatch, capsys):
-    told = {"gas: simulating: 0%": threading.Event(), "gas: simulating: 25%": threading.Event()}
+    seen = {"gas: simulating: 0%": threading.Event(), "gas: simulating: 25%": threading.Event()}
     threads = threading.active_count()
-    monkeypatch.setattr(module, "note", lambda text: told[text].set())
+    monkeypatch.setattr(module, "note", lambda text: seen[text].set())
     monkeypatch.setattr(module, "_OFTEN", 0.01)
     with often_reported("simulating") as show:
-        assert told["gas: simulating: 0%"].wait(30)
+        assert seen["gas: simulating: 0%"].wait(30)
         show(0.25)
-        assert told["gas: simulating: 25%"].wait(30)
+        assert seen["gas: simulating: 25%"].wait(30)
     assert threading.active_count() == threads
     assert capsys.readouterr().out == ""
 

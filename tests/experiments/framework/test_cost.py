@@ -1,4 +1,4 @@
-"""What studies cost: kept with each result, told beside the report, and how it grows."""
+"""What studies cost: kept with each result, reported beside the report, and how it grows."""
 
 import math
 from functools import partial
@@ -7,7 +7,7 @@ import pytest
 
 from experiments.framework.cost import Entry, cost_report, growth
 from experiments.framework.ledger import Ledger
-from experiments.framework.report import markdown
+from experiments.framework.rendering import markdown
 
 
 def slow_run(configuration, *, seconds):

@@ -1,146 +1,9 @@
-"""The same report as HTML that needs nothing else and as Markdown."""
-
-import base64
-import shutil
-import subprocess
-from dataclasses import replace
-from html.parser import HTMLParser
+"""What a report consists of."""
 
 import pytest
+from made_report import REPORT
 
-from experiments.framework.report import (
-    Bullets,
-    Cell,
-    Column,
-    Picture,
-    Report,
-    Section,
-    Table,
-    Text,
-    html,
-    markdown,
-    no,
-    write,
-    yes,
-)
-from gas.errors import BadInput
-
-SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
-
-REPORT = Report(
-    "A <report> & more",
-    "What `it_is` about.",
-    (
-        Section("First", (Text("5 < 6 | 7 * 8 and `a_b|c`"), Bullets(("one", "t_w_o")))),
-        Section(
-            "Second",
-            (
-                Table(
-                    (Column("month", left=True), Column("here", "jobs"), Column("paper", "jobs"), Column("agrees")),
-                    (("1996-10", "1", "2", yes()), ("1996-11", Cell("3", "quiet"), "4", no())),
-                    "A caption.",
-                ),
-                Picture("dot", SVG, 'A "dot"'),
-            ),
-        ),
-    ),
-)
-
-
-class Page(HTMLParser):
-    """Tags, what they refer to, and text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.references, self.texts, self.open = [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        self.references += [value for name, value in attributes if name in ("src", "href", "srcset", "action", "data")]
-        if tag not in ("meta", "img", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-
-
-def test_the_page_is_well_formed_and_needs_nothing_from_anywhere():
-    page = Page(html(REPORT))
-    assert page.open == []
-    assert not {"script", "link", "iframe", "object"} & set(page.tags)
-    assert all(value.startswith(("#", "data:image/svg+xml;base64,")) for value in page.references)
-    assert "url(" not in html(REPORT)
-    assert "@import" not in html(REPORT)
-
-
-def test_pictures_are_in_the_page():
-    (source,) = [value for value in Page(html(REPORT)).references if value.startswith("data:")]
-    assert base64.b64decode(source.partition(",")[2]) == SVG
-
-
-def test_text_is_text_whatever_it_holds():
-    text = html(REPORT)
-    assert "A &lt;report&gt; &amp; more" in text
-    assert "<code>a_b|c</code>" in text
-    assert 'alt="A &quot;dot&quot;"' in text
-    assert "5 < 6 | 7 * 8 and " in "".join(Page(text).texts)
-
-
-def test_contents_lead_to_sections():
-    text = html(REPORT)
-    for name, title in (("s1", "First"), ("s2", "Second")):
-        assert f'<a href="#{name}">{title}</a>' in text
-        assert f'<section id="{name}">' in text
-
-
-def test_tables_have_shared_headings_and_marks():
-    text = html(REPORT)
-    assert '<th class="group" colspan="2">jobs</th>' in text
-    assert '<td class="good">yes</td>' in text
-    assert '<td class="bad">no</td>' in text
-    assert '<td class="left">1996-10</td>' in text
-
-
-def test_markdown_says_the_same():
-    lines = markdown(REPORT).splitlines()
-    assert lines[0] == r"# A \<report\> & more"
-    assert "| month | jobs: here | jobs: paper | agrees |" in lines
-    assert "| :-- | --: | --: | --: |" in lines
-    assert "| 1996-11 | 3 | 4 | no |" in lines
-    assert r"5 \< 6 \| 7 \* 8 and `a_b|c`" in lines
-    assert '![A "dot"](dot.svg)' in lines
-
-
-def test_a_banner_stands_before_everything_else_in_both():
-    warned = replace(REPORT, banner="Only a <look>.")
-    page = html(warned)
-    assert page.index("</h1>") < page.index("Only a &lt;look&gt;.") < page.index('class="lead"')
-    assert markdown(warned).splitlines()[:3] == [r"# A \<report\> & more", "", r"> Only a \<look\>."]
-    assert "banner" not in html(REPORT).partition("</style>")[2]
-
-
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-def test_on_a_narrow_screen_tables_scroll_in_their_boxes_and_the_page_does_not(tmp_path):
-    wide = Table(
-        tuple(Column(f"column {i}") for i in range(30)), (("1234567",) * 30,), "A caption of some length. " * 9
-    )
-    code = Text(f"`{'0123456789abcdef' * 8}`")
-    page = html(Report("Wide", "Wide.", (Section("Wide", (wide, code, Bullets((code.text,)))),)))
-    measure = (
-        "<script>const root = document.documentElement, box = document.querySelector('.wide');"
-        "const caption = document.querySelector('caption span').getBoundingClientRect();"
-        "root.dataset.found = [root.scrollWidth <= root.clientWidth, box.scrollWidth > box.clientWidth,"
-        " getComputedStyle(box).overflowX, caption.right <= root.clientWidth].join(' ')</script>"
-    )
-    (tmp_path / "page.html").write_text(page.replace("</body>", f"{measure}</body>"))
-    command = ["chromium", "--headless", "--no-sandbox", f"--user-data-dir={tmp_path / 'profile'}"]
-    command += ["--window-size=420,2000", "--dump-dom", (tmp_path / "page.html").as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    assert 'data-found="true true auto true"' in shown
+from experiments.framework.report import Cell, Column, Table, not_the_full
 
 
 def test_a_row_must_fit_its_table():
@@ -148,16 +11,14 @@ def test_a_row_must_fit_its_table():
         Table((Column("a"), Column("b")), (("1",),))
 
 
-def test_what_is_written_is_the_same_every_time(tmp_path):
-    for folder in ("a", "b/c"):
-        written = write(REPORT, tmp_path / folder, "study")
-        assert [path.name for path in written] == ["study.html", "study.md", "dot.svg"]
-        assert {path.name for path in (tmp_path / folder).iterdir()} == {"study.html", "study.md", "dot.svg"}
-    for name in ("study.html", "study.md", "dot.svg"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / "c" / name).read_bytes()
+def test_texts_and_marked_cells_of_a_table_are_both_cells():
+    assert Table((Column("a"), Column("b")), (("1", Cell("2", "bad")),)).cells == [[Cell("1"), Cell("2", "bad")]]
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match=r"file/study.html: cannot be written"):
-        write(REPORT, tmp_path / "file", "study")
+def test_a_report_knows_its_pictures():
+    assert [picture.name for picture in REPORT.pictures] == ["dot"]
+
+
+def test_a_study_that_is_less_than_the_full_one_says_in_what():
+    assert not_the_full([]) == ""
+    assert not_the_full(["one seed", "no log KTH"]) == "Not the full study: one seed; no log KTH."

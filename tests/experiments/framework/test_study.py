@@ -11,6 +11,7 @@ import typer
 from experiments.cli import command_for, names
 from experiments.framework.claims import Claim
 from experiments.framework.options import FirstSeed, Seeds
+from experiments.framework.records import Field, Records
 from experiments.framework.report import Report
 from experiments.framework.study import Chosen, Study, Where, command_of, logs_at_hand, perform
 from gas.errors import BadInput
@@ -57,6 +58,12 @@ def run(configuration, *, files):
     return {"jobs": 10 * configuration["seed"] + len(files), "moldable": 0}
 
 
+RUNS = Records(
+    "a row for each run",
+    lambda found: [{"seed": run.seed, "jobs": result["jobs"]} for run, result in found.pairs],
+    {"": (Field("seed", "of the run"), Field("jobs", "that it counted"))},
+)
+
 STUDY = Study(
     "counting",
     options,
@@ -68,7 +75,7 @@ STUDY = Study(
     run=run,
     summarise=lambda computed: Found(computed.pairs, computed.at_hand.absent),
     report=lambda found, origin: Report("Counting", f"{len(found.pairs)} runs", (), "; ".join(found.absent)),
-    tables={"counting-runs": lambda found: [{"seed": run.seed, "jobs": result["jobs"]} for run, result in found.pairs]},
+    tables={"counting-runs": RUNS},
     claims=lambda found: {"": [Claim("there are runs", bool(found.pairs), f"{len(found.pairs)}")]},
     quick={"seeds": 1, "fast": False},
 )
@@ -111,6 +118,9 @@ def usual(study):
 def test_a_study_is_computed_and_written(made_logs, tmp_path, capsys):
     asked("--traces", made_logs, "--output", tmp_path, "--workers", 1)
     assert (tmp_path / "counting-runs.csv").read_text() == "seed,jobs\n0,2\n1,12\n2,22\n0,2\n1,12\n2,22\n"
+    dictionary = (tmp_path / "counting-columns.csv").read_text().splitlines()
+    assert dictionary[1:] == ["counting-runs,,seed,,of the run", "counting-runs,,jobs,,that it counted"]
+    assert "| `jobs` |  | that it counted |" in (tmp_path / "counting.md").read_text()
     assert {path.name for path in tmp_path.glob("counting*.md")} == {"counting.md", "counting-cost.md"}
     assert len(list((tmp_path / "runs").iterdir())) == 6
     assert "yes  there are runs: 6" in capsys.readouterr().out

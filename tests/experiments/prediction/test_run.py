@@ -12,7 +12,7 @@ from experiments.prediction.run import SHARES, calibration_run, prediction_run
 from workloads import read_swf, write_swf
 
 CALIBRATION = {"what": "calibration", "processors": 100, "month": "1996-11", "jobs": 12, "samples": 30, "seed": 3}
-CALIBRATION |= {"policy": "s3", "told": "nothing"}
+CALIBRATION |= {"policy": "s3", "revealed": "nothing"}
 
 
 @pytest.fixture(scope="module")
@@ -57,16 +57,16 @@ def test_what_is_predicted_does_not_depend_on_who_comes_after_the_month(kth, tmp
     assert compared
 
 
-def test_told_all_run_times_the_last_job_is_predicted_to_the_second(kth, tmp_path):
+def test_given_all_run_times_the_last_job_is_predicted_to_the_second(kth, tmp_path):
     def a_busy_morning(log):
         first = log.select(np.arange(60))
-        return first.with_columns(submit=np.arange(60.0) * 60)  # shorter than a day, so nobody is expected to come
+        return first.with_columns(submit=np.arange(60.0) * 60)  # shorter than a day, so no arrivals are expected
 
     busy = rewritten(kth, tmp_path / "KTH-SP2-1996-2.swf", a_busy_morning)
     month = {"month": "1996-09", "jobs": 10**6}
-    drawn, told = (calibrated(busy, told=of, **month)["outcomes"][-1] for of in ("nothing", "all"))
-    assert told["low_0.9"] == told["mean"] == told["high_0.9"] == told["start"]
-    assert told["start"] < told["promise"]
+    drawn, known = (calibrated(busy, revealed=of, **month)["outcomes"][-1] for of in ("nothing", "all"))
+    assert known["low_0.9"] == known["mean"] == known["high_0.9"] == known["start"]
+    assert known["start"] < known["promise"]
     assert drawn["low_0.9"] < drawn["high_0.9"]
 
 

@@ -16,7 +16,7 @@ from study_files import contents
 from experiments.framework.intervals import FEWEST, Interval, better, by_months, interval, within
 from experiments.framework.logs import find_logs, jobs_by_month
 from experiments.framework.origin import Origin
-from experiments.framework.report import markdown
+from experiments.framework.rendering import markdown
 from experiments.framework.sites import SITES
 from experiments.moldable.months import Options as PowerOptions
 from experiments.moldable.months import month_runs
@@ -151,9 +151,9 @@ def test_the_second_half_of_the_months_of_each_log_is_held_out(made_logs):
             assert sorted(held_out) == months
             count = len(months) // 2  # the one in the middle is not
             assert [month for month in months if held_out[month]] == months[len(months) - count :]
-        for told in REVEALED:
-            months_told = {run.month for run in runs if run.log == log and run.revealed == told}
-            assert months_told == {month for month in held_out if held_out[month] or told == "nothing"}
+        for revealed in REVEALED:
+            months_revealed = {run.month for run in runs if run.log == log and run.revealed == revealed}
+            assert months_revealed == {month for month in held_out if held_out[month] or revealed == "nothing"}
     assert len({json.dumps(run.configuration, sort_keys=True) for run in runs}) == len(runs)
 
 
@@ -170,7 +170,7 @@ def test_the_choice_is_studied_on_the_runs_of_the_study_of_one_job(made_logs):
 def test_the_quick_form_takes_the_last_months(made_logs):
     runs, choices, _ = study_runs(replace(SMALL, months=1), find_logs(made_logs)[0])
     assert [(run.site.trace, run.month, run.revealed) for run in runs] == [
-        (trace, month, told) for trace, month in (("CTC", "1996-09"), ("KTH", "1996-12")) for told in REVEALED
+        (trace, month, revealed) for trace, month in (("CTC", "1996-09"), ("KTH", "1996-12")) for revealed in REVEALED
     ]
     assert [(choice.of.site.trace, choice.of.month) for choice in choices] == [("CTC", "1996-09"), ("KTH", "1996-12")]
 

@@ -56,14 +56,14 @@ def run(world, strategy, machine_code=True):
     return machines
 
 
-def nobody(world):
+def no_application(world):
     return np.zeros(len(world.applications), np.bool_)
 
 
 # ----------------------------------------------------------------------------------------------------------- the world
 
 
-def test_every_application_stands_in_every_list_once_in_one_order_and_everybody_else_as_before(world):
+def test_every_application_stands_in_every_list_once_in_one_order_and_all_other_jobs_as_before(world):
     own = machines_of()
     submit = [one.submit for one in world.applications]
     assert submit == sorted(submit)
@@ -139,7 +139,7 @@ def test_each_application_runs_once_and_no_machine_is_oversubscribed(world, stra
         won = submitted[machines.won[number]]
         assert starts[won.machine, number] != NEVER_STARTED
         assert machines.end(number) == starts[won.machine, number] + won.time
-        # Nobody is later than S³ promised, wherever it was submitted.
+        # No job starts later than S³ promised, wherever it was submitted.
         assert starts[won.machine, number] <= min(one.start for one in submitted)
     for simulation in machines.simulations:
         schedule = simulation.schedule()
@@ -268,7 +268,7 @@ def test_uncompiled_it_is_the_same():
 def test_with_true_estimates_the_first_to_submit_everywhere_gains_nothing(with_true_estimates):
     world = with_true_estimates
     for others, some in (("choose", "hedge"), ("choose", "everywhere"), ("choose-static", "everywhere-static")):
-        found = trial(world, others, some, nobody(world), deviating=True)
+        found = trial(world, others, some, no_application(world), deviating=True)
         assert found.waits.sum() > 10
         assert (found.other_end >= found.end).all()
         if some != "everywhere":  # whose first to start may be later to end
@@ -276,7 +276,7 @@ def test_with_true_estimates_the_first_to_submit_everywhere_gains_nothing(with_t
 
 
 def test_with_wrong_estimates_the_first_to_hedge_is_sooner_sometimes(world):
-    found = trial(world, "choose", "hedge", nobody(world), deviating=True)
+    found = trial(world, "choose", "hedge", no_application(world), deviating=True)
     assert (found.other_end < found.end).any()
     gain = outcome(found)["gain"]
     assert gain["all"]["mean"] > 0

@@ -43,7 +43,7 @@ def test_in_equilibrium_one_more_gains_nothing():
     assert equilibrium((0, 50, 100), (30.0, 0.0, 10.0)) == 50
 
 
-def test_everybody_gives_way_where_it_always_gains_and_nobody_where_the_first_one_loses():
+def test_all_give_way_where_it_always_gains_and_none_where_the_first_one_loses():
     assert equilibrium((0, 50, 100), (1.0, 2.0, 1.0)) == 100
     assert equilibrium((0, 50, 100), (-1.0, 5.0, 5.0)) == 0
     assert equilibrium((0, 50, 100), (0.0, 5.0, 5.0)) == 0
@@ -105,7 +105,7 @@ def test_the_report_says_what_was_gained_and_what_it_should_cost(reported):
     text = (folder / "supercomputers.md").read_text()
     for section in (
         "What is compared",
-        "Everybody does the same",
+        "All applications choose alike",
         "What submitting everywhere gains, and what it costs all users",
         "The charge",
         "Machines and months",
@@ -132,7 +132,7 @@ def test_nobody_is_tempted_whose_neighbours_estimates_are_true(reported):
     assert all(float(row["gain_all_mean"]) == 0 for row in true if row["some_do"] != "everywhere")
 
 
-def test_rows_hold_what_everybody_did(reported):
+def test_rows_hold_what_all_applications_did(reported):
     with (reported[0] / "supercomputers-runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     for row in rows:
@@ -141,7 +141,7 @@ def test_rows_hold_what_everybody_did(reported):
             assert int(row["some"]) == int(row["applications"]) * int(row["share"]) // 100
         if row["some_do"] in ("home", "home-static"):
             assert float(row["away_from_home"]) == 0
-    # Where nobody gives way, it does not matter to what.
+    # Where no application gives way, it does not matter to what.
     chosen = [row for row in rows if row["others_do"] == "choose" and row["share"] == "0"]
     by_setting = {}
     for row in chosen:

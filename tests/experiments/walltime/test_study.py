@@ -37,7 +37,7 @@ from experiments.walltime.results import (
     study_runs,
 )
 from experiments.walltime.run import walltime_run
-from experiments.walltime.tables import accuracy_rows, gain_rows, month_rows, published_rows
+from experiments.walltime.tables import TABLES
 from gas.simulation.adjusting import simulate_adjusted
 from gas.simulation.metrics import metrics, weighted_wait
 from gas.simulation.months import months
@@ -244,11 +244,11 @@ def test_classes_hold_every_job_that_has_a_slowdown(study):
 
 def test_every_published_figure_stands_beside_ours_with_a_reason(study):
     assert {row.key for row in walltime_spread()} == {"all", *KEYS}
-    told = text_cells(study)
-    assert {cell.of for cell in told} == set(walltime_text())
+    cells = text_cells(study)
+    assert {cell.of for cell in cells} == set(walltime_text())
     gains = gain_cells(study)
     assert len(gains) == len(walltime_gains()) * len(study.logs)
-    assert all(cell.why for cell in (*told, *gains))
+    assert all(cell.why for cell in (*cells, *gains))
 
 
 def test_statements_have_verdicts_and_those_of_nothing_have_none(study):
@@ -329,11 +329,14 @@ def test_the_report_has_the_papers_tables_and_figures_and_whom_to_thank(reported
 
 def test_tables_hold_every_month_scheme_and_published_figure(study):
     simulations = [run for run in study.runs if run.kind == "simulation"]
-    assert len(month_rows(study)) == sum(len(study.simulation(run.log, run.terms)["months"]) for run in simulations)
-    assert len(accuracy_rows(study)) == 2 * len(KEYS) * len(WINDOWS) * 14
+    rows = {name: records.of(name, study).rows for name, records in TABLES.items()}
+    assert len(rows["walltime-months"]) == sum(
+        len(study.simulation(run.log, run.terms)["months"]) for run in simulations
+    )
+    assert len(rows["walltime-accuracy"]) == 2 * len(KEYS) * len(WINDOWS) * 14
     each = 2 * len(PERCENTILES) + len(CHANGES) + len(NEIGHBOURS)
-    assert len(gain_rows(study)) == 2 * len(QUEUES) * len(ADJUSTMENTS) * each
-    assert all(row["reason"] for row in published_rows(study))
+    assert len(rows["walltime-gains"]) == 2 * len(QUEUES) * len(ADJUSTMENTS) * each
+    assert all(row["reason"] for row in rows["walltime-published"])
 
 
 def test_a_part_of_a_quick_study_is_part_of_the_whole_one(gas, reported, made, tmp_path):

@@ -1,0 +1,84 @@
+"""Tables of results of the study of several supercomputers, with all their digits, and what their columns mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.framework.records import Field, Records
+from experiments.supercomputers.results import Results, rigid_mean
+
+__all__ = ["TABLES"]
+
+
+def _rows(study: Results) -> list[dict[str, Any]]:
+    rows = []
+    for run, result in zip(study.runs, study.results, strict=True):
+        row: dict[str, Any] = {
+            "machines": ", ".join(map(str, run.places)),
+            "setting": run.setting.name,
+            "percent": run.configuration["percent"],
+            "seed": run.seed,
+            "others_do": run.others,
+            "some_do": run.some,
+            "share": run.share,
+        }
+        row |= {name: value for name, value in result.items() if not isinstance(value, (dict, list, type(None)))}
+        for of, gains in (result["gain"] or {}).items():
+            row |= {f"gain_{of}_{name}": value for name, value in gains.items()}
+        row["rigid_mean"] = rigid_mean(result)
+        for place, one, ratio in zip(run.places, result["machines"], result["load_ratios"], strict=True):
+            row |= {f"{place.site.trace}_{name}": value for name, value in one.items()}
+            row[f"{place.site.trace}_load_ratio"] = ratio
+        rows.append(row)
+    return rows
+
+
+TABLES = {
+    "supercomputers-runs": Records[Results](
+        "a row for each simulation of several machines",
+        _rows,
+        {
+            "run": (
+                Field("machines", "logs, as the paper calls them, and months"),
+                Field("setting", "on what terms applications take part"),
+                Field("percent", "of each machine's jobs that are applications", "%"),
+                Field("seed", "of what is drawn"),
+                Field("others_do", "how most applications choose"),
+                Field("some_do", "how the others choose, who give way to a temptation"),
+                Field("share", "of the applications that give way", "%"),
+            ),
+            "gain by giving way": (
+                Field("gain_{them}_mean", "turn-around time that {them} applications gain, in the mean", "s"),
+                Field("gain_{them}_extra", "submissions of {them} applications beyond the first, in the mean"),
+                Field("gain_{them}_extra_time", "the same times the execution time, in the mean", "s"),
+                Field("gain_{them}_sooner", "share of {them} applications that end sooner"),
+                Field("gain_{them}_later", "share of {them} applications that end later"),
+            ),
+            "machine": (
+                Field("{log}_rigid_mean", "mean turn-around time of the rigid jobs on {log}", "s"),
+                Field("{log}_rigid_median", "their median on {log}", "s"),
+                Field("{log}_rigid", "jobs on {log} that are no applications"),
+                Field("{log}_utilization", "of {log}'s machine"),
+                Field("{log}_load_ratio", "processor time with static requests on {log}, over that of the log"),
+                Field("rigid_mean", "mean turn-around time of the rigid jobs of all machines", "s"),
+            ),
+            "applications": (
+                Field("applications", "on all machines"),
+                Field("some", "of them that give way"),
+                Field("waiting", "of them that would wait if they gave way"),
+                Field("mean", "mean turn-around time", "s"),
+                Field("mean_some", "mean turn-around time of those that give way", "s"),
+                Field("mean_others", "mean turn-around time of those that do not", "s"),
+                Field("mean_waiting", "mean turn-around time of those that would wait", "s"),
+                Field("median", "median turn-around time", "s"),
+                Field("submissions", "of all of them"),
+                Field("withdrawn", "submissions that were withdrawn, as another had started"),
+                Field("processor_seconds", "of the requests that ran", "processor-seconds"),
+                Field("sooner_than_promised", "share of them that ended sooner than promised"),
+                Field("later_than_promised", "share of them that ended later than promised"),
+                Field("away_from_home", "share of them that ran on another machine than their own"),
+            ),
+        },
+    )
+}
+"""By the names of their files."""
