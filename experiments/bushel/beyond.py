@@ -22,16 +22,8 @@ from experiments.framework.ledger import Result
 from experiments.framework.report import Cell, Column, Picture, Section, Table, Text
 from experiments.moldable.substitution import Opponent
 
-__all__ = [
-    "drawn_section",
-    "means_caption",
-    "others_section",
-    "points",
-    "shades",
-    "terms_section",
-    "text_of",
-    "users_section",
-]
+__all__ = ["drawn_section", "means_caption", "others_section", "points", "shades", "terms_section", "text_of"]
+__all__ += ["users_section"]
 
 _OTHERS = (
     "Mean time from submission to end of the jobs that are not moldable, in the log as it was, with benchmarks in it "

@@ -57,7 +57,7 @@ def beyond_section(study: Results) -> Section | None:
         "model of Tsafrir, Etsion and Feitelson is the longest that at least one in a hundred jobs asked for; jobs "
         "that run longer exceed it."
     )
-    left_out = [Bullets(tuple(study.left_out))] if study.left_out else []
+    left_out = [Bullets(tuple(study.not_modelled))] if study.not_modelled else []
     caption = f"{sureness(study.options.seeds)} In brackets: the 90% interval over weeks."
     return Section(
         "Beyond the paper: other estimates", (Text(text), Table(tuple(columns), tuple(rows), caption), *left_out)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found, jobs_by_month
 from experiments.framework.records import Field
+from experiments.framework.results import SiteResults
 from experiments.framework.sites import SITES, Site
 from experiments.framework.study import Computed
 from experiments.moldable.benchmarks import GROUPS
@@ -141,28 +142,16 @@ class Outcomes:
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(SiteResults[Options, MonthRun]):
     """All runs and their results, in the same order."""
 
-    options: Options
-    runs: Sequence[MonthRun]
-    results: Sequence[Result]
-    missing: Sequence[str] = ()
-    """Logs that are not at hand."""
-    left_out: Sequence[str] = ()
     for_cost: Sequence[tuple[MonthRun, Result]] = ()
     """What was run for nothing else but to see how the cost grows."""
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
         """Everything that was computed: a log, a configuration and its result."""
-        every = [*zip(self.runs, self.results, strict=True), *self.for_cost]
-        return [(run.log.name, run.configuration, result) for run, result in every]
-
-    @cached_property
-    def logs(self) -> list[tuple[Site, Found]]:
-        """Sites and their logs that take part."""
-        return list(dict.fromkeys((run.site, run.log) for run in self.runs))
+        return super().done + [(run.log.name, run.configuration, result) for run, result in self.for_cost]
 
     @cached_property
     def seeds(self) -> list[int]:
@@ -188,7 +177,7 @@ class Results:
         terms = self.options.terms if terms is None else terms
         return [
             row
-            for run, result in zip(self.runs, self.results, strict=True)
+            for run, result in self.pairs
             if run.terms == terms and trace in ("", run.site.trace) and seed in (None, run.seed)
             if month in ("", run.month)
             for row in result["outcomes"]
