@@ -5,21 +5,17 @@ Written as a TOML file (`gas guide formats`), or built in Python from a speed-up
 
 from __future__ import annotations
 
-import sys
-import tomllib
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.errors import BadInput
+from documents.fields import Fields, finite_number
 from gas.times import LONGEST
 from speedup_models import Constraint, SpeedupModel, constraint_from_table, execution_times, model_from_table
-from speedup_models.fields import Fields, finite_number
 
-__all__ = ["Application", "Requests", "parse_toml", "read_toml"]
+__all__ = ["Application", "Requests"]
 
 SAFETY = 1.1
 """The default safety: a walltime a tenth above the expected execution time."""
@@ -57,18 +53,6 @@ class Application:
 
     def __post_init__(self) -> None:
         finite_number(self.safety, "safety", minimum=1, maximum=1000)
-
-    @classmethod
-    def read(cls, path: str | Path) -> Application:
-        """Return the application that a TOML file describes (standard input for ``-``).
-
-        Raises
-        ------
-        BadInput, FieldError, ModelError
-            The file cannot be read or used; the message names the place in it.
-        """
-        place = "standard input" if str(path) == "-" else str(path)
-        return cls.from_tables(read_toml(path), place, name="application" if str(path) == "-" else Path(path).stem)
 
     @classmethod
     def from_tables(cls, tables: object, place: str, *, name: str = "application") -> Application:
@@ -161,27 +145,3 @@ class Application:
     def walltimes(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return w(p) = max(t, ⌈round(t · safety, 6)⌉) for execution times in whole seconds."""
         return np.maximum(times, np.ceil(np.round(times * self.safety, 6)).astype(np.int64))
-
-
-def read_toml(path: str | Path) -> dict[str, object]:
-    """Return the tables of a TOML file, or of standard input for ``-``."""
-    place = "standard input" if str(path) == "-" else str(path)
-    try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
-    except ValueError:  # a null character in it
-        raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
-    return parse_toml(data, place)
-
-
-def parse_toml(data: bytes, place: str) -> dict[str, object]:
-    """Return the tables of a TOML document, or raise `BadInput` that says where it breaks."""
-    try:
-        return tomllib.loads(data.decode())
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{place}: not UTF-8 text at byte {error.start}") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadInput(f"{place}: not TOML: {error}") from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise BadInput(f"{place}: not usable TOML: {str(error).split(';')[0]}") from None

@@ -1,31 +1,44 @@
 """The availability list: what a scheduler says it has free, and until when (`gas guide formats`).
 
 The paper's section 4.3 lists frames (from, to, free processors); here they adjoin, half-open, and the last one has no
-end. `AvailabilityList` is what the planner reads; `read_availability` and `AvailabilityList.from_wire` refuse
-everything that breaks the format, naming the frame.
+end. `AvailabilityList` is what the planner reads; `AvailabilityList.from_wire` refuses everything that breaks the
+format, naming the frame.
+
+Schedulers that give jobs nodes, as Slurm does, plan with nodes: `NodeAvailability` says which are free when, and not
+only how many processors. A list of counts is then too hopeful about one request in five; it is a projection for the
+eye, and for users who need no more.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from documents.fields import FieldError, Fields, shown
 from gas.compiled import fastest
 from gas.errors import BadInput
-from gas.json_text import parsed
 from gas.printable import first_control
-from gas.profile import Profile, earliest_fits, profile_of
+from gas.profile.flat import Profile, earliest_fits, profile_of
 from gas.times import LATEST
-from speedup_models.fields import FieldError, Fields, shown
 
-__all__ = ["MOST_PROCESSORS", "SCHEMA", "AvailabilityList", "Frame", "Kind", "parse_json", "read_availability"]
+if TYPE_CHECKING:  # imported where it is needed: planning with counts needs none of it
+    from gas.profile.gaps import Gaps
+
+__all__ = [
+    "MOST_PROCESSORS",
+    "SCHEMA",
+    "Availability",
+    "AvailabilityList",
+    "Frame",
+    "Kind",
+    "NodeAvailability",
+    "Spans",
+]
 
 SCHEMA = "gas.availability/1"
 
@@ -100,7 +113,7 @@ class AvailabilityList:
 
     @property
     def counts(self) -> AvailabilityList:
-        """The list itself: how much is free at each moment, as `gas.node_availability.NodeAvailability.counts`."""
+        """The list itself: how much is free at each moment, as `NodeAvailability.counts`."""
         return self
 
     @property
@@ -109,7 +122,7 @@ class AvailabilityList:
         return profile_of(self.starts, self.free)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-        """Return the earliest start, not before `first`, of each request; `gas.profile.NEVER` where there is none.
+        """Return the earliest start, not before `first`, of each request; `gas.profile.flat.NEVER` where there is none.
 
         Processors ascend strictly.
         """
@@ -212,42 +225,110 @@ def _frames(frames: list[Any], now: int, processors: int, place: str) -> tuple[N
     return np.array(starts, np.int64), np.array(free, np.int64)
 
 
-def parse_json(text: str | bytes, place: str) -> Any:
-    """Return a JSON document, or raise `BadInput` that says where it breaks."""
-    try:
-        return parsed(text)
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{place}: not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{place}: not JSON: not UTF-8 text at byte {error.start}") from None
-    except ValueError as error:
-        raise BadInput(f"{place}: not usable JSON: {str(error).split(';')[0]}") from None
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Spans in which units of nodes are taken: int64 columns of equal length, in any order; epoch seconds."""
+
+    node: NDArray[np.int64]
+    """Place of the node."""
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    units: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, int, int]]) -> Spans:
+        """Return spans from rows of node, start, end and units."""
+        return cls(*np.array(rows, np.int64).reshape(-1, 4).T.copy())
+
+    def __len__(self) -> int:
+        return len(self.node)
 
 
-MOST_FILE_BYTES = 2**26
-"""64 MiB: a list of a million frames has some 60."""
+@dataclass(frozen=True, eq=False)
+class NodeAvailability:
+    """What is free of each node from now on; the planner reads it as it does an `AvailabilityList`.
+
+    Attributes
+    ----------
+    capacity
+        int64, units of each node: processors, or 1 where jobs get whole nodes.
+    taken
+        When how much of a node is not free. More than there is may be taken; then nothing is free.
+    names
+        Of the nodes; empty if they have none.
+    """
+
+    scheduler: str
+    kind: Kind
+    now: int
+    version: str
+    capacity: NDArray[np.int64]
+    taken: Spans
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        nodes, taken = len(self.capacity), self.taken
+        if nodes == 0 or int(self.capacity.min()) < 1:
+            raise BadInput(f"{self.scheduler}: a machine of {nodes} nodes, each of which must have at least 1 unit")
+        if self.names and len(self.names) != nodes:
+            raise BadInput(f"{self.scheduler}: {len(self.names)} names for {nodes} nodes; give one for each")
+        for what, bad in (
+            ("a node that there is not", (taken.node < 0) | (taken.node >= nodes)),
+            ("fewer than 0 units", taken.units < 0),
+        ):
+            if bad.any():
+                at = int(np.flatnonzero(bad)[0])
+                span = f"node {taken.node[at]}, {taken.units[at]} units"
+                raise BadInput(f"{self.scheduler}: span {at} takes {what}: {span}")
+
+    @property
+    def processors(self) -> int:
+        """Units of all nodes together."""
+        return int(self.capacity.sum())
+
+    @property
+    def profile(self) -> Profile:
+        """The counts as a `Profile`."""
+        return self.counts.profile
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """For how long units stay free."""
+        from gas.profile.gaps import gaps_of
+
+        taken = self.taken
+        return gaps_of(self.capacity, taken.node, taken.start, taken.end, taken.units, self.now)
+
+    def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+        """Return the earliest start, not before `first`, of each request; `NEVER` where there is none."""
+        from gas.profile.gaps import earliest_in_gaps
+
+        found = np.empty(len(processors), np.int64)
+        steps = len(self.gaps.opens) * len(processors)
+        fastest(earliest_in_gaps, steps)(self.gaps, processors, walltimes, max(first, self.now), found)
+        return found
+
+    def why_never(self, processors: int, walltime: int) -> str:
+        """Return in words why a request that `anchors` finds no start for never starts; empty if nothing is known."""
+        return ""
+
+    @cached_property
+    def counts(self) -> AvailabilityList:
+        """How much is free at each moment, on whichever nodes: an upper bound of what a job can get for a while."""
+        from gas.profile.flat import ENDLESS
+
+        gaps = self.gaps
+        instants = np.concatenate([[self.now], gaps.opens, gaps.closes])
+        changes = np.concatenate([[0], gaps.units, -gaps.units])
+        starts, inverse = np.unique(instants, return_inverse=True)
+        free = np.cumsum(np.bincount(inverse, weights=changes, minlength=len(starts)).astype(np.int64))
+        last = int(np.searchsorted(starts, ENDLESS))  # what never closes has no end in a list either
+        starts, free = starts[:last], free[:last]
+        kept = np.concatenate([[True], free[1:] != free[:-1]])
+        return AvailabilityList(
+            self.scheduler, self.kind, self.now, self.processors, self.version, starts[kept], free[kept]
+        )
 
 
-def _bytes_of(path: Path, place: str) -> bytes:
-    """Return what is in a file that has an end; a pipe waits until its writer has begun."""
-    with path.open("rb") as file:
-        text = file.read(MOST_FILE_BYTES + 1)
-    if len(text) > MOST_FILE_BYTES:
-        raise BadInput(f"{place}: has more than {MOST_FILE_BYTES >> 20} MiB, the limit for a list")
-    return text
-
-
-def read_availability(path: str | Path) -> AvailabilityList:
-    """Return the availability list in a file, or on standard input for ``-``."""
-    place = "standard input" if str(path) == "-" else str(path)
-    try:
-        text = sys.stdin.buffer.read() if str(path) == "-" else _bytes_of(Path(path), place)
-    except OSError as error:
-        raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
-    except BadInput:
-        raise
-    except ValueError:  # a null character in it
-        raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
-    if not text.strip():
-        raise BadInput(f"{place}: is empty; an availability list is a JSON object with schema {SCHEMA}")
-    return AvailabilityList.from_wire(parse_json(text, place), place)
+Availability: TypeAlias = AvailabilityList | NodeAvailability
+"""What the planner reads."""

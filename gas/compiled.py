@@ -9,7 +9,7 @@ Two traps are closed here:
   that it reaches.
 * numba's file cache looks at one function's own file only and would go on serving machine code that holds an older
   version of a callee from another file. The name of the cache directory therefore holds a hash of every source file
-  (and every constant) that the kernel reaches.
+  (and every constant) that the kernel reaches, and the homes of the records that it is given.
 
 Machine code lets other threads run beside it: the caller of a kernel must ensure that no other thread changes its
 arrays.
@@ -29,7 +29,7 @@ import os
 import platform
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -112,6 +112,7 @@ def cache_directory(function: Callable[..., Any]) -> Path:
         for name, value in sorted(_globals_used(reached), key=lambda used: used[0]):
             if isinstance(value, (bool, int, float, str, tuple)):
                 digest.update(f"{reached.__module__}.{name}={value!r}".encode())
+    digest.update("".join(sorted(_records_of(kernels))).encode())
     home = os.environ.get("GAS_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gas")
     return Path(home) / f"kernels-{digest.hexdigest()[:20]}"
 
@@ -152,6 +153,26 @@ def _callees(function: types.FunctionType) -> list[tuple[str, types.FunctionType
         for name, value in _globals_used(function)
         if isinstance(value, types.FunctionType) and getattr(value, "__gas_kernel__", False)
     ]
+
+
+def _records_of(kernels: Iterable[types.FunctionType]) -> set[str]:
+    """Return the home and the fields of every record (`NamedTuple`) that parameters are, or that such a record holds.
+
+    numba's files name records by their homes. Where one has moved, no file that names it can be read.
+    """
+    found: set[str] = set()
+    waiting = [(kind, kernel.__globals__) for kernel in kernels for kind in kernel.__annotations__.values()]
+    while waiting:
+        kind, names = waiting.pop()
+        kind = getattr(kind, "__forward_arg__", kind)
+        record = names.get(kind) if isinstance(kind, str) else kind
+        if not (isinstance(record, type) and hasattr(record, "_fields")):
+            continue
+        text = f"{record.__module__}.{record.__qualname__}{record._fields}"
+        if text not in found:
+            found.add(text)
+            waiting += [(field, vars(sys.modules[record.__module__])) for field in record.__annotations__.values()]
+    return found
 
 
 def _reached(function: types.FunctionType) -> set[types.FunctionType]:

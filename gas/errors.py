@@ -25,8 +25,9 @@ Deciding code raises these; the edges (command line, HTTP) translate them by `ER
 from __future__ import annotations
 
 import copyreg
-from importlib import import_module
 from typing import Any, NamedTuple
+
+from documents.fields import Unusable
 
 __all__ = [
     "ERRORS",
@@ -49,7 +50,6 @@ __all__ = [
     "Unauthorized",
     "Unreachable",
     "Untrusted",
-    "foreseen",
     "outcome_of",
 ]
 
@@ -63,7 +63,7 @@ class GasError(Exception):
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
-class BadInput(GasError, ValueError):
+class BadInput(GasError, Unusable):
     """Unusable input of a user or client."""
 
 
@@ -153,6 +153,7 @@ class Outcome(NamedTuple):
 
 ERRORS: dict[type[Exception], Outcome] = {
     BadInput: Outcome(422, 2),
+    Unusable: Outcome(422, 2),  # of the packages below, which know nothing of this one
     Infeasible: Outcome(422, 3),
     Unreachable: Outcome(503, 4),
     StalePlan: Outcome(412, 5),
@@ -172,27 +173,10 @@ ERRORS: dict[type[Exception], Outcome] = {
 }
 """The most specific class of an error decides."""
 
-_OF_OTHERS = {
-    "speedup_models.fields.FieldError": Outcome(422, 2),
-    "speedup_models.model.ModelError": Outcome(422, 2),
-    "workloads.log.LogError": Outcome(422, 2),
-    "workloads.archive.ArchiveError": Outcome(502, 1),
-    "workloads.archive.ArchiveUnreachable": Outcome(503, 4),
-    "workloads.archive.NotInArchive": Outcome(404, 2),
-}
-"""Errors of packages that know nothing of this one: by name, so that none is imported for its errors alone."""
-
 
 def outcome_of(error: Exception) -> Outcome | None:
     """Return the HTTP status and exit code of an error, None for an unexpected one."""
     for kind in type(error).__mro__:
-        found = ERRORS.get(kind) or _OF_OTHERS.get(f"{kind.__module__}.{kind.__qualname__}")
-        if found is not None:
-            return found
+        if kind in ERRORS:
+            return ERRORS[kind]
     return None
-
-
-def foreseen() -> list[type[Exception]]:
-    """Return all kinds of errors that have an outcome."""
-    homes = (name.rpartition(".") for name in _OF_OTHERS)
-    return [*ERRORS, *(getattr(import_module(module), name) for module, _, name in homes)]

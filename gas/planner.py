@@ -16,14 +16,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from documents.fields import finite_number
 from gas.application import Application, Requests
-from gas.availability import AvailabilityList, Kind
+from gas.availability import Availability, AvailabilityList, Kind, NodeAvailability
 from gas.compiled import fastest
 from gas.errors import BadInput
-from gas.node_availability import Availability, NodeAvailability
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.times import LATEST, LONGEST, duration_text, iso_time
-from speedup_models.fields import finite_number
 
 __all__ = [
     "FASTEST",

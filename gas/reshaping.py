@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gas.application import Application
+from gas.availability import Availability
 from gas.errors import BadInput
-from gas.node_availability import Availability
 from gas.planner import Candidate, Limits, Plan, plan
 from gas.printable import many
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.times import LONGEST, duration_text
 
 __all__ = ["Doubted", "Reshaping", "reshaping"]

@@ -2,7 +2,7 @@
 
 For each frame with n processors free it finds d, the last moment until which n stay free, and tries the allowed sizes
 k ≤ n inside [s, d). Because d belongs to n and not to k, a size that would have lasted beyond d is not seen, and the
-walk can miss the optimum (`gas guide formulas`, "Planning"). `gas.profile.earliest_fits` answers the same question
+walk can miss the optimum (`gas guide formulas`, "Planning"). `gas.profile.flat.earliest_fits` answers the same question
 exactly.
 """
 
@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import kernel
-from gas.profile import NEVER, Profile, frame_at
+from gas.profile.flat import ENDLESS, NEVER, Profile, frame_at
 
 __all__ = ["walk"]
-
-_NO_END = 2**62
 
 
 @kernel
@@ -48,7 +46,7 @@ def walk(
     left = len(processors)
     for i in range(begin, count):
         start = max(not_before, starts[i])
-        end = starts[smaller[i]] if smaller[i] < count else _NO_END
+        end = starts[smaller[i]] if smaller[i] < count else ENDLESS
         kept = 0
         for position in range(left):
             k = waiting[position]

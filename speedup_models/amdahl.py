@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from speedup_models.fields import FieldError, Fields, finite_number
+from documents.fields import FieldError, Fields, finite_number
 from speedup_models.model import ModelError, processor_counts
 
 __all__ = ["Amdahl", "amdahl_from_fields"]

@@ -20,7 +20,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from speedup_models.fields import FieldError, Fields, nearest, shown
+from documents.fields import FieldError, Fields, nearest, shown
 from speedup_models.model import ModelError
 
 __all__ = [

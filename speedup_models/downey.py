@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from speedup_models.fields import FieldError, Fields, finite_number
+from documents.fields import FieldError, Fields, finite_number
 from speedup_models.model import ModelError
 
 __all__ = ["Downey", "downey_from_fields", "speedup"]

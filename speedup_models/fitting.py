@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from documents.fields import shown
 from speedup_models.amdahl import Amdahl
 from speedup_models.downey import Downey
 from speedup_models.families import (
@@ -33,7 +34,6 @@ from speedup_models.families import (
     ladder,
     solve,
 )
-from speedup_models.fields import shown
 from speedup_models.model import ModelError
 from speedup_models.timings import Timings, read_timings
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from documents.fields import Unusable
+
 if TYPE_CHECKING:
     from speedup_models.constraints import Constraint
 
@@ -19,7 +21,7 @@ LONGEST: Final = 2**53
 """Execution times stay below: up to here every whole number of seconds is a floating-point number of its own."""
 
 
-class ModelError(ValueError):
+class ModelError(Unusable):
     """A speed-up model, or a processor count put to it, that cannot be used."""
 
 

@@ -36,8 +36,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from documents.fields import Fields, nearest
 from speedup_models.constraints import Constraint
-from speedup_models.fields import Fields, nearest
 from speedup_models.model import ModelError, processor_counts
 from speedup_models.table import Table
 

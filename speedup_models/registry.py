@@ -10,8 +10,8 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
+from documents.fields import Fields, nearest, quoted, shown
 from speedup_models.constraints import Constraint, Intersection
-from speedup_models.fields import Fields, nearest, quoted, shown
 from speedup_models.model import SpeedupModel, said
 
 __all__ = ["BUILT_IN", "PLUG_INS", "model_from_table"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from documents.fields import FieldError, Fields, finite_number, shown, whole_number
 from speedup_models.constraints import MOST_PROCESSORS
-from speedup_models.fields import FieldError, Fields, finite_number, shown, whole_number
 from speedup_models.model import ModelError, processor_counts
 
 __all__ = ["Table", "table_from_fields"]

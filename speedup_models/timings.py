@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from documents.fields import FieldError, nearest, shown
 from speedup_models.constraints import MOST_PROCESSORS
-from speedup_models.fields import FieldError, nearest, shown
 from speedup_models.model import ModelError, processor_counts
 
 __all__ = ["COLUMNS", "Timings", "read_timings"]

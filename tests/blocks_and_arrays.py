@@ -1,4 +1,4 @@
-"""A profile kept twice, in two arrays (`gas.profile`) and in blocks (`gas.s3.blocks`), for tests of the latter."""
+"""A profile kept twice, in two arrays and in blocks (`gas.profile`), for tests of the latter."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from functools import cache
 import numpy as np
 
 import gas.compiled as compiling
-from gas import profile as arrays
 from gas.compiled import compiled
-from gas.s3 import blocks as in_blocks
-from gas.s3 import changes, holes, lengths, placing
+from gas.profile import blocks as in_blocks
+from gas.profile import changes, holes, staircase
+from gas.profile import flat as arrays
+from gas.s3 import placing
 
 FORMS = {"plain": lambda kernel: kernel, "compiled": compiled}
 
@@ -27,7 +28,7 @@ def make_blocks_small(monkeypatch, width=4, fill=3, ring=16, few=0):
     for module in (in_blocks, changes, holes, placing):
         monkeypatch.setattr(module, "RING", ring, raising=module is not in_blocks)
     monkeypatch.setattr(holes, "_FEW", few)
-    monkeypatch.setattr(lengths, "MOST_STEPS", 2)
+    monkeypatch.setattr(staircase, "MOST_STEPS", 2)
     monkeypatch.setattr(placing, "MANY", 3)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gas.slurm.cluster import Cluster, Job, Node, Partition
-from gas.slurm.outlook import Forecast, forecast
+from gas.slurm.forecast import Forecast, forecast
 
 NOW = 1_800_000_000  # a multiple of 60
 OLD, MIDDLE, NEW = "22.05.8", "24.11.5", "26.05.3"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from gas.availability import NodeAvailability, Spans
 from gas.endpoints.endpoint import limits_from
 from gas.errors import NotFound, Unreachable
-from gas.node_availability import NodeAvailability, Spans
 from gas.planner import Limits
 from gas.times import iso_time
 

@@ -15,7 +15,7 @@ from gas import AvailabilityList
 from gas.endpoints import Standing
 from gas.errors import Conflict, NotFound
 from gas.planner import Limits
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 
 NOW = 1_731_000_000
 ENTRY_POINTS = "[gas.endpoints]\nmolding = made_reshaping:Molding.configured\n"

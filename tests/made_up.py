@@ -2,8 +2,20 @@
 
 import numpy as np
 
+from gas.prediction.past import Past
 from workloads import RigidJobs, lublin, rigid_jobs
 from workloads.estimates import uniform_factor
+
+NOW = 1_731_000_000
+"""When a made-up past ends."""
+
+
+def past_of(share: float, count: int = 50) -> Past:
+    """Return a past in which everybody used about this share of an hour."""
+    one = np.ones(count, np.int64)
+    submit = NOW - 90 * 86_400 + np.arange(count)
+    run_time = (np.linspace(0.5, 1.5, count) * share * 3600).astype(np.int64)
+    return Past(submit, one, 3600 * one, run_time, submit + run_time, 0 * one)
 
 
 def busy_jobs(jobs: int, machine: int, *, seed: int, load: float = 0.9) -> RigidJobs:

@@ -3,8 +3,27 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from gas.s3 import S3
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 from workloads import RigidJobs
+
+
+class Recorded(S3):
+    """The schedule itself, with a note of when each entry started and what it had been promised."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.starts, self.promises = {}, {}
+
+    def submit(self, *arguments, **options):
+        entry = super().submit(*arguments, **options)
+        self.promises[entry.id] = entry.promise
+        return entry
+
+    def step(self, now, ended=()):
+        started = super().step(now, ended)
+        self.starts |= {entry.id: now for entry in started}
+        return started
 
 
 def rigid(submit, processors, estimate, run_time, *, machine, user=None, skipped=None):

@@ -15,6 +15,7 @@ from gas.endpoints.slurm.transport import Batch, Shape
 
 SECRET = "a.very-secret-token.x"
 JOB = Batch("ocean.gas-1", "#!/bin/sh\nocean\n", Shape(16, None, 30), {"account": "sea"}, "/home/ann")
+SUBMIT, JOB_7, JOB_0 = "/slurm/v0.0.38/job/submit", "/slurm/v0.0.38/job/7", "/slurm/v0.0.38/job/0?signal=CONT"
 
 
 class Answer:

@@ -1,6 +1,5 @@
 """The application: its file, read strictly; which sizes it takes; how long it runs and what it asks for."""
 
-import io
 import math
 from fractions import Fraction
 
@@ -11,9 +10,10 @@ from hypothesis import strategies as st
 from strategies import constraints, models
 from thorough import examples
 
+from documents.fields import FieldError
 from gas import Application, BadInput
-from gas.application import read_toml
-from speedup_models import Amdahl, Constraint, Downey, FieldError, ModelError, Nas, Table
+from gas.reading import read_application
+from speedup_models import Amdahl, Constraint, Downey, ModelError, Nas, Table
 
 EXAMPLE = """
 name = "lu.C"
@@ -36,7 +36,7 @@ DOWNEY = '[speedup]\nmodel = "downey"\nsequential_time = 100\nA = 8\nsigma = 0.5
 def read(tmp_path, content):
     path = tmp_path / "lu.toml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return Application.read(path)
+    return read_application(path)
 
 
 # ---------------------------------------------------------------------------------------------------- what is good
@@ -68,11 +68,6 @@ def test_what_is_left_out_has_defaults(tmp_path):
 )
 def test_the_model_is_the_one_named(tmp_path, text, model):
     assert read(tmp_path, text).model == model
-
-
-def test_standard_input_is_read_for_a_dash(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(AMDAHL.encode())))
-    assert Application.read("-").name == "application"
 
 
 def test_tables_of_another_document_are_read_alike(tmp_path):
@@ -232,15 +227,6 @@ def test_a_file_that_cannot_be_used_is_refused_where_it_cannot(tmp_path, text, m
     assert len(said.splitlines()) == 1
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(BadInput, match=r"no\.toml: cannot be read: No such file"):
-        Application.read(tmp_path / "no.toml")
-    with pytest.raises(BadInput, match="cannot be read: Is a directory"):
-        Application.read(tmp_path)
-    with pytest.raises(BadInput):
-        Application.read("a\0b")
-
-
 def test_safety_is_checked_in_python_too():
     for safety in (0.99, math.nan, 1001):
         with pytest.raises(FieldError, match="safety"):
@@ -293,7 +279,7 @@ def test_a_file_damaged_anywhere_is_read_or_refused(tmp_path_factory, text, dama
     path = tmp_path_factory.getbasetemp() / "damaged.toml"
     path.write_text(text, encoding="utf-8")
     try:
-        application = Application.read(path)
+        application = read_application(path)
     except (BadInput, FieldError, ModelError) as error:
         said = str(error)
     else:
@@ -309,7 +295,7 @@ def test_any_bytes_at_all_are_read_or_refused(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "junk.toml"
     path.write_bytes(data)
     with pytest.raises((BadInput, FieldError, ModelError)):  # no forty bytes make a model
-        Application.read(path)
+        read_application(path)
 
 
 # ------------------------------------------------------------------------------------------------ sizes and times
@@ -378,8 +364,3 @@ def test_the_longest_times_on_the_slowest_machine_do_not_overflow():
     times = application.execution_times(np.array([1]), 0.001)
     assert application.walltimes(times)[0] >= times[0] >= 2**53 - 1
     assert len(application.requests(1, 0.001).sizes) == 0
-
-
-def test_configuration_is_read_by_the_same_reader(tmp_path):
-    (tmp_path / "gas.toml").write_text("[a]\nb = 1\n")
-    assert read_toml(tmp_path / "gas.toml") == {"a": {"b": 1}}

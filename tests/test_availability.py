@@ -1,6 +1,5 @@
 """The availability list on the wire: what is valid survives, everything else is refused with the place named."""
 
-import io
 import itertools
 import json
 import math
@@ -12,10 +11,11 @@ from hypothesis import strategies as st
 from strategies import TODAY, availability_lists
 from thorough import examples
 
+from documents.fields import FieldError
 from gas import AvailabilityList, BadInput, read_availability
-from gas.availability import MOST_PROCESSORS, Frame, parse_json
+from gas.availability import MOST_PROCESSORS, Frame
+from gas.reading import parse_json
 from gas.times import LATEST
-from speedup_models import FieldError
 
 
 def frame(start, end, free):
@@ -92,12 +92,6 @@ def test_the_profile_of_a_list_is_a_copy():
     availability = AvailabilityList.of([0, 5], [3, 7])
     availability.profile.free[0] = 1
     assert availability.free.tolist() == [3, 7]
-
-
-def test_standard_input_is_read_for_a_dash(monkeypatch):
-    stream = io.TextIOWrapper(io.BytesIO(json.dumps(document()).encode()))
-    monkeypatch.setattr("sys.stdin", stream)
-    assert read_availability("-").to_wire() == document()
 
 
 # ---------------------------------------------------------------------------------------------------- what is bad
@@ -225,15 +219,6 @@ def test_a_file_that_is_no_json_is_refused(tmp_path, content, message):
     assert message in said
     assert said.startswith(str(tmp_path / "kth.json"))
     assert "\n" not in said
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(BadInput, match=r"no\.json: cannot be read: No such file"):
-        read_availability(tmp_path / "no.json")
-    with pytest.raises(BadInput, match="cannot be read: Is a directory"):
-        read_availability(tmp_path)
-    with pytest.raises(BadInput, match="not a valid file name"):
-        read_availability("a\0b")
 
 
 def test_lists_built_in_python_are_checked_as_strictly():

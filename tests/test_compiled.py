@@ -23,8 +23,8 @@ from gas.compiled import (
     kernel,
     tell_of_compiling,
 )
-from gas.profile import earliest_fit, empty_profile
-from gas.s3.blocks import empty_blocks
+from gas.profile.blocks import empty_blocks
+from gas.profile.flat import earliest_fit, empty_profile
 from gas.s3.placing import place
 
 # Three files: a kernel, which calls a kernel in another file, which uses a constant of a file without kernels.
@@ -99,6 +99,28 @@ def test_the_cache_serves_unchanged_sources_and_notices_changes_anywhere_below(s
     assert not list(sources.rglob("*.nbi"))  # nor did numba write beside the sources
 
 
+def test_a_record_that_moves_to_another_module_leaves_no_files_that_cannot_be_read(sources, tmp_path):
+    pair = "from typing import NamedTuple\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
+    (sources / "pairs.py").write_text(pair)
+    (sources / "both.py").write_text(
+        "from __future__ import annotations\nfrom typing import NamedTuple\nfrom pairs import Pair\n"
+        "class Both(NamedTuple):\n    first: Pair\n    second: int\n"
+    )
+    (sources / "outer.py").write_text(
+        "from __future__ import annotations\nfrom gas.compiled import kernel\nfrom both import Both\n"
+        "@kernel\ndef outer(both: Both) -> int:\n    return both.second\n"
+    )
+    (sources / "run.py").write_text(
+        RUN.replace("import json", "import json, both").replace("code(1)", "code(both.Both(both.Pair(1, 2), 30))")
+    )
+    cache = tmp_path / "cache"
+    assert run(sources, cache) == (30, 0)
+    assert run(sources, cache) == (30, 1)
+    (sources / "pairs.py").rename(sources / "couples.py")
+    (sources / "both.py").write_text((sources / "both.py").read_text().replace("pairs", "couples"))
+    assert run(sources, cache) == (30, 0)
+
+
 def test_processes_that_need_it_at_the_same_time_compile_it_once(sources, tmp_path):
     with ThreadPoolExecutor(3) as pool:
         answers = list(pool.map(lambda _: run(sources, tmp_path / "cache"), range(3)))
@@ -158,10 +180,10 @@ def test_the_directory_is_named_by_gas_cache_else_by_the_users_cache(monkeypatch
 
 
 def test_a_constant_below_changes_the_directory_though_no_file_did(monkeypatch):
-    import gas.s3.holes
+    import gas.profile.holes
 
     before = cache_directory(place)
-    monkeypatch.setattr(gas.s3.holes, "NEVER", -2)
+    monkeypatch.setattr(gas.profile.holes, "NEVER", -2)
     assert cache_directory(place) != before
 
 
@@ -265,7 +287,7 @@ def test_importing_gas_and_planning_on_files_imports_nothing_heavy(tmp_path):
     code = f"""
 import sys
 import gas
-assert gas.plan(gas.Application.read({str(application)!r}), gas.read_availability({str(availability)!r})).best
+assert gas.plan(gas.read_application({str(application)!r}), gas.read_availability({str(availability)!r})).best
 heavy = ["numba", "scipy", "pandas", "pyarrow", "matplotlib", "fastapi", "uvicorn", "dask", "distributed", "requests"]
 print([name for name in heavy if name in sys.modules])
 """

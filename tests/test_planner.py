@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from strategies import TODAY, availability_lists, constraints, models
 from thorough import examples
 
+from documents.fields import FieldError
 from gas import Application, AvailabilityList, BadInput, Limits, plan
-from gas.node_availability import NodeAvailability, Spans
+from gas.availability import NodeAvailability, Spans
 from gas.planner import soonest
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.times import LATEST
-from speedup_models import Amdahl, Constraint, Downey, FieldError, Table
+from speedup_models import Amdahl, Constraint, Downey, Table
 
 # ------------------------------------------------------------------------------------------------ the brute force
 

@@ -13,16 +13,17 @@ import pytest
 import gas
 
 ROOT = Path(gas.__file__).parent.parent
-PACKAGES = ("gas", "speedup_models", "workloads", "experiments")
+PACKAGES = ("gas", "documents", "speedup_models", "workloads", "experiments")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 FLOORS = [
+    {"documents"},
     {"speedup_models", "workloads"},
     {"gas.errors", "gas.compiled", "gas.collector", "gas.printable", "gas.json_text"},
     {"gas.times", "gas.profile"},
-    {"gas.availability", "gas.application", "gas.walk", "gas.gaps"},
-    {"gas.node_availability"},
-    {"gas.planner"},
+    {"gas.walk"},
+    {"gas.availability", "gas.application"},
+    {"gas.planner", "gas.reading"},
     {"gas.reshaping"},
     {"gas.s3", "gas.slurm"},
     {"gas.simulation"},
@@ -39,8 +40,8 @@ FLOORS = [
 PURE = [
     "gas.profile",
     "gas.walk",
-    "gas.gaps",
-    "gas.node_availability",
+    "gas.availability",
+    "gas.application",
     "gas.planner",
     "gas.reshaping",
     "gas.s3",
@@ -113,9 +114,35 @@ def test_imports_point_down(path):
         assert where == package or below < height, f"{own} imports {imported}, which is not below it"
 
 
-@pytest.mark.parametrize("package", ["speedup_models", "workloads"])
+PUBLIC_ALL_THE_SAME = {"_exit", "_replace", "_asdict", "_fields", "_make"}
+"""Of the standard library, and meant for everybody."""
+
+
+def private(name):
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC_ALL_THE_SAME
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_module_uses_a_private_name_of_another(path):
+    tree = ast.parse(path.read_text())
+    nodes = list(ast.walk(tree))
+    imported = [alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert not [name for name in imported if private(name)]
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    reached = {
+        ast.unparse(node)
+        for node in nodes
+        if isinstance(node, ast.Attribute) and private(node.attr) and node.attr not in own
+        if ast.unparse(node.value) not in ("self", "cls")
+    }
+    assert reached <= {"self._executor._set_job_status"}, "PSI/J's own, which it asks executors to call"
+
+
+@pytest.mark.parametrize("package", ["documents", "speedup_models", "workloads"])
 def test_the_ground_floor_knows_nothing_of_the_others(package):
-    others = {"gas", "experiments", "speedup_models", "workloads"} - {package}
+    others = {*PACKAGES} - {package, "documents"}
     for path in (ROOT / package).rglob("*.py"):
         assert not {name.split(".")[0] for name in imported_by(path)} & others, path
 
@@ -178,11 +205,13 @@ def test_each_package_docstring_maps_its_modules():
         "gas.endpoints.oar",
         "gas.endpoints.slurm",
         "gas.pictures",
+        "gas.profile",
         "gas.s3",
         "gas.service",
         "gas.simulation",
         "gas.slurm",
         "gas.workflows",
+        "documents",
         "experiments",
         *sorted(f"experiments.{path.parent.name}" for path in (ROOT / "experiments").glob("*/__init__.py")),
         "speedup_models",
@@ -216,9 +245,22 @@ def test_commands_write_through_one_module(path):
             assert not re.match(r"sys\.(stdout|stderr)(\.buffer)?\.write", called), f"line {node.lineno}: {called}"
 
 
-def test_the_front_door_exports_what_it_names():
-    for name in gas.__all__:
-        assert getattr(gas, name) is not None
+STUBS = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("__init__.pyi"))
+
+
+@pytest.mark.parametrize("path", STUBS, ids=lambda path: str(path.parent.relative_to(ROOT)))
+def test_a_package_exports_the_names_in_its_stub_and_imports_them_on_demand(path):
+    package = importlib.import_module(".".join(path.parent.relative_to(ROOT).parts))
+    named = [
+        alias.asname
+        for node in ast.parse(path.read_text()).body
+        for alias in node.names  # type checkers take a name for exported where it is imported as itself
+        if alias.asname == alias.name
+    ]
+    assert named
+    assert sorted(named) == package.__all__
+    for name in named:
+        assert not isinstance(getattr(package, name), type(package)), f"{name} is a module"
 
 
 def test_planning_on_a_file_imports_nothing_heavy(tmp_path):

@@ -8,7 +8,7 @@ from strategies import frames
 from thorough import examples
 
 from gas.compiled import compiled
-from gas.profile import NEVER, earliest_fit, fits, profile_of
+from gas.profile.flat import NEVER, earliest_fit, fits, profile_of
 from gas.walk import walk
 
 MACHINE = 8

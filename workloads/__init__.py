@@ -5,7 +5,6 @@
     swf         reading and writing log files
     sacct       reading what Slurm's accounting prints
     pages       the text of a log file: unpacked, decoded, in pieces
-    whole_file  a file that is written whole or not at all
     selection   parts of a log: months, dates, sizes, jobs that ran
     archive     the logs of the Parallel Workloads Archive by name: what is known of them, and fetching them
     jobs        the rigid jobs in a log that a machine can run; what happens to a job that outlives its estimate
@@ -29,74 +28,6 @@ Everything meets in `Log`: files are read to it and written from it, a generator
 choices come from the caller's `numpy.random.Generator`. The package knows nothing of schedulers or of moldable jobs.
 """
 
-TYPE_CHECKING = False  # as type checkers know it
-if TYPE_CHECKING:
-    from workloads.header import Epoch, Header
-    from workloads.jobs import Overrun, RigidJobs, apply_overrun, machine_size, rigid_jobs
-    from workloads.load import offered_load, scale_interarrivals, scale_to_load
-    from workloads.log import Log, LogError
-    from workloads.selection import months_of
-    from workloads.swf import format_swf, parse_swf, read_header, read_swf, write_swf
+import lazy_loader
 
-__all__ = [
-    "Epoch",
-    "Header",
-    "Log",
-    "LogError",
-    "Overrun",
-    "RigidJobs",
-    "apply_overrun",
-    "format_swf",
-    "machine_size",
-    "months_of",
-    "offered_load",
-    "parse_swf",
-    "read_header",
-    "read_swf",
-    "rigid_jobs",
-    "scale_interarrivals",
-    "scale_to_load",
-    "write_swf",
-]
-
-_HOMES = {
-    "workloads.header": (
-        "Epoch",
-        "Header",
-    ),
-    "workloads.jobs": (
-        "Overrun",
-        "RigidJobs",
-        "apply_overrun",
-        "machine_size",
-        "rigid_jobs",
-    ),
-    "workloads.load": (
-        "offered_load",
-        "scale_interarrivals",
-        "scale_to_load",
-    ),
-    "workloads.log": (
-        "Log",
-        "LogError",
-    ),
-    "workloads.selection": ("months_of",),
-    "workloads.swf": (
-        "format_swf",
-        "parse_swf",
-        "read_header",
-        "read_swf",
-        "write_swf",
-    ),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import names on demand: who writes a file whole needs no reader of logs."""
-    from importlib import import_module
-
-    for module, names in _HOMES.items():
-        if name in names:
-            globals()[name] = found = getattr(import_module(module), name)
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

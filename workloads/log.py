@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from documents.fields import Unusable
 from workloads.header import Epoch, Header
 
 __all__ = ["COLUMNS", "FIELDS", "LARGEST", "PARTIAL", "Field", "Log", "LogError", "is_unknown", "unknown"]
@@ -75,7 +76,7 @@ COLUMNS = tuple(each.name for each in FIELDS)
 """The names of their columns."""
 
 
-class LogError(ValueError):
+class LogError(Unusable):
     """A log that cannot be used; the message names the log, the line and the field as far as they are known."""
 
     def __init__(self, log: str, problem: str, *, line: int | None = None, at_field: Field | None = None) -> None:

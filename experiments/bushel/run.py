@@ -25,7 +25,7 @@ from experiments.moldable.moldability import Moldability, moldable_jobs
 from experiments.moldable.substitution import TooFewJobs, static_request, substitutes
 from gas.compiled import available, compiled
 from gas.planner import Requests, soonest
-from gas.profile import earliest_fits
+from gas.profile.flat import earliest_fits
 from gas.simulation.schedule import Policy, Schedule
 from gas.simulation.simulate import Simulation, simulate
 from workloads import RigidJobs, apply_overrun, rigid_jobs

@@ -13,7 +13,7 @@ def compile_simulator() -> None:
     """Compile the simulator if it is not, and say so."""
     from gas.compiled import available, compiled, is_ready
     from gas.planner import Requests, soonest
-    from gas.profile import earliest_fits
+    from gas.profile.flat import earliest_fits
     from gas.simulation.branching import follow
     from gas.simulation.engine import run
     from gas.simulation.simulate import Simulation

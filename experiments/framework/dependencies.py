@@ -1,7 +1,7 @@
 """What computing a result depends on: the modules that it reaches by imports, their data, and two libraries.
 
 Followed in the source, without importing anything: every import statement counts, also one within a function. Those
-that only type checkers see do not, unless the module serves names on demand (``__getattr__``): there they say which.
+that only type checkers see do not. A package that imports its names on demand says in the stub beside it which.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 __all__ = ["LIBRARIES", "PACKAGES", "installed", "reached", "version_of"]
 
-PACKAGES = ("experiments", "gas", "speedup_models", "workloads")
+PACKAGES = ("documents", "experiments", "gas", "speedup_models", "workloads")
 """Those whose modules are followed; what else is imported counts by `LIBRARIES`."""
 
 LIBRARIES = ("numba", "numpy", "scipy")
@@ -111,12 +111,10 @@ def _data(folder: Path) -> Iterator[Path]:
 def _imported(path: Path, name: str) -> tuple[str, ...]:
     """Return the names that a module imports: those of modules, and of what may be modules or names within them."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    tree = ast.parse(path.read_bytes())
-    on_demand = any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body)
     found: list[str] = []
 
     def look(node: ast.AST) -> None:
-        if not on_demand and isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
             for other in node.orelse:
                 look(other)
             return
@@ -130,5 +128,7 @@ def _imported(path: Path, name: str) -> tuple[str, ...]:
         for child in ast.iter_child_nodes(node):
             look(child)
 
-    look(tree)
+    for file in (path, path.with_suffix(".pyi")):
+        if file.is_file():
+            look(ast.parse(file.read_bytes()))
     return tuple(found)

@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from documents.whole_file import whole_file
 from gas.errors import BadInput, GasError
-from workloads.whole_file import whole_file
 
 __all__ = ["Configuration", "Cost", "Ledger", "Result", "Run", "interrupts_blocked"]
 

@@ -15,9 +15,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from documents.whole_file import whole_file
 from experiments.framework.report import Block, Bullets, Column, Picture, Report, Table, Text
 from gas.errors import BadInput, Missing
-from workloads.whole_file import whole_file
 
 if TYPE_CHECKING:
     from jinja2 import Template

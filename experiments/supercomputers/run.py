@@ -35,7 +35,7 @@ from experiments.supercomputers.machines import (
 from gas.application import Requests
 from gas.availability import AvailabilityList
 from gas.compiled import available, compiled
-from gas.profile import earliest_fits
+from gas.profile.flat import earliest_fits
 from gas.simulation.schedule import Policy
 from workloads import Log, RigidJobs, apply_overrun, rigid_jobs
 from workloads.selection import in_months

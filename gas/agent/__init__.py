@@ -8,9 +8,9 @@ Its modules:
 
     agent           `Agent`: an application and its schedulers; plan, submit, reshape, watch
     options         what a user asks of a plan, of predictions, of another shape; what is to run
-    schedulers      schedulers and jobs by name, from the configuration or the local Slurm
+    schedulers      schedulers and jobs by name, from the configuration or the local Slurm; all of them
+                    asked, with the accounts and QOS that they offer, and lists of other times left out
     scripts         Slurm job scripts, and what else a job asks for beside a size and a walltime
-    gathering       the schedulers asked, with the accounts and QOS that they offer, and lists of other times left out
     choice          planning with the answers, by probes and predictions where these are asked for
     probing         asking a scheduler by real jobs when it would start them
     prediction      what is likely to become of the candidates of a plan, by the past of the machine

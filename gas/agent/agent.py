@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gas.agent.choice import Planned, Task
-from gas.agent.gathering import Scheduler, called, gather
 from gas.agent.options import Forecasting, PlanOptions, ReshapeOptions, Run, checked_key
+from gas.agent.schedulers import Scheduler, called, gather
 from gas.application import Application
 from gas.endpoints import Answer, FileEndpoint, JobDescription
 from gas.errors import BadInput, outcome_of

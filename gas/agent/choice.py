@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gas.agent.gathering import lists_of, seconds_since
 from gas.agent.options import Instant, PlanOptions
+from gas.agent.schedulers import MOST_APART_LIVE, lists_of, seconds_since
 from gas.application import Application
 from gas.endpoints import Answer, Endpoint
 from gas.endpoints.asking import ask_again
-from gas.endpoints.freshness import MOST_APART_LIVE
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate, Plan, plan
 from gas.printable import many

@@ -124,7 +124,7 @@ class PlanOptions:
     forecasting
         Choose by what is likely; None chooses by the schedulers' own plans.
     stale_ok
-        Whether lists of any time are meant (`gas.endpoints.freshness`).
+        Whether lists of any time are meant (`gas.agent.schedulers`).
     choices
         Whether also other accounts and QOS are planned with than those that jobs get anyway.
     deadline_may_have_passed

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.availability import NodeAvailability
 from gas.endpoints import Answer, ProbingEndpoint, Request
 from gas.errors import GasError
-from gas.node_availability import NodeAvailability
 from gas.planner import Candidate, Plan
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 
 __all__ = ["Probing", "spread"]
 

@@ -6,12 +6,11 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from gas.agent.gathering import Scheduler
 from gas.agent.options import ReshapeOptions
+from gas.agent.schedulers import Scheduler, why_old
 from gas.agent.states import describe
 from gas.application import Application
 from gas.endpoints import ReshapingEndpoint, Standing
-from gas.endpoints.freshness import why_old
 from gas.errors import BadInput, Conflict, Unreachable
 from gas.planner import Candidate
 from gas.printable import many

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from gas.agent.gathering import Scheduler
+from documents.fields import FieldError
+from gas.agent.schedulers import Scheduler
 from gas.endpoints import Endpoint
 from gas.errors import BadInput, GasError, Infeasible
-from speedup_models import FieldError
 
 __all__ = ["Asking", "command_script", "for_jobs"]
 

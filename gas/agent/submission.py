@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from gas.agent.choice import Planned
-from gas.agent.gathering import Scheduler, called, find_by_key
 from gas.agent.options import Instant, PlanOptions, Run
+from gas.agent.schedulers import Scheduler, called, find_by_key
 from gas.agent.scripts import Asking
 from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request, S3Endpoint
 from gas.endpoints.journal import Page, open_page

@@ -14,8 +14,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from documents.fields import nearest
 from gas.errors import Missing
-from speedup_models.fields import nearest
 
 __all__ = ["app"]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from documents.fields import Fields
 from gas.application import Application
 from gas.cli.logs import read_log
 from gas.cli.options import Json
@@ -23,7 +24,6 @@ from gas.errors import Infeasible, Missing
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time, relative_text
 from speedup_models import model_from_table
-from speedup_models.fields import Fields
 
 if TYPE_CHECKING:
     from gas.s3.whatif import Fate

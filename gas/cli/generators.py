@@ -9,10 +9,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from documents.fields import nearest
 from gas.cli.logs import read_log
 from gas.cli.tables import many, note, write_text
 from gas.errors import BadInput
-from speedup_models.fields import nearest
 
 if TYPE_CHECKING:
     import numpy as np

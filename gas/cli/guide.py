@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from documents.fields import nearest
 from gas.cli.tables import say
 from gas.errors import NotFound
-from speedup_models.fields import nearest
 
 __all__ = ["guide_command", "pages"]
 

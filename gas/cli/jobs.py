@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gas.agent.gathering import find_by_key
 from gas.agent.options import checked_key
-from gas.agent.schedulers import job_endpoint, job_endpoints, job_of
+from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_of
 from gas.agent.states import ENDED, describe
 from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
 from gas.cli.states import JobFailed, ends_text, report_end, starts_text, walltime_text

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from documents.fields import FieldError
 from gas.errors import BadInput, GasError
-from speedup_models import FieldError
 
 __all__ = [
     "AvailabilityFiles",

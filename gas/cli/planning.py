@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from gas.agent.agent import Agent
-from gas.agent.gathering import Scheduler
 from gas.agent.options import AUTO, MOST_SAMPLES, Forecasting, Instant, PlanOptions, checked_samples
+from gas.agent.schedulers import Scheduler
 from gas.cli.options import percentage
 from gas.cli.scripts import Work
 from gas.cli.tables import note, remark

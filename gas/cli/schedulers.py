@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gas.agent.schedulers import chosen_endpoints
+from gas.availability import Availability, NodeAvailability
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.compiled import tell_of_compiling
@@ -16,7 +17,6 @@ from gas.endpoints import JobEndpoint, ask
 from gas.endpoints.configuration import tables_of
 from gas.endpoints.trust import allow, read_document, withdraw
 from gas.errors import BadInput, Unreachable
-from gas.node_availability import Availability, NodeAvailability
 from gas.times import duration_text, iso_time, relative_text
 
 __all__ = ["availability_command", "endpoints_command"]

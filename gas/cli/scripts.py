@@ -12,6 +12,7 @@ import typer
 
 from gas.application import Application
 from gas.errors import BadInput
+from gas.reading import read_application
 from gas.times import parse_duration
 from speedup_models.constraints import MOST_PROCESSORS
 
@@ -72,7 +73,7 @@ def work_of(
                 raise BadInput(f"{option} {value}: belongs to a job script; name it with --script FILE")
         if application is None:
             raise BadInput("what is to run? name an application file, or a Slurm job script with --script FILE")
-        return Work(Application.read(application))
+        return Work(read_application(application))
     from gas.endpoints.slurm.directives import Script
 
     found = Script.of(_text_of(script), script)
@@ -80,7 +81,7 @@ def work_of(
         for option, value in (("--sizes", sizes), ("--time", times)):
             if value is not None:
                 raise BadInput(f"{option} {value}: {application} says this too; leave one of the two out")
-        return Work(Application.read(application), found, unit, _counted(found, unit))
+        return Work(read_application(application), found, unit, _counted(found, unit))
     return Work(_application(found, sizes, times, unit), found, unit, _counted(found, unit))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from documents.fields import nearest
 from gas.cli.logs import LARGEST_MACHINE, check_readable, machine_of, read_log_and_digest
 from gas.cli.progress import progress
 from gas.cli.selection import First, From, Lenient, Month, ScaleLoad, Until, check_load, scaled, selected
@@ -20,7 +21,6 @@ from gas.cli.simulation_table import show_results
 from gas.cli.tables import many, note, print_json
 from gas.errors import BadInput, Missing, outcome_of
 from gas.simulation.schedule import POLICIES, Order, Policy
-from speedup_models.fields import nearest
 from workloads import Overrun
 
 if TYPE_CHECKING:

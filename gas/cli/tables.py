@@ -209,7 +209,7 @@ def picture_width() -> int:
 def write_text(path: str, text: str) -> None:
     """Write a file that the user named."""
     try:
-        from workloads.whole_file import whole_file
+        from documents.whole_file import whole_file
 
         with whole_file(path) as file:
             file.write(text.encode())

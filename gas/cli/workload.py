@@ -151,8 +151,8 @@ def write_log(log: Log, output: str) -> None:
     """Write a log to a file, gzip if its name ends in .gz, or to standard output (``-``)."""
     import gzip
 
+    from documents.whole_file import whole_file
     from workloads import write_swf
-    from workloads.whole_file import whole_file
 
     if output == "-":
         write_swf(log, output)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from documents.fields import nearest
 from gas.cli.logs import read_log
 from gas.cli.tables import many, note, print_json
 from gas.cli.workload import not_over, write_log
 from gas.errors import BadInput
-from speedup_models.fields import nearest
 
 if TYPE_CHECKING:
     from workloads import Log

@@ -23,79 +23,8 @@ Its modules:
     trust           whose a configuration is, and which of other folders the user has allowed
     configuration   gas.toml: named endpoints and their limits
     asking          several endpoints at once; one that does not answer is reported, not fatal
-    freshness       how old a list may be to be planned with
 """
 
-TYPE_CHECKING = False  # as type checkers know it
-if TYPE_CHECKING:
-    from gas.endpoints.asking import Answer, ask
-    from gas.endpoints.configuration import Configuration, load_configuration
-    from gas.endpoints.endpoint import (
-        Endpoint,
-        InDoubt,
-        JobDescription,
-        JobEndpoint,
-        ProbingEndpoint,
-        QueueEndpoint,
-        RememberingEndpoint,
-        Request,
-        ReshapingEndpoint,
-        Standing,
-    )
-    from gas.endpoints.file import FileEndpoint
-    from gas.endpoints.s3 import S3Endpoint
+import lazy_loader
 
-__all__ = [
-    "Answer",
-    "Configuration",
-    "Endpoint",
-    "FileEndpoint",
-    "InDoubt",
-    "JobDescription",
-    "JobEndpoint",
-    "ProbingEndpoint",
-    "QueueEndpoint",
-    "RememberingEndpoint",
-    "Request",
-    "ReshapingEndpoint",
-    "S3Endpoint",
-    "Standing",
-    "ask",
-    "load_configuration",
-]
-
-_HOMES = {
-    "gas.endpoints.asking": (
-        "Answer",
-        "ask",
-    ),
-    "gas.endpoints.configuration": (
-        "Configuration",
-        "load_configuration",
-    ),
-    "gas.endpoints.endpoint": (
-        "Endpoint",
-        "InDoubt",
-        "JobDescription",
-        "JobEndpoint",
-        "ProbingEndpoint",
-        "QueueEndpoint",
-        "RememberingEndpoint",
-        "Request",
-        "ReshapingEndpoint",
-        "Standing",
-    ),
-    "gas.endpoints.file": ("FileEndpoint",),
-    "gas.endpoints.s3": ("S3Endpoint",),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import names on demand: a list in a file needs neither HTTP nor tokens."""
-    from importlib import import_module
-
-    for module, names in _HOMES.items():
-        if name in names:
-            globals()[name] = found = getattr(import_module(module), name)
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
+from documents.fields import Fields
 from gas.errors import BadInput
-from speedup_models.fields import Fields
 
 if TYPE_CHECKING:
     from requests import PreparedRequest

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gas.availability import AvailabilityList
+from gas.availability import Availability, AvailabilityList, NodeAvailability
 from gas.endpoints.endpoint import Endpoint
 from gas.endpoints.file import FileEndpoint
 from gas.errors import Unreachable, outcome_of
-from gas.node_availability import Availability, NodeAvailability
 from gas.planner import Limits
 
 __all__ = ["PATIENCE_SECONDS", "Answer", "ask", "ask_again"]

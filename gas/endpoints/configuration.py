@@ -32,12 +32,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
-from gas.application import parse_toml
+from documents.fields import FieldError, Fields, nearest, quoted
 from gas.endpoints.access import Table, same_service
 from gas.endpoints.endpoint import Endpoint
 from gas.endpoints.trust import Document, read_document
 from gas.errors import BadInput, GasError, Missing, NotFound, Untrusted
-from speedup_models.fields import FieldError, Fields, nearest, quoted
+from gas.reading import parse_toml
 
 __all__ = ["PLUG_INS", "Configuration", "Place", "find_configuration", "load_configuration", "tables_of"]
 
@@ -172,6 +172,6 @@ def tables_of(document: Document) -> dict[str, Mapping[str, object]]:
     for name in endpoints.keys():  # noqa: SIM118  # not a mapping
         if not name.strip() or any(c in name for c in ":/ \t\n"):
             raise BadInput(f"{where}, [endpoints]: {quoted(name)} cannot be a name; use letters, digits, - and _")
-        tables[name] = endpoints.table(name)._table
+        tables[name] = endpoints.table(name).rest()
     fields.done()
     return tables

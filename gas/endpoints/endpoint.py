@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from documents.fields import Fields
+from gas.availability import Availability
 from gas.errors import Unreachable
-from gas.node_availability import Availability
 from gas.planner import FASTEST, SLOWEST, Limits
 from gas.times import LONGEST, parse_duration
-from speedup_models.fields import Fields
 
 if TYPE_CHECKING:  # a simulator hangs on it, which planning does not need
     from gas.prediction.history import History

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from gas.availability import AvailabilityList, read_availability
+from documents.fields import Fields
+from gas.availability import AvailabilityList
 from gas.endpoints.endpoint import limits_from
 from gas.errors import BadInput
 from gas.planner import Limits
-from speedup_models.fields import Fields
+from gas.reading import read_availability
 
 __all__ = ["FileEndpoint"]
 

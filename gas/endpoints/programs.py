@@ -19,10 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from documents.fields import Fields, quoted
 from gas.endpoints.pipes import TooMuchSaid, conversation
 from gas.endpoints.sending import NotSent, Unclear
 from gas.errors import BadInput, Forbidden, NotFound, Unreachable
-from speedup_models.fields import Fields, quoted
 
 __all__ = ["SECRETS", "Finished", "Programs", "end_of_file", "own_groups", "user_name", "whole_path", "without_secrets"]
 

@@ -33,6 +33,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
+from documents.fields import FieldError, Fields, shown
 from gas.availability import AvailabilityList
 from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer, age_of
@@ -42,7 +43,6 @@ from gas.endpoints.s3_answers import job_of, jobs_of, machine_of, standing_of
 from gas.errors import BadInput, Conflict, Draining, GasError, TooMany, Unreachable
 from gas.planner import Limits
 from gas.times import duration_text
-from speedup_models.fields import FieldError, Fields, shown
 
 if TYPE_CHECKING:
     from gas.endpoints.events import ServiceEvent

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from documents.fields import quoted, shown
 from gas.errors import Unreachable
 from gas.times import LATEST
-from speedup_models.fields import quoted, shown
 
 __all__ = ["job_of", "jobs_of", "machine_of", "standing_of"]
 

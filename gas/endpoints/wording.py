@@ -12,8 +12,8 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 
+from documents.fields import Fields, quoted
 from gas.errors import BadInput
-from speedup_models.fields import Fields, quoted
 
 __all__ = ["SIZE_VARIABLES", "checked_name", "long_options", "name_without_tag", "option_list", "shell_word", "tag_of"]
 

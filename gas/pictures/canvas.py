@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from documents.whole_file import whole_file
 from gas.errors import BadInput, Missing
 from gas.printable import as_line
 from gas.simulation.schedule import Policy, Schedule
 from workloads import Log
 from workloads.selection import parts_of
-from workloads.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.availability import AvailabilityList
+from gas.availability import Availability, AvailabilityList, NodeAvailability
 from gas.errors import BadInput
-from gas.node_availability import Availability, NodeAvailability
 from gas.pictures.canvas import GREY, INK, STYLE, one_line, write_picture
 from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
 from gas.planner import Candidate, Plan

@@ -17,9 +17,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.availability import AvailabilityList
+from gas.availability import Availability, AvailabilityList
 from gas.errors import BadInput
-from gas.node_availability import Availability
 from gas.planner import Candidate
 from gas.times import duration_text, relative_text
 

@@ -10,7 +10,7 @@ import numpy as np
 from gas.availability import MOST_PROCESSORS
 from gas.errors import BadInput
 from gas.prediction.snapshot import Snapshot
-from gas.profile import NEVER, earliest_fit, empty_profile, free_during, take, with_room
+from gas.profile.flat import NEVER, earliest_fit, empty_profile, free_during, take, with_room
 from gas.times import LATEST, LONGEST
 
 __all__ = ["Entry", "snapshot_from"]

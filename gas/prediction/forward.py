@@ -21,9 +21,10 @@ from gas.compiled import available, compiled, kernel
 from gas.errors import BadInput
 from gas.prediction.parts import in_parts
 from gas.prediction.snapshot import UNPLANNED, Snapshot
-from gas.s3.blocks import empty_blocks, with_rows
-from gas.s3.changes import take
-from gas.s3.holes import first_fit
+from gas.profile.blocks import empty_blocks, with_rows
+from gas.profile.changes import take
+from gas.profile.flat import ENDLESS
+from gas.profile.holes import first_fit
 from gas.s3.placing import append, empty_queue, place
 from gas.simulation.branching import copy_into
 from gas.simulation.engine import FULL, run
@@ -34,7 +35,6 @@ from gas.simulation.state import (
     ARRIVING,
     DUE,
     ENDS,
-    FOR_EVER,
     MADE,
     NEXT,
     NOW,
@@ -259,7 +259,7 @@ def state_of(snapshot: Snapshot, policy: Policy, arrivals: Arrivals, machine: Ca
     state, _, _ = initial_state(jobs, policy, "instant", None, ())
     work, numbers, queue = state.work, state.now, empty_queue(count + later + 2)
     plan = empty_blocks(snapshot.machine, now, walltime=int(snapshot.walltime.max(initial=1)))
-    due, settled = FOR_EVER, snapshot.settled
+    due, settled = ENDLESS, snapshot.settled
     if snapshot.not_before is not None:
         work[W_EARLIEST, :count] = np.maximum(snapshot.not_before, now)
     for i in np.argsort(~settled, kind="stable").tolist():  # who runs has its processors, whatever was planned
@@ -299,7 +299,7 @@ def follow_each(
             size, walltime = candidates[0, done[1]], candidates[1, done[1]]
             begin_sample(state, scratch, run_times[sample], later[stream[sample]])
             work[W_PROCESSORS, count], work[W_ESTIMATE, count], work[W_RUN_TIME, count] = size, walltime, walltime
-            if run(scratch, FOR_EVER, FOR_EVER, count) == FULL:
+            if run(scratch, ENDLESS, ENDLESS, count) == FULL:
                 return False
             found[sample, done[1]] = work[W_START, count]
             done[1] += 1
@@ -323,7 +323,7 @@ def follow_waiting(
     while done[0] < found.shape[0]:
         begin_sample(state, scratch, run_times[done[0]], later[stream[done[0]]])
         for job in range(count):  # one after the other, so all of them in the end
-            if work[W_STATUS, job] == WAITING and run(scratch, FOR_EVER, FOR_EVER, job) == FULL:
+            if work[W_STATUS, job] == WAITING and run(scratch, ENDLESS, ENDLESS, job) == FULL:
                 return False
         found[done[0], :] = work[W_START, :count]
         done[0] += 1

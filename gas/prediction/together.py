@@ -29,17 +29,29 @@ from gas.prediction.forward import (
     visits_of,
 )
 from gas.prediction.snapshot import Snapshot
-from gas.profile import NEVER
-from gas.s3.blocks import BEGIN, EACH, FREE, GIVEN_MOST, HEAD, LEAST_FREE, LENGTH, ORDER, START, USED, Blocks, frame_at
-from gas.s3.changes import give_back, take
-from gas.s3.holes import first_fit
+from gas.profile.blocks import (
+    BEGIN,
+    EACH,
+    FREE,
+    GIVEN_MOST,
+    HEAD,
+    LEAST_FREE,
+    LENGTH,
+    ORDER,
+    START,
+    USED,
+    Blocks,
+    frame_at,
+)
+from gas.profile.changes import give_back, take
+from gas.profile.flat import ENDLESS, NEVER
+from gas.profile.holes import first_fit
 from gas.s3.placing import Q_EARLIEST, Q_JOB, Q_PROCESSORS, Q_START, Q_WALLTIME
 from gas.simulation.engine import FINISHED, FULL, NO_JOB, run
 from gas.simulation.planning import begin, revise
 from gas.simulation.schedule import Policy
 from gas.simulation.state import (
     CONSERVATIVE,
-    FOR_EVER,
     NEXT,
     NOW,
     POLICY,
@@ -127,7 +139,7 @@ def follow_all(
             missing -= _start_candidates(scratch, candidates, first, planned, found[sample])
             if missing == 0:
                 break
-            why = run(scratch, 1, FOR_EVER, NO_JOB)
+            why = run(scratch, 1, ENDLESS, NO_JOB)
             if why == FULL or not is_roomy(scratch):
                 return False
             if why == FINISHED:
@@ -233,4 +245,4 @@ def _free_for(plan: Blocks, processors: int) -> int:
         k += 1
         at += EACH
         j = 0
-    return FOR_EVER
+    return ENDLESS

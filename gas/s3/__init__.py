@@ -2,10 +2,6 @@
 
 Its modules, from the bottom:
 
-    blocks     the profile in blocks: the same step function, found and changed fast
-    changes    taking processors out of it, and giving them back
-    lengths    how long the holes of each block are, and where the first long one is
-    holes      where a job fits first, and whether it can start earlier by now
     placing    the kernels on a queue: place, promote
     entries    what the schedule holds: `Entry`, and promises that were `Broken`
     waiting    who waits, as objects and as arrays

@@ -14,10 +14,10 @@ A *promise* is the planned start of a waiting job: it moves earlier or stays. On
 job that cannot be killed or a start that an outage missed, can break one; the schedule is then repaired, keeps every
 promise that can be kept and lists the others in `broken`.
 
-Between any two operations no waiting job could start earlier. So after processors were given back,
-only the holes that grew need to be looked at (`gas.s3.holes`). Where an operation has limited `patience`, this holds
-again when `go_on` has come to the end; a job submitted before that may take a hole that a waiting job would have been
-moved into, and every promise holds all the while.
+Between any two operations no waiting job could start earlier. So after processors were given back, only the holes that
+grew need to be looked at (`gas.profile.holes`). Where an operation has limited `patience`, this holds again when
+`go_on` has come to the end; a job submitted before that may take a hole that a waiting job would have been moved into,
+and every promise holds all the while.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ from dataclasses import replace
 from gas.availability import AvailabilityList
 from gas.compiled import compiled
 from gas.errors import BadInput, Conflict, NotFound, StalePlan
-from gas.profile import NEVER, Profile
-from gas.profile import forget as forget_past
-from gas.s3.blocks import (
+from gas.profile.blocks import (
     STAMP,
     Blocks,
     blocks_of,
@@ -38,10 +36,12 @@ from gas.s3.blocks import (
     profile_in,
     with_rows,
 )
-from gas.s3.blocks import check as check_blocks
-from gas.s3.changes import forget, give_back, take
+from gas.profile.blocks import check as check_blocks
+from gas.profile.changes import forget, give_back, take
+from gas.profile.flat import NEVER, Profile
+from gas.profile.flat import forget as forget_past
+from gas.profile.holes import first_fit
 from gas.s3.entries import Broken, Entry, Resized, State, profile_left_by
-from gas.s3.holes import first_fit
 from gas.s3.invariants import check_schedule
 from gas.s3.placing import NO_LIMIT, UNTIL_NOTHING_MOVES, place, promote
 from gas.s3.repair import repair

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from gas.profile import Profile, profile_of
+from gas.profile.flat import Profile, profile_of
 
 __all__ = ["Broken", "Entry", "Resized", "State", "profile_left_by"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gas.profile import Profile, check, fits, take, with_room
+from gas.profile.flat import Profile, check, fits, take, with_room
 from gas.s3.entries import Entry, profile_left_by
 from gas.s3.running import Running
 from gas.s3.waiting import Waiting

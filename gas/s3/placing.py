@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import inlined_kernel, lean_kernel
-from gas.profile import NEVER
-from gas.s3.blocks import (
+from gas.profile.blocks import (
     BEGIN,
     GIVEN_MOST,
     GIVEN_UNTIL,
@@ -27,9 +26,10 @@ from gas.s3.blocks import (
     Blocks,
     level_of,
 )
-from gas.s3.changes import give_back, take
-from gas.s3.holes import earlier_start, first_fit
-from gas.s3.lengths import clear_staircases, note_longest
+from gas.profile.changes import give_back, take
+from gas.profile.flat import NEVER
+from gas.profile.holes import earlier_start, first_fit
+from gas.profile.staircase import clear_staircases, note_longest
 
 __all__ = [
     "AGAIN_FROM_THE_HEAD",
@@ -116,7 +116,7 @@ class Queue(NamedTuple):
 
     @property
     def level(self) -> NDArray[np.int64]:
-        """That of its processors (`gas.s3.blocks.level_of`)."""
+        """That of its processors (`gas.profile.blocks.level_of`)."""
         return self._row(Q_LEVEL)
 
     @property
@@ -152,11 +152,11 @@ def append(queue: Queue, blocks: Blocks, job: int, processors: int, walltime: in
 def promote(blocks: Blocks, queue: Queue, now: int, walk: int, patience: int = NO_LIMIT) -> int:
     """Move jobs that are not yet due to their earliest fit, in submission order; return how many moves that took.
 
-    The starts are those of this pass, repeated as `walk` says: take each job out and put it back in the first slot
-    that it fits, so that no job gets later. What is known to stay where it is, is only not taken out: a job can move
-    only into a hole in which processors were given back since it was last looked at, so it needs no more of them than
-    some frame got then, and either a hole that opens before the last of those instants or a start that such a frame
-    leads up to. `gas.s3.holes` looks closer. A second pass over many jobs finds few of them, so these are filtered.
+    The starts are those of this pass, repeated as `walk` says: take each job out and put it back in the first slot that
+    it fits, so that no job gets later. What is known to stay where it is, is only not taken out: a job can move only
+    into a hole in which processors were given back since it was last looked at, so it needs no more of them than some
+    frame got then, and either a hole that opens before the last of those instants or a start that such a frame leads up
+    to. `gas.profile.holes` looks closer. A second pass over many jobs finds few of them, so these are filtered.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import compiled, kernel
-from gas.profile import Profile, earliest_fit, fits, take, with_room
+from gas.profile.flat import Profile, earliest_fit, fits, take, with_room
 from gas.s3.entries import Entry, profile_left_by
 
 __all__ = ["keep_starts", "place_in_turn", "repair"]

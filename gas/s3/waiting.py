@@ -8,12 +8,11 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.profile.flat import ENDLESS
 from gas.s3.entries import Entry
 from gas.s3.placing import NEXT, NOT_LOOKED_AT, UNFINISHED, Queue, empty_queue, remove, seen_by_arrival, with_queue_room
 
 __all__ = ["Waiting"]
-
-_NEVER = 2**62  # the next due start without waiting jobs: later than any
 
 
 class Waiting:
@@ -36,8 +35,8 @@ class Waiting:
         self.queue: Queue = empty_queue()
         self.reserved: dict[int, Entry] = {}
         # The first planned starts of jobs and of reservations; None when they have to be looked up.
-        self._first_job: int | None = _NEVER
-        self._first_reserved: int | None = _NEVER
+        self._first_job: int | None = ENDLESS
+        self._first_reserved: int | None = ENDLESS
 
     @property
     def entries(self) -> list[Entry]:
@@ -59,9 +58,9 @@ class Waiting:
     def first_start(self) -> int:
         """Return the first planned start, or an impossible one if no job waits."""
         if self._first_job is None:
-            self._first_job = int(self.starts.min()) if self.jobs else _NEVER
+            self._first_job = int(self.starts.min()) if self.jobs else ENDLESS
         if self._first_reserved is None:
-            self._first_reserved = min((e.start for e in self.reserved.values()), default=_NEVER)
+            self._first_reserved = min((e.start for e in self.reserved.values()), default=ENDLESS)
         return min(self._first_job, self._first_reserved)
 
     def next_start(self, now: int) -> int | None:
@@ -71,10 +70,10 @@ class Waiting:
             queued = self.starts
             later = queued[queued > now]
             first = min(
-                int(later.min()) if later.size else _NEVER,
-                min((e.start for e in self.reserved.values() if e.start > now), default=_NEVER),
+                int(later.min()) if later.size else ENDLESS,
+                min((e.start for e in self.reserved.values() if e.start > now), default=ENDLESS),
             )
-        return first if first < _NEVER else None
+        return first if first < ENDLESS else None
 
     def due(self, now: int) -> list[Entry]:
         """Return who should start now, in submission order."""
@@ -170,6 +169,6 @@ class Waiting:
         in_turn = np.roll(self.queue.seen[: len(ids)], -next)
         assert (np.diff(in_turn) >= 0).all(), "a job was looked at before one that is looked at before it"
         for known, waiting in ((self._first_job, self.jobs), (self._first_reserved, self.reserved.values())):
-            assert known is None or known == min((e.start for e in waiting), default=_NEVER), (
+            assert known is None or known == min((e.start for e in waiting), default=ENDLESS), (
                 "the first start is another"
             )

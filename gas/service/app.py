@@ -19,7 +19,8 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from gas.errors import BadInput, GasError, StalePlan, foreseen
+from documents.fields import shown
+from gas.errors import ERRORS, BadInput, GasError, StalePlan
 from gas.service.connections import most_connections
 from gas.service.gate import Gate, principal_of
 from gas.service.jobs import Job, JobState
@@ -48,7 +49,6 @@ from gas.service.schemas import (
 )
 from gas.service.stream import MOST_FOLLOWERS, EventStream, Followers, events
 from gas.service.tokens import Tokens
-from speedup_models.fields import shown
 
 __all__ = ["create_app"]
 
@@ -360,7 +360,7 @@ def _add_error_handlers(app: FastAPI, scheduler: LiveScheduler) -> None:
         newer = scheduler.availability().to_wire() if isinstance(error, StalePlan) else None
         return refusal(error, newer)
 
-    for kind in foreseen():
+    for kind in ERRORS:
         app.add_exception_handler(kind, on_foreseen)
 
     @app.exception_handler(RequestValidationError)

@@ -18,6 +18,7 @@ from anyio import BrokenResourceError
 from h11 import LocalProtocolError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from documents.fields import shown
 from gas.endpoints.access import is_loopback
 from gas.errors import Forbidden, GasError, TooLarge, TooMany, Unauthorized
 from gas.service.limits import Limits, Pace, RateLimiter
@@ -25,7 +26,6 @@ from gas.service.metrics import Metrics
 from gas.service.refusals import refusal, refuse
 from gas.service.rights import Action, Principal, admit, allowed, requested_action
 from gas.service.tokens import Tokens, the_service_user
-from speedup_models.fields import shown
 
 __all__ = ["BODY_GRACE", "BODY_SECONDS", "LEAST_RATE", "VISITOR", "Gate", "Visitor", "principal_of"]
 

@@ -12,13 +12,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from documents.fields import shown
 from gas.application import Application
 from gas.availability import AvailabilityList
 from gas.errors import BadInput
 from gas.planner import plan
 from gas.service.schemas import few_keys
 from gas.times import LATEST
-from speedup_models.fields import shown
 from speedup_models.registry import BUILT_IN
 
 __all__ = ["MOST_ENTRIES", "MOST_PAIRS", "MOST_SIZES", "PlanAnswer", "PlanBody", "plan_for"]

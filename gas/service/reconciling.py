@@ -17,6 +17,7 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
+from documents.fields import FieldError, Fields
 from gas.availability import MOST_PROCESSORS
 from gas.printable import first_control
 from gas.service import processes
@@ -27,7 +28,6 @@ from gas.service.runner import Runner
 from gas.service.store import Loss, Store
 from gas.service.wrapper import JOB
 from gas.times import LATEST, LONGEST
-from speedup_models.fields import FieldError, Fields
 
 __all__ = ["directories", "reconcile"]
 

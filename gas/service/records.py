@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from documents.fields import FieldError, Fields
 from gas.errors import GasError
 from gas.service import wrapper
-from speedup_models.fields import FieldError, Fields
 
 __all__ = [
     "CANCELLED",

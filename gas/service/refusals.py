@@ -7,9 +7,9 @@ from typing import Any
 
 from fastapi.responses import JSONResponse
 
+from documents.fields import nearest, shown
 from gas.errors import TooMany, Unauthorized, outcome_of
 from gas.service.schemas import ReserveBody, SubmitBody
-from speedup_models.fields import nearest, shown
 
 __all__ = ["first_problem", "refusal", "refuse"]
 

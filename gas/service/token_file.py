@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from documents.fields import FieldError, Fields, quoted
 from gas.errors import BadInput, Conflict, NotFound, StoreFailed
 from gas.service.rights import ROLES, Role
 from gas.times import LATEST
-from speedup_models.fields import FieldError, Fields, quoted
 
 __all__ = [
     "NO_TOKEN",

@@ -36,45 +36,6 @@ The main path is `simulate.simulate`, with `engine.run` under it. Its modules, f
     files       schedules on disk: SWF, and CSV as Batsim and evalys have it
 """
 
-from importlib import import_module
-from types import ModuleType
+import lazy_loader
 
-TYPE_CHECKING = False  # as type checkers know it; typing itself takes a while to import
-
-if TYPE_CHECKING:
-    from gas.simulation.schedule import NOT_CANCELLED, Reservation, Schedule
-    from gas.simulation.simulate import Simulation, simulate
-
-__all__ = ["NOT_CANCELLED", "Reservation", "Schedule", "Simulation", "simulate"]
-
-_HOMES = {
-    "NOT_CANCELLED": "schedule",
-    "Reservation": "schedule",
-    "Schedule": "schedule",
-    "Simulation": "simulate",
-    "simulate": "simulate",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import what is asked for when it is asked for: the engine under it takes a while."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return found
-
-
-class _Package(ModuleType):
-    """The package: its `simulate` is the function, whether or not the module of that name was imported before.
-
-    An import of a module puts it into its package under its name; ``from gas.simulation import simulate`` would
-    then find the module.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "simulate" and isinstance(value, ModuleType):
-            value = value.simulate
-        super().__setattr__(name, value)
-
-
-import_module(__name__).__class__ = _Package
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import available, compiled, inlined_kernel, kernel
-from gas.s3.blocks import COVERED_AT, EACH, HEAD, LENGTH, LEVELS, ROW, ROWS, USED, Blocks
-from gas.s3.blocks import ORDER as ORDER_OF_BLOCKS
-from gas.s3.holes import first_fit
+from gas.profile.blocks import COVERED_AT, EACH, HEAD, LENGTH, LEVELS, ROW, ROWS, USED, Blocks
+from gas.profile.blocks import ORDER as ORDER_OF_BLOCKS
+from gas.profile.flat import ENDLESS
+from gas.profile.holes import first_fit
 from gas.s3.placing import Q_JOB
 from gas.simulation.engine import ASKS, FULL, run
 from gas.simulation.schedule import NEVER_STARTED
@@ -25,7 +26,6 @@ from gas.simulation.state import (
     CONSERVATIVE,
     DONE,
     ENDS,
-    FOR_EVER,
     FRONT,
     GONE,
     HELD,
@@ -68,7 +68,7 @@ def plain_answers(
     """
     if any(each.ndim != 1 or each.dtype.kind not in "iu" or each.size != given[0].size for each in given):
         return None
-    if not given[0].size or any(int(each.max()) >= FOR_EVER for each in given):
+    if not given[0].size or any(int(each.max()) >= ENDLESS for each in given):
         return None
     sizes, limits, lasts = (each.astype(np.int64) for each in given)
     if sizes.min() < 1 or sizes.max() > machine or limits.min() < 1 or lasts.min() < 0:
@@ -167,10 +167,10 @@ def follow(
             work[W_RUN_TIME, job] = answers[2, i]
             scratch.now[ANSWERED] = job + 1
             done[1] = 1
-        why = run(scratch, FOR_EVER, FOR_EVER, job)
+        why = run(scratch, ENDLESS, ENDLESS, job)
         while why == ASKS:  # about another job, which stays as it is
             scratch.now[ANSWERED] = scratch.now[NEXT] + 1
-            why = run(scratch, FOR_EVER, FOR_EVER, job)
+            why = run(scratch, ENDLESS, ENDLESS, job)
         touched[1] = max(touched[1], scratch.now[NEXT])
         if why == FULL:
             return False

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from gas.compiled import inlined_kernel, lean_kernel
-from gas.s3.changes import forget
+from gas.profile.changes import forget
+from gas.profile.flat import ENDLESS
 from gas.s3.placing import Q_JOB
 from gas.simulation.heap import TIME, pop
 from gas.simulation.planning import begin, enter, leave_plan, revise, start_due
@@ -25,7 +26,6 @@ from gas.simulation.state import (
     DUE,
     ENDS,
     EVENT,
-    FOR_EVER,
     GONE,
     NEXT,
     NOW,
@@ -72,7 +72,7 @@ def run(state: State, events: int, before: int, watched: int) -> int:
         if not is_roomy(state):
             return FULL
         instant = next_instant(state)
-        if instant == FOR_EVER:
+        if instant == ENDLESS:
             return FINISHED
         if instant >= before:
             return PAUSED
@@ -249,5 +249,5 @@ def _withdraw(state: State, job: int, planned: bool) -> bool:
         withdraw_planned(state, job)
     else:
         withdraw_queued(state, job)
-    work[W_START, job], work[W_END, job] = -FOR_EVER, now[NOW]
+    work[W_START, job], work[W_END, job] = -ENDLESS, now[NOW]
     return True

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
+from documents.whole_file import whole_file
 from gas.errors import BadInput
 from gas.simulation.allocation import allocate
 from gas.simulation.recorded import UNKNOWN, Recorded
 from gas.simulation.schedule import NEVER_STARTED, Schedule
 from gas.simulation.tables import recorded_table, resolution_of, sizes_of, units_of
 from workloads import Header, Log, format_swf, parse_swf
-from workloads.whole_file import whole_file
 
 __all__ = [
     "CSV_COLUMNS",

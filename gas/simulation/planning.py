@@ -7,8 +7,9 @@ promotion walks the queue. `gas guide rules`, 3 to 5.
 from __future__ import annotations
 
 from gas.compiled import lean_kernel
-from gas.s3.changes import give_back, take
-from gas.s3.holes import first_fit
+from gas.profile.changes import give_back, take
+from gas.profile.flat import ENDLESS
+from gas.profile.holes import first_fit
 from gas.s3.placing import (
     AGAIN_FROM_THE_HEAD,
     ONCE,
@@ -28,7 +29,6 @@ from gas.simulation.state import (
     DUE,
     ENDS,
     EVENT,
-    FOR_EVER,
     GONE,
     MADE,
     NOW,
@@ -134,7 +134,7 @@ def withdraw(state: State, job: int) -> None:
             low = middle
         else:
             high = middle
-    queue.jobs[Q_START, low] = -FOR_EVER
+    queue.jobs[Q_START, low] = -ENDLESS
     give_back(state.plan, work[W_START, job], work[W_START, job] + work[W_ESTIMATE, job], work[W_PROCESSORS, job])
     work[W_STATUS, job] = GONE
     state.now[ALIVE] -= 1
@@ -183,7 +183,7 @@ def _replan(state: State) -> int:
 def _read_starts(state: State) -> None:
     """Bring the jobs up to date with the queue's planned starts."""
     queue, work, now = state.queue, state.work, state.now
-    due = FOR_EVER
+    due = ENDLESS
     for i in range(queue.used[0]):
         job = queue.jobs[Q_JOB, i]
         if work[W_STATUS, job] != WAITING:
@@ -204,7 +204,7 @@ def start_due(state: State) -> None:
     queue, work, now = state.queue, state.work, state.now
     if now[DUE] > now[NOW]:
         return
-    due = FOR_EVER
+    due = ENDLESS
     for i in range(queue.used[0]):
         start = queue.jobs[Q_START, i]
         if start < now[NOW]:

@@ -32,10 +32,10 @@ wait would differ by -0.6 to +0.2% on KTH-SP2 and by -3.7 to +1.0% on SDSC-SP2 (
 from __future__ import annotations
 
 from gas.compiled import lean_kernel
-from gas.profile import Profile
-from gas.s3.blocks import profile_in, with_rows
-from gas.s3.changes import clear, take
-from gas.s3.holes import first_fit
+from gas.profile.blocks import profile_in, with_rows
+from gas.profile.changes import clear, take
+from gas.profile.flat import ENDLESS, Profile
+from gas.profile.holes import first_fit
 from gas.s3.placing import Q_JOB, Q_PROCESSORS, Q_WALLTIME
 from gas.simulation.planning import create_completion, create_start
 from gas.simulation.ranking import rank
@@ -47,7 +47,6 @@ from gas.simulation.state import (
     EVENT,
     EXPIRED,
     EXTRA,
-    FOR_EVER,
     FREE,
     FRONT,
     GONE,
@@ -79,7 +78,7 @@ from gas.simulation.state import (
 
 __all__ = ["completes", "expected", "join", "look", "pass_over", "reserve", "withdraw"]
 
-_UNKNOWN = -FOR_EVER
+_UNKNOWN = -ENDLESS
 
 
 @lean_kernel

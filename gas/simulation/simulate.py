@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from gas.availability import AvailabilityList
 from gas.compiled import available, compiled
 from gas.errors import BadInput
-from gas.s3.blocks import profile_in
+from gas.profile.blocks import profile_in
+from gas.profile.flat import ENDLESS
 from gas.simulation.answers import Asked, checked_adjusted, checked_answer, checked_answers
 from gas.simulation.branching import Scratch
 from gas.simulation.engine import ASKS, FINISHED, FULL, NO_JOB, next_instant, run
@@ -40,7 +41,6 @@ from gas.simulation.state import (
     ANSWERED,
     CONSERVATIVE,
     DONE,
-    FOR_EVER,
     GONE,
     NEXT,
     NOW,
@@ -208,8 +208,8 @@ class Simulation:
         BadInput
             If `before` or `events` is no integer, or `events` is negative.
         """
-        limit = FOR_EVER if before is None else max(-FOR_EVER, min(whole(before, "before"), FOR_EVER))
-        left = FOR_EVER if events is None else whole(events, "events")
+        limit = ENDLESS if before is None else max(-ENDLESS, min(whole(before, "before"), ENDLESS))
+        left = ENDLESS if events is None else whole(events, "events")
         if left < 0:
             raise BadInput(f"events {left}: a simulation does not go back; give 0 or more, or go on from a copy")
         breath = 1000
@@ -238,7 +238,7 @@ class Simulation:
     def next_instant(self) -> int | None:
         """When something happens next; None when all is over."""
         instant = int(next_instant(self._state))
-        return None if instant == FOR_EVER else instant
+        return None if instant == ENDLESS else instant
 
     def starts(self, places: ArrayLike) -> NDArray[np.int64]:
         """Return the starts of jobs by their places; `NEVER_STARTED` for one that has not, so far."""

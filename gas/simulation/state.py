@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import inlined_kernel
-from gas.s3.blocks import Blocks, empty_blocks, room_for, with_rows
+from gas.profile.blocks import Blocks, empty_blocks, room_for, with_rows
+from gas.profile.flat import ENDLESS
 from gas.s3.placing import Queue, empty_queue, with_queue_room
 from gas.simulation.heap import CREATED, JOB, TIME, empty_heap
 from gas.simulation.schedule import (
@@ -46,8 +47,6 @@ BY_SUBMISSION, WFP = range(2)
 
 ABSENT, WAITING, PICKED, RUNNING, EXPIRED, GONE = range(6)
 """Where a job is. PICKED holds processors before it starts, EXPIRED none any more though it has not completed."""
-
-FOR_EVER = 2**62
 
 # Fields of `State.now`: the instant; whether its arrivals have begun; how many jobs have arrived and cancellations been
 # handled; the first planned start; how many completions and starts are ahead, how many jobs wait, hold processors, are
@@ -145,7 +144,7 @@ def initial_state(
         begin = min(begin, int(cancel[at[0]]))  # that is an event too, though it finds no job yet
     walltime = int(np.percentile(work[W_ESTIMATE], 99)) if total else 1
     now = np.zeros(17, np.int64)
-    now[[NOW, DUE, FREE, SHADOW]] = begin, FOR_EVER, jobs.machine, -FOR_EVER
+    now[[NOW, DUE, FREE, SHADOW]] = begin, ENDLESS, jobs.machine, -ENDLESS
     by = (None, *ADJUSTMENTS).index(adjustment)
     rules = [POLICIES.index(policy), ORDERS.index(order), jobs.machine, booked, QUEUES.index(queue), by]
     plan = empty_blocks(jobs.machine, begin, walltime=max(1, walltime))

@@ -50,7 +50,11 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     out_of_turn   jobs that the main scheduler starts at once, whatever is planned
     sooner        what would make a waiting job start sooner
     at_start      limits looked at once more, with the nodes that a job would get
-    outlook       what the next cycle will plan, and what becomes of jobs that are not submitted yet
+    why           why there is no plan for a job
+    passes        one pass of a cycle over a state, and its plans
+    beyond        what the cycle does not plan, and will start some time, planned on
+    outlook       what becomes of a job that is not submitted yet
+    forecast      both passes: what the next cycle will plan, and the outlooks of jobs
 
 Run forward, where it is known how long jobs really take::
 

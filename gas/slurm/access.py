@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from documents.fields import quoted
 from gas.slurm.cluster import Job
 from gas.slurm.demand import nodes_asked
 from gas.slurm.extent import extent_of
 from gas.slurm.levels import levels, part_of, use_of
 from gas.slurm.standing import Standing
 from gas.slurm.verdict import NEVER, REJECTED, WAITS, Binding
-from speedup_models.fields import quoted
 
 __all__ = ["NO_NODES", "count_bindings", "partition_bindings", "submission_bindings"]
 

@@ -12,11 +12,13 @@ from dataclasses import replace
 
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import allocated
+from gas.slurm.forecast import Forecast, forecast
 from gas.slurm.limits import limits
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Forecast, Outlook, Why, forecast
+from gas.slurm.outlook import Outlook
 from gas.slurm.reasons import by_nodes
 from gas.slurm.verdict import FREE, WAITS, Verdict
+from gas.slurm.why import Why
 
 __all__ = ["outlooks_at_start"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from documents.fields import quoted
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.limits import limits
 from gas.slurm.priority import Priority, own_priority
 from gas.slurm.reasons import of_limit
 from gas.slurm.verdict import Verdict
-from speedup_models.fields import quoted
 
 __all__ = ["Ahead", "Explanation", "explanation", "reason_in_words"]
 

@@ -25,7 +25,7 @@ from gas.slurm.fitting import idle_of
 from gas.slurm.holders import Holder, Holders
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
-from gas.slurm.outlook import run_state
+from gas.slurm.passes import run_state
 from gas.slurm.placement import cpus_on, fits_nowhere
 from gas.slurm.rows import Plans, Records, empty_plans
 from gas.slurm.search import room_of

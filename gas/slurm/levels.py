@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from documents.fields import quoted as quoted_text
 from gas.slurm.accounting import Amounts, Bounds, Qos, Use
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.standing import Standing
-from speedup_models.fields import quoted as quoted_text
 
 __all__ = ["Level", "levels", "most_nodes", "part_of", "use_of"]
 

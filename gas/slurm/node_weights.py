@@ -13,11 +13,11 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.fitting import Use, capable, leave_weights
+from gas.slurm.fitting import capable, idle_of, leave_weights
 from gas.slurm.state import State
 from gas.slurm.versions import Rules
 
-__all__ = ["alike_at_submission", "set_weights", "weights_stay"]
+__all__ = ["alike_at_submission", "set_weights", "weights_stay", "weights_unknown"]
 
 MOST = 200_000
 """Nodes times waiting jobs up to which all plans are made anew for each size of a job that is asked for."""
@@ -26,14 +26,24 @@ MOST = 200_000
 def weights_stay(cluster: Cluster, probes: Sequence[Job]) -> bool:
     """Return whether plans have to be made anew for jobs, as they depend on the weights that their submission leaves.
 
-    At a very large site that takes too long, and published plans are believed.
+    At a very large site that takes too long, and published plans are believed (`weights_unknown`).
     """
+    return _depends(cluster, probes) and not _too_large(cluster)
+
+
+def weights_unknown(cluster: Cluster) -> bool:
+    """Return whether plans depend on weights that are not followed, since the site is too large for that."""
+    return _too_large(cluster) and _depends(cluster)
+
+
+def _depends(cluster: Cluster, probes: Sequence[Job] = ()) -> bool:
     if Rules.of(cluster.version).fresh_weights or not any(node.gres for node in cluster.nodes):
         return False
-    waiting = [job for job in cluster.jobs if job.pending]
-    if len(cluster.nodes) * len(waiting) > MOST:
-        return False
-    return any(map(_asks, (*waiting, *probes)))
+    return any(map(_asks, (*(job for job in cluster.jobs if job.pending), *probes)))
+
+
+def _too_large(cluster: Cluster) -> bool:
+    return len(cluster.nodes) * sum(job.pending for job in cluster.jobs) > MOST
 
 
 def alike_at_submission(job: Job) -> Hashable:
@@ -61,7 +71,7 @@ def set_weights(state: State, *, submitted: bool = False) -> None:
         return
     machine.near[:] = 0
     left = np.ones(len(state.names), np.bool_)
-    able, idle = np.zeros(len(state.names), np.int64), Use(*(np.zeros_like(one) for one in state.use))
+    able, idle = np.zeros(len(state.names), np.int64), idle_of(state.use)
     for at in np.flatnonzero(rows.probe if submitted else rows.considered & ~rows.probe).tolist():
         partition = int(rows.partition[at])
         if partition not in seen:

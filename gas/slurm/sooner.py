@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gas.slurm.cluster import Cluster, Gres, Job
+from gas.slurm.forecast import forecast, outlooks
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Outlook, forecast, outlooks
+from gas.slurm.outlook import Outlook
 
 __all__ = ["Change", "Sooner", "sooner"]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import ceil
 
+from documents.fields import quoted
 from gas.slurm.accounting import Accounting, Association, Qos
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.demand import Demand, allocated, requested
 from gas.slurm.release import Counted, subtree
 from gas.slurm.settings import Settings
-from speedup_models.fields import quoted
 
 __all__ = ["Standing", "walltime_minutes"]
 
@@ -109,13 +109,22 @@ class Standing:
         return self.job.user or self.accounting.user
 
     def counted(self, counts: Callable[[Job], bool]) -> Counted:
-        """Return the running jobs that count, and if the job is not submitted yet, those that wait before it."""
-        factors = {one.name: one.usage_factor for one in self.accounting.qos.values()}
-        return Counted.of(self.cluster, counts, factors, None if self.job.id else self.job)
+        """Return the running jobs that count."""
+        return Counted.of(self.cluster, counts, self._factors)
 
     def when(self, counts: Callable[[Job], bool], reached: Callable[[Counted], int | None]) -> int | None:
-        """Return when the ends of running jobs that count give enough back; None where that is not asked for."""
-        return reached(self.counted(counts)) if self.dated else None
+        """Return when the ends of running jobs that count give enough back; None where that is not asked for.
+
+        If the job is not submitted yet, those that wait before it and count take their part first.
+        """
+        if not self.dated:
+            return None
+        return reached(Counted.of(self.cluster, counts, self._factors, None if self.job.id else self.job))
+
+    @property
+    def _factors(self) -> dict[str, float]:
+        """UsageFactor by QOS."""
+        return {one.name: one.usage_factor for one in self.accounting.qos.values()}
 
     def of_qos(self, qos: Qos) -> Callable[[Job], bool]:
         """Return which jobs count for a QOS: those that have it, and those in partitions that have it."""

@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import replace
 
 from gas.slurm.cluster import Cluster, Job
+from gas.slurm.forecast import Forecast, forecast
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Record
-from gas.slurm.outlook import Forecast, forecast
 
 __all__ = ["explained", "supposed_depth"]
 

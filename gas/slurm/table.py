@@ -171,7 +171,7 @@ def enter(
             row = table.row[at]
             remove(table.free[row], nodes)
             table.size[row] = count(table.free[row])
-            for one in range(len(licences)):
+            for one in range(table.licences.shape[1]):
                 table.licences[row, one] -= licences[one]
     if merge:
         _join(table)

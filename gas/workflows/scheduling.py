@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 from gas.agent import schedulers
 from gas.agent.agent import Agent
-from gas.agent.gathering import called
 from gas.agent.options import PlanOptions
+from gas.agent.schedulers import called
 from gas.application import Application
 from gas.endpoints import JobDescription, JobEndpoint, Request
 from gas.errors import TooMany, Unreachable
@@ -76,7 +76,7 @@ def plan_now(
     endpoints
         Names or addresses; by default that of $GAS_ENDPOINT, or all of the configuration.
     stale_ok
-        Whether lists are meant that are not of the present (`gas.endpoints.freshness`).
+        Whether lists are meant that are not of the present (`gas.agent.schedulers`).
     constraints
         Of `gas.agent.options.PlanOptions`: `deadline`, `tolerance` and so on.
 

@@ -37,9 +37,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.application import Application
 from gas.endpoints import JobDescription, Request
 from gas.errors import BadInput, NotFound, TooMany, Unreachable, outcome_of
+from gas.reading import read_application
 from gas.workflows.conversions import snakemake_resources
 from gas.workflows.memory import VARIABLE, PlanMemory
 from gas.workflows.scheduling import PATIENCE, job_endpoint, job_of, patiently, plan_now, submit_once
@@ -117,7 +117,7 @@ def gas_resources(
     named = [endpoints] if isinstance(endpoints, str) else list(endpoints)
 
     def made(path: str, attempt: int) -> dict[str, int | str]:
-        app = Application.read(path)
+        app = read_application(path)
         started = replace(app, model=_Started(app.model, startup), safety=min(1000.0, app.safety * attempt))
         found = patiently(lambda: plan_now(started, named, **constraints), patience)
         return {**snakemake_resources(found.candidate, threads=threads), "gas_scheduler": found.endpoint}

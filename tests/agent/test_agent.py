@@ -10,7 +10,7 @@ import made_reshaping
 import pytest
 from fake_slurm import FakeSlurm
 
-from gas import Agent, Application, PlanOptions, ReshapeOptions
+from gas import Agent, Application, PlanOptions, ReshapeOptions, read_application
 from gas.agent.options import Run
 from gas.endpoints import JobDescription, S3Endpoint, load_configuration
 from gas.endpoints.slurm.directives import Script
@@ -35,7 +35,7 @@ def remarks():
 @pytest.fixture
 def agent(app, remarks):
     """Return the agent of the application: ``agent(scheduler, ...)``."""
-    return lambda *schedulers: Agent(Application.read(app), schedulers, remark=remarks.append)
+    return lambda *schedulers: Agent(read_application(app), schedulers, remark=remarks.append)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_the_only_one_that_does_not_answer_is_an_error(agent, remarks):
 
 def test_remarks_are_logged_where_nobody_takes_them(app, full, caplog):
     caplog.set_level(logging.WARNING, "gas.agent")
-    Agent(Application.read(app), [AWAY, S3Endpoint("here", full.url)]).plan()
+    Agent(read_application(app), [AWAY, S3Endpoint("here", full.url)]).plan()
     assert [record.name for record in caplog.records if record.getMessage().startswith("away: ")] == ["gas.agent"]
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 from made_endpoints import Queue, node_list
 
-from gas.agent import gathering
-from gas.agent.gathering import called, find_by_key, gather, lists_of, seconds_since
+from gas.agent import schedulers
+from gas.agent.schedulers import called, find_by_key, gather, lists_of, seconds_since
 from gas.endpoints import FileEndpoint
 from gas.errors import BadInput, Infeasible, NotFound, Unreachable
 from gas.planner import Limits
@@ -60,7 +60,7 @@ def test_lists_of_another_time_are_left_out_unless_they_are_meant():
 
 def test_those_that_waited_long_for_another_are_asked_again(monkeypatch):
     site = Site("a")
-    monkeypatch.setattr(gathering, "MOST_APART_LIVE", -1)
+    monkeypatch.setattr(schedulers, "MOST_APART_LIVE", -1)
     gather([site], stale_ok=True)
     assert site.asked == 2
 

@@ -8,9 +8,9 @@ from gas import Application
 from gas.agent.choice import Task
 from gas.agent.options import PlanOptions
 from gas.agent.probing import spread
+from gas.availability import NodeAvailability, Spans
 from gas.endpoints import Answer
 from gas.errors import Unreachable
-from gas.node_availability import NodeAvailability, Spans
 from gas.planner import Candidate
 from speedup_models import Table
 

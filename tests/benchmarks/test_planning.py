@@ -21,7 +21,7 @@ from gas import Application, AvailabilityList, plan
 from gas import compiled as compiling
 from gas.availability import Kind
 from gas.compiled import compiled
-from gas.profile import earliest_fits
+from gas.profile.flat import earliest_fits
 from gas.s3 import S3
 from speedup_models import Amdahl
 

@@ -17,7 +17,7 @@ profiles are
 
 A profile that has just been made does not know its holes yet (*new*), one that was asked the same before does (*warm*);
 *changed* means that between any two queries a job was put in somewhere and another one taken out, which is not timed.
-The *walk* reads every frame from the instant on, in two flat arrays (`gas.profile`); its answers must be the same.
+The *walk* reads every frame from the instant on, in two flat arrays (`gas.profile.flat`); its answers must be the same.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ import pytest
 from numpy.typing import NDArray
 
 from gas.compiled import compiled
-from gas.profile import earliest_fit
-from gas.s3.blocks import FRAMES, Blocks, blocks_of, empty_blocks, profile_in, with_rows
-from gas.s3.changes import give_back, take
-from gas.s3.holes import first_fit, given_since
+from gas.profile.blocks import FRAMES, Blocks, blocks_of, empty_blocks, profile_in, with_rows
+from gas.profile.changes import give_back, take
+from gas.profile.flat import earliest_fit
+from gas.profile.holes import first_fit, given_since
 from gas.s3.placing import place
 
 MACHINE = 1_000

@@ -42,3 +42,13 @@ def endpoints(tmp_path, monkeypatch):
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def app(tmp_path):
+    """Five hours on two processors, one on ten."""
+    path = tmp_path / "app.toml"
+    path.write_text(
+        'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 18000, 10 = 3600 }\n[walltime]\nsafety = 1\n'
+    )
+    return str(path)

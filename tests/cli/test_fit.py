@@ -6,12 +6,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from documents.fields import FieldError, Fields
 from gas.cli.fit import fit
 from gas.errors import BadInput
 from gas.pictures.fit import draw_fit
 from speedup_models import fitting
 from speedup_models.downey import Downey
-from speedup_models.fields import FieldError, Fields
 from speedup_models.model import ModelError
 from speedup_models.registry import model_from_table
 

@@ -91,7 +91,7 @@ def test_interrupting_is_130(gas, lu, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gas.cli.plan.Application.read", interrupted)
+    monkeypatch.setattr("gas.cli.scripts.read_application", interrupted)
     result = gas("plan", lu, "-a", "x")
     assert (result.code, result.err) == (130, "gas: interrupted\n")
 

@@ -66,16 +66,6 @@ def tenth(tmp_path):
 
 
 @pytest.fixture
-def app(tmp_path):
-    """Five hours on two processors, one on ten."""
-    path = tmp_path / "app.toml"
-    path.write_text(
-        'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 18000, 10 = 3600 }\n[walltime]\nsafety = 1\n'
-    )
-    return str(path)
-
-
-@pytest.fixture
 def busy(s3):
     """Eight of ten processors run for ten hours if they use up their walltime: ten are promised only for then."""
     s3.until(s3.simulated(8, 10 * HOUR)["id"], "running")

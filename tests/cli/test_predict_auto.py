@@ -13,16 +13,6 @@ ENDED = 1_700_000_000
 
 
 @pytest.fixture
-def app(tmp_path):
-    """Five hours on two processors, one on ten."""
-    path = tmp_path / "app.toml"
-    path.write_text(
-        'name = "app"\n[speedup]\nmodel = "table"\ntimes = { 2 = 18000, 10 = 3600 }\n[walltime]\nsafety = 1\n'
-    )
-    return str(path)
-
-
-@pytest.fixture
 def slurm(tmp_path):
     """Return a Slurm of programs with an endpoint `busy` that is configured in ``gas.toml``."""
     found = FakeSlurm(tmp_path / "bin")

@@ -9,6 +9,7 @@ import time
 import pytest
 import requests
 import trustme
+from eventually import until
 
 GAS = [sys.executable, "-m", "gas"]
 
@@ -135,14 +136,6 @@ def test_a_store_of_another_size_is_refused(gas, tmp_path, lu):
     stop(service)
     other = gas("serve", "--port", "0", "--processors", "5", "--state", str(tmp_path / "state"))
     assert (other.code, "belongs to a machine of 4 processors" in other.err) == (1, True)
-
-
-def until(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
-    return found
 
 
 def test_a_running_service_is_drained_and_stops_when_its_last_job_has_ended(tmp_path, gas):

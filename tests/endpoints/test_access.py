@@ -7,6 +7,7 @@ import pytest
 import requests
 import trustme
 
+from documents.fields import FieldError, Fields
 from gas.endpoints import JobDescription, Request, S3Endpoint, load_configuration
 from gas.endpoints.access import Access, Table, split_address
 from gas.errors import BadInput, Forbidden, GasError, Unauthorized, Unreachable
@@ -14,8 +15,6 @@ from gas.service.live import LiveScheduler
 from gas.service.server import Embedded
 from gas.service.token_file import add_token
 from gas.service.tokens import Tokens
-from speedup_models import FieldError
-from speedup_models.fields import Fields
 
 SECRET = "s3-0123456789-very-secret"
 HERE, AWAY, SAFE = "http://127.0.0.1:1", "http://cluster.example:1", "https://cluster.example:1"

@@ -184,7 +184,7 @@ def test_a_file_is_read_where_it_is_asked_for_however_long_it_takes(monkeypatch)
     read_in = []
 
     class Typing:
-        def read(self):
+        def read(self, most):
             read_in.append(threading.current_thread())
             return json.dumps(LIST.to_wire()).encode()
 

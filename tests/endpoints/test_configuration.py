@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from documents.fields import FieldError
 from gas.endpoints import FileEndpoint, S3Endpoint, load_configuration
 from gas.endpoints.configuration import find_configuration
 from gas.endpoints.trust import allow, read_document
 from gas.errors import GasError, Missing, NotFound, Untrusted
 from gas.planner import Limits
-from speedup_models import FieldError
 
 GOOD = """
 [endpoints.kth]

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from gas.availability import MOST_FILE_BYTES
+from documents.fields import Fields
 from gas.endpoints.file import FileEndpoint
 from gas.errors import BadInput
-from speedup_models.fields import Fields
+from gas.reading import MOST_BYTES
 
 
 def configured(path):
@@ -23,6 +23,6 @@ def test_a_pipe_or_a_device_that_a_configuration_names_is_refused(tmp_path):
 
 def test_a_list_that_is_too_long_is_refused(tmp_path):
     with (tmp_path / "long.json").open("wb") as file:
-        file.truncate(MOST_FILE_BYTES + 1)
+        file.truncate(MOST_BYTES + 1)
     with pytest.raises(BadInput, match="more than 64 MiB"):
         configured(tmp_path / "long.json").availability()

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from documents.fields import FieldError, Fields
 from gas.endpoints import JobDescription, Request
 from gas.endpoints.oar import submission as of_oar
 from gas.endpoints.slurm import submission as of_slurm
 from gas.endpoints.slurm.options import Options
 from gas.endpoints.wording import checked_name, long_options, name_without_tag, option_list, shell_word, tag_of
 from gas.errors import BadInput
-from speedup_models.fields import FieldError, Fields
 
 LINES = st.text(st.characters(blacklist_characters="\0\n\r", codec="utf-8"))
 

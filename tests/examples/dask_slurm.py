@@ -6,14 +6,14 @@ from dask.distributed import Client
 from dask_jobqueue import SLURMCluster
 from dask_jobqueue.local import LocalCluster
 
-from gas import Application, plan, read_availability
+from gas import plan, read_application, read_availability
 from gas.endpoints import JobDescription
 from gas.workflows.conversions import dask_jobs
 
 
 def main() -> None:
     here = Path(__file__).parent
-    best = plan(Application.read(here / "ocean.toml"), read_availability(here / "cluster.json")).best
+    best = plan(read_application(here / "ocean.toml"), read_availability(here / "cluster.json")).best
     job = JobDescription("ocean")
 
     arguments, jobs = dask_jobs(best, job, cores=16, memory="8 GB")

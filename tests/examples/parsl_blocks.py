@@ -7,7 +7,7 @@ from parsl.config import Config
 from parsl.executors import HighThroughputExecutor
 from parsl.providers import LocalProvider, SlurmProvider
 
-from gas import Application, plan, read_availability
+from gas import plan, read_application, read_availability
 from gas.endpoints import JobDescription
 from gas.workflows.conversions import parsl_arguments
 
@@ -21,7 +21,7 @@ def told() -> str:
 
 def main() -> None:
     here = Path(__file__).parent
-    best = plan(Application.read(here / "ocean.toml"), read_availability(here / "cluster.json")).best
+    best = plan(read_application(here / "ocean.toml"), read_availability(here / "cluster.json")).best
     job = JobDescription("ocean")
 
     slurm = SlurmProvider(**parsl_arguments(best, job, cores_per_node=16))

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from psij import Job, JobExecutor
 
-from gas import Application, plan
+from gas import plan, read_application
 from gas.endpoints import JobDescription, S3Endpoint
 from gas.workflows.conversions import psij_job_spec
 
 url = sys.argv[1]
-application = Application.read(Path(__file__).parent / "snakemake" / "fine.toml")
+application = read_application(Path(__file__).parent / "snakemake" / "fine.toml")
 best = plan(application, S3Endpoint("s3", url).availability()).best
 
 output = Path("fine.out").absolute()

@@ -4,24 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import NOW, past_of
 from thorough import examples
 
 from gas.errors import BadInput
 from gas.prediction.forecast import forecast
-from gas.prediction.past import Past
 from gas.prediction.shortfall import CHANCE, by_nodes, used_ahead
 from gas.prediction.snapshot import UNPLANNED, Snapshot
 
 HOUR = 3600
-NOW = 1_731_000_000
-
-
-def past_of(share, count=50):
-    """Return a past in which everybody used about this share of an hour."""
-    one = np.ones(count, np.int64)
-    submit = NOW - 90 * 86_400 + np.arange(count)
-    run_time = (np.linspace(0.5, 1.5, count) * share * HOUR).astype(np.int64)
-    return Past(submit, one, HOUR * one, run_time, submit + run_time, 0 * one)
 
 
 def queue(*waiting):

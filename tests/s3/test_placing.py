@@ -9,12 +9,12 @@ from strategies import TODAY, Seconds
 from thorough import examples, rounds, some
 
 from gas.compiled import kernel
-from gas.profile import NEVER, earliest_fit
-from gas.profile import give_back as give_back_in_arrays
-from gas.profile import take as take_in_arrays
-from gas.s3 import holes
-from gas.s3.blocks import STAMP, USED, blocks_of, check, empty_blocks, profile_in, with_rows
-from gas.s3.changes import give_back as give_back_in_blocks
+from gas.profile import holes
+from gas.profile.blocks import STAMP, USED, blocks_of, check, empty_blocks, profile_in, with_rows
+from gas.profile.changes import give_back as give_back_in_blocks
+from gas.profile.flat import NEVER, earliest_fit
+from gas.profile.flat import give_back as give_back_in_arrays
+from gas.profile.flat import take as take_in_arrays
 from gas.s3.placing import (
     AGAIN_FROM_THE_HEAD,
     NEXT,

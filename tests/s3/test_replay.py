@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from schedules import Recorded
 from thorough import examples
 
-from gas.s3 import S3
 from gas.s3 import replay as module
 from gas.s3.replay import replay
 from workloads import RigidJobs
@@ -91,24 +91,6 @@ class Simulator:
 
 
 # ------------------------------------------------------------------------------------------------------- recording
-
-
-class Recorded(S3):
-    """The schedule itself, with a note of when each job started and what it had been promised."""
-
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.starts, self.promises = {}, {}
-
-    def submit(self, *arguments, **options):
-        entry = super().submit(*arguments, **options)
-        self.promises[entry.id] = entry.promise
-        return entry
-
-    def step(self, now, ended=()):
-        started = super().step(now, ended)
-        self.starts |= {e.id: now for e in started}
-        return started
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from thorough import examples
 
 from gas.compiled import compiled
 from gas.errors import BadInput, StalePlan
+from gas.profile.changes import give_back
 from gas.s3 import S3
-from gas.s3.changes import give_back
 from gas.s3.placing import place
 
 sizes = st.integers(1, 8)

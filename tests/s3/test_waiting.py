@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gas.profile.blocks import level_of
 from gas.s3 import Entry
-from gas.s3.blocks import level_of
 from gas.s3.placing import NOT_LOOKED_AT
 from gas.s3.waiting import Waiting
 

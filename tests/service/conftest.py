@@ -1,8 +1,25 @@
-"""Fixtures of the service's tests that have modules of their own."""
+"""Fixtures of the service's tests: a scheduler whose clock the test moves, and those that have modules of their own."""
 
+import pytest
 from clock_shim import clock_library, clock_shim
 from fsync_shim import fsync_shim, shim_library
+from hand import Hand
 from real_cgroup import real_cgroup
 from unix_users import unix_users
 
+from gas.service.clock import Clock
+from gas.service.live import LiveScheduler
+
 __all__ = ["clock_library", "clock_shim", "fsync_shim", "real_cgroup", "shim_library", "unix_users"]
+
+
+@pytest.fixture
+def hand():
+    return Hand()
+
+
+@pytest.fixture
+def live(tmp_path, hand):
+    scheduler = LiveScheduler("test", 10, tmp_path / "state", clock=Clock(real=hand))
+    yield scheduler
+    scheduler.stop()

@@ -2,20 +2,13 @@ import random
 import time
 
 import pytest
+from hand import Hand
 
 from gas.errors import StoreDamaged
 from gas.service.clock import Clock
 from tests.world_time import START, World
 
 HOUR, DAY = 3600, 86400
-
-
-class Hand:
-    def __init__(self, time):
-        self.time = time
-
-    def __call__(self):
-        return self.time
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import trustme
+from eventually import until
 
 from gas.service import connections, server
 from gas.service.connections import Connections
@@ -92,13 +93,6 @@ def read_all(connection):
     while part := connection.recv(2**16):
         size += len(part)
     return size
-
-
-def until(what):
-    deadline = time.monotonic() + 20
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_who_never_comes_to_the_end_of_a_request_is_cut_off(address):

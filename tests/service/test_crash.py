@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 import requests
+from eventually import until
 from service_process import (
     TRACEBACK,
     FullDisk,
@@ -513,13 +514,6 @@ def test_a_wrapper_that_died_before_it_took_its_job_is_replaced(tmp_path, monkey
         assert live.job(job.id).state == "completed"
     finally:
         live.stop()
-
-
-def until(what, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def run(place: Place, directory: Path, seed: int, crashes: int, *, faults: bool) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eventually import until
 from unix_users import PrivilegedPlace, UnixUsers
 
 from gas.errors import BadInput, GasError
@@ -21,15 +22,6 @@ from gas.service.accounts import Accounts
 from gas.service.launcher import Helper, Launcher, privileged
 from gas.service.processes import Ended, read_state
 from gas.service.records import Unknown
-
-
-def until(condition: Callable[[], Any], what: str, seconds: float = 30) -> Any:
-    """Return the first true answer."""
-    deadline = time.monotonic() + seconds
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"in {seconds} s never: {what}"
-        time.sleep(0.02)
-    return answer
 
 
 class Planted:

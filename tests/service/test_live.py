@@ -3,34 +3,13 @@ import time
 from dataclasses import replace
 
 import pytest
+from hand import Hand
 
 from gas.errors import Conflict, Draining, NotFound, OverLimit, StalePlan, StoreFailed
 from gas.service.clock import Clock
 from gas.service.jobs import JobRequest
 from gas.service.limits import Limits
 from gas.service.live import LiveScheduler
-
-
-class Hand:
-    """A clock's source of time, moved by the test."""
-
-    def __init__(self):
-        self.time = 1_000_000.0
-
-    def __call__(self):
-        return self.time
-
-
-@pytest.fixture
-def hand():
-    return Hand()
-
-
-@pytest.fixture
-def live(tmp_path, hand):
-    scheduler = LiveScheduler("test", 10, tmp_path / "state", clock=Clock(real=hand))
-    yield scheduler
-    scheduler.stop()
 
 
 def simulated(processors, walltime, run_time=None, **more):

@@ -5,19 +5,19 @@ import contextlib
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
+from eventually import until
 from service_process import Place, Service
 from starlette.responses import JSONResponse
 
+from documents.fields import FieldError
 from gas import AvailabilityList, BadInput
 from gas.errors import TooMany, Unreachable
 from gas.service import planners
 from gas.service.planners import Planners
 from gas.service.planning import PlanBody, plan_for
-from speedup_models import FieldError
 
 PAPER = AvailabilityList.of([5, 6, 7, 10, 11], [5, 10, 20, 15, 40], processors=40, scheduler="paper")
 TABLE = {"speedup": {"model": "table", "times": {"10": 5, "20": 3, "30": 2}}, "walltime": {"safety": 1}}
@@ -64,14 +64,6 @@ def alive(pid):
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
-
-
-def until(what):
-    deadline = time.monotonic() + 30
-    while not (found := what()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
 
 
 def test_the_answer_is_that_of_planning_in_this_process_byte_for_byte(made):

@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from documents.fields import FieldError
 from gas import AvailabilityList, BadInput
 from gas.application import Application
 from gas.planner import plan
+from gas.reading import read_application
 from gas.service import planning
 from gas.service.planning import PlanAnswer, PlanBody, plan_for
-from speedup_models import FieldError, ModelError
+from speedup_models import ModelError
 
 PAPER = AvailabilityList.of([5, 6, 7, 10, 11], [5, 10, 20, 15, 40], processors=40, scheduler="paper")
 """The paper's worked example (its Fig. 4.4 to 4.7)."""
@@ -51,7 +53,7 @@ def test_tables_as_json_plan_as_the_same_tables_in_a_file(toml, tmp_path):
 
     file = tmp_path / "application.toml"
     file.write_text(toml)
-    expected = plan(Application.read(file), PAPER).to_wire()
+    expected = plan(read_application(file), PAPER).to_wire()
     answer = asked(json.loads(json.dumps({"name": "application", **tomllib.loads(toml)})))
     assert {**answer, "endpoints": []} == expected
     assert answer["best"] is not None

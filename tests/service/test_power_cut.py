@@ -10,13 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
+from eventually import until
 from fsync_shim import Call, Shim
 from service_process import Place, Service, marked_processes, running_wrappers, shell
 
@@ -25,15 +24,6 @@ from gas.service.clock import Clock
 from gas.service.jobs import Job, JobRequest
 from gas.service.processes import Command, Ended, cancel_process, read_state, settle, start_process, was_started
 from gas.service.runner import Runner
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Return the first true answer."""
-    deadline = time.monotonic() + 30
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"in 30 s never: {what}"
-        time.sleep(0.01)
-    return answer
 
 
 @pytest.fixture

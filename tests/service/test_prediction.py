@@ -29,28 +29,6 @@ def without_rest(monkeypatch):
     monkeypatch.setattr(prediction, "REST_FACTOR", 0.0)
 
 
-class Hand:
-    """A clock's source of time, moved by the test."""
-
-    def __init__(self):
-        self.time = 1_000_000.0
-
-    def __call__(self):
-        return self.time
-
-
-@pytest.fixture
-def hand():
-    return Hand()
-
-
-@pytest.fixture
-def live(tmp_path, hand):
-    scheduler = LiveScheduler("test", 10, tmp_path / "state", clock=Clock(real=hand))
-    yield scheduler
-    scheduler.stop()
-
-
 def again(live, tmp_path, hand):
     """The next life of the service, over the same store."""
     live.stop()

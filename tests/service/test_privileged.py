@@ -7,14 +7,14 @@ import shutil
 import signal
 import stat
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from eventually import until
 from service_process import TRACEBACK, Service, shell
 from unix_users import PrivilegedPlace, UnixUsers
 
@@ -24,15 +24,6 @@ from gas.errors import BadInput
 from gas.service import launcher, remains, wrapper
 from gas.service.processes import Started, read_state
 from gas.service.token_file import add_token
-
-
-def until(condition: Callable[[], Any], what: str, seconds: float = 30) -> Any:
-    """Return the first true answer."""
-    deadline = time.monotonic() + seconds
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"in {seconds} s never: {what}"
-        time.sleep(0.02)
-    return answer
 
 
 def status(pid: int) -> dict[str, str]:

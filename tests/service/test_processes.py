@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from eventually import living, until
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,32 +40,6 @@ from gas.service.processes import (
 
 UP = "while ! [ -e $GAS_JOB_DIRECTORY/started.json ]; do sleep 0.01; done"
 """For a shell: wait until the start of the job is on record."""
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Return the first true answer."""
-    deadline = time.monotonic() + 15
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"in 15 s never: {what}"
-        time.sleep(0.003)
-    return answer
-
-
-def living(directory: Path) -> list[int]:
-    """Return the pids of all that runs for jobs below a directory: by their environment, and wrappers by their name."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal():
-            continue
-        with suppress(OSError):
-            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-            environment, arguments = (entry / "environ").read_bytes(), (entry / "cmdline").read_bytes()
-            if state != "Z" and (
-                f"GAS_JOB_DIRECTORY={directory}".encode() in environment
-                or f"wrapper.py\0{directory}".encode() in arguments
-            ):
-                found.append(int(entry.name))
-    return found
 
 
 def start(directory: Path, *arguments: str, walltime: float = 60, **environment: str) -> None:

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
+from eventually import until
 
 from gas.service import processes, remains, wrapper
 from gas.service.cgroup import Cgroups
@@ -32,15 +32,6 @@ if os.fork():
 open(sys.argv[1], "w").write(str(os.getpid()))
 time.sleep(600)
 """
-
-
-def until(condition: Callable[[], Any], what: str, seconds: float = 30) -> Any:
-    """Return the first true answer."""
-    deadline = time.monotonic() + seconds
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"in {seconds} s never: {what}"
-        time.sleep(0.01)
-    return answer
 
 
 def shell(script: str, walltime: int = 60) -> Job:

@@ -4,15 +4,9 @@ import threading
 import time
 
 import pytest
+from eventually import until
 
 from gas.service.turnstile import Turnstile
-
-
-def until(what):
-    deadline = time.monotonic() + 10
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 class Crowd:

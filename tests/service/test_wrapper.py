@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eventually import living, until
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,28 +25,6 @@ from gas.service.wrapper import Deadlines, Process
 
 PYTHON = sys.executable
 IGNORING_TERM = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Return the first true answer."""
-    deadline = time.monotonic() + 15
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"in 15 s never: {what}"
-        time.sleep(0.003)
-    return answer
-
-
-def living(directory: Path) -> list[int]:
-    """Return the pids of the processes that bear the mark of a job in the directory or below."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal():
-            continue
-        with suppress(OSError):
-            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-            if state != "Z" and f"GAS_JOB_DIRECTORY={directory}".encode() in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
-    return found
 
 
 class Job:
@@ -87,7 +66,7 @@ class Job:
     def end(self) -> Any:
         """Wait for the record of the end; nothing of the job is left then, and the wrapper exits with 0."""
         record = until(lambda: self.read("ended.json"), "ended.json")
-        assert living(self.directory) == []
+        assert living(self.directory, wrappers=False) == []
         assert self.process.wait(10) == 0
         return record
 
@@ -106,7 +85,7 @@ def job(tmp_path: Path) -> Iterator[Callable[..., Job]]:
     for each in jobs:
         each.process.kill()
         each.process.wait()
-        for pid in living(each.directory):
+        for pid in living(each.directory, wrappers=False):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -369,7 +348,7 @@ def test_an_end_that_cannot_be_written_yet_is_written_later(job: Callable[..., J
     in_the_way = ran.directory / "ended.json"
     in_the_way.mkdir()
     ran.process.terminate()
-    until(lambda: not living(ran.directory), "the command gone")
+    until(lambda: not living(ran.directory, wrappers=False), "the command gone")
     assert ran.process.poll() is None
     in_the_way.rmdir()
     assert ran.end()["reason"] == "cancelled"
@@ -411,7 +390,7 @@ def test_the_command_is_killed_with_its_wrapper(job: Callable[..., Job]) -> None
     ran = job("sleep", "60")
     until(lambda: ran.read("started.json"), "started.json")
     ran.process.kill()
-    until(lambda: not living(ran.directory), "the command gone")
+    until(lambda: not living(ran.directory, wrappers=False), "the command gone")
     assert ran.read("ended.json") is None
 
 

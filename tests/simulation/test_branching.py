@@ -11,7 +11,7 @@ from small_logs import Case, busy_log, disturbed_logs, random_log
 from thorough import examples, rounds
 
 from gas.errors import BadInput
-from gas.s3.blocks import COVERED_AT, RING_AT, WIDTH, check, profile_in
+from gas.profile.blocks import COVERED_AT, RING_AT, WIDTH, check, profile_in
 from gas.s3.placing import Q_JOB
 from gas.simulation.branching import Scratch, copy_into, plain_answers
 from gas.simulation.schedule import NOT_CANCELLED, ORDERS, POLICIES

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from schedules import Recorded
 from small_logs import Case, logs, random_log
 from thorough import examples
 
-from gas.s3 import S3
 from gas.s3.machine import Machine
 from gas.simulation.schedule import NEVER_STARTED, NOT_CANCELLED
 from gas.simulation.simulate import simulate
@@ -19,24 +19,6 @@ from workloads import read_swf, rigid_jobs
 WHENEVER = 10**9
 LATER = 10
 """Moves a log to where no instant is negative: the core knows none of those."""
-
-
-class Recorded(S3):
-    """The core, with a note of when each entry started and what it had been promised."""
-
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.starts, self.promises = {}, {}
-
-    def submit(self, *arguments, **options):
-        entry = super().submit(*arguments, **options)
-        self.promises[entry.id] = entry.promise
-        return entry
-
-    def step(self, now, ended=()):
-        started = super().step(now, ended)
-        self.starts |= {entry.id: now for entry in started}
-        return started
 
 
 def drive(jobs, cancellations=(), reservations=(), machine_code=False):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_logs import Case, busy_log
 
-from gas.s3.blocks import profile_in
+from gas.profile.blocks import profile_in
 from gas.simulation.schedule import NOT_CANCELLED, Reservation
 from gas.simulation.simulate import Simulation
 from gas.simulation.state import (

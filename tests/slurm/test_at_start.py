@@ -9,7 +9,7 @@ from gas.slurm.accounting import Bounds
 from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Node
 from gas.slurm.held_back import limits_in
-from gas.slurm.outlook import Why
+from gas.slurm.why import Why
 
 LARGE = (*(Node(f"n{number}", 4, memory=1000, partitions=("main",)) for number in range(1, 3)),
          *(Node(f"n{number}", 8, memory=1000, partitions=("main",)) for number in range(3, 5)))  # fmt: skip

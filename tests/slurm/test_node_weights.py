@@ -3,9 +3,11 @@
 import pytest
 from made_clusters import MIDDLE, OLD, cluster, job, planned, with_nodes
 
+from gas.endpoints.slurm.caveats import caveats
+from gas.slurm import node_weights
 from gas.slurm.cluster import Gres
-from gas.slurm.node_weights import alike_at_submission, weights_stay
-from gas.slurm.outlook import forecast
+from gas.slurm.forecast import forecast
+from gas.slurm.node_weights import alike_at_submission, weights_stay, weights_unknown
 
 GPU = (Gres("gpu", "", 1),)
 
@@ -44,3 +46,15 @@ def test_weights_stay_only_before_23_11_and_where_jobs_ask_for_gpus():
     assert not weights_stay(site(job(1, 4)), [job()])
     assert not weights_stay(site(version=MIDDLE), [asked])
     assert not weights_stay(cluster(nodes=4, version=OLD), [asked])
+
+
+def test_at_a_site_that_is_too_large_for_it_published_plans_are_believed_and_that_is_said(monkeypatch):
+    asked = job(1, 4, gres_per_node=GPU)
+    assert not weights_unknown(site(asked))
+    monkeypatch.setattr(node_weights, "MOST", 3)
+    assert not weights_stay(site(asked), [job()])
+    assert weights_unknown(site(asked))
+    assert not weights_unknown(site(asked, version=MIDDLE))
+    assert not weights_unknown(site(job(1, 4)))
+    (said,) = caveats(site(asked), site(asked).partitions[0])
+    assert "published plans are believed" in said

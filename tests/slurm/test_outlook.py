@@ -1,67 +1,49 @@
-"""What becomes of a job that is not submitted yet, in a queue that is longer than what is planned of it."""
-
-from dataclasses import replace
+"""What becomes of one job: where and when, and why never."""
 
 import pytest
-from slurm_standing import MAIN, NODES, NOW, a_cluster, job
+from made_clusters import NOW, cluster, job, outlook, running, with_nodes
 
-from gas.slurm import outlook
-from gas.slurm.cluster import Scheduling, Tasks
-from gas.slurm.outlook import Why, outlooks
-
-HOUR = 3600
-ALL = 4 * len(NODES)
-NEAR = 60  # bf_resolution
+from gas.slurm.cluster import Licence, Partition, Reservation
+from gas.slurm.held_back import limits_in
+from gas.slurm.why import Why
 
 
-def waiting(count, first=1, **more):
-    """Return jobs that each want the whole machine for an hour, in their order."""
-    return [replace(job(ALL, 60), id=first + number, user="other", priority=1000 - number, **more)
-            for number in range(count)]  # fmt: skip
+def test_a_probe_of_two_partitions_gets_the_earlier_start():
+    partitions = (Partition("p", ("n0",)), Partition("q", ("n1",)))
+    made = cluster(running(8, "n0", end=600), running(9, "n1", end=300), partitions=partitions)
+    found = outlook(made, job(partitions=("p", "q")))
+    assert (found.planned, found.partition, found.nodes) == (NOW + 300, "q", ("n1",))
 
 
-@pytest.fixture(autouse=True)
-def few_are_planned(monkeypatch):
-    """Two by Slurm, and five beyond those."""
-    monkeypatch.setattr(outlook, "MOST", 5)
+def test_who_lacks_licences_is_expected_when_running_jobs_give_them_back():
+    """Of a job that Slurm has no plan for at first; where it is not shown who has them, nothing is said."""
+    made = cluster(running(9, "n0", end=3600, licences={"l": 2}), licences=(Licence("l", 2, used=2),))
+    found = outlook(made, job(licences={"l": 1}), limits=limits_in(made))
+    assert (found.planned, found.expected, found.why) == (None, NOW + 3600, Why.LICENCES)
+    hidden = cluster(licences=(Licence("l", 2, used=2),))
+    found = outlook(hidden, job(licences={"l": 1}), limits=limits_in(hidden))
+    assert (found.planned, found.expected, found.never) == (None, None, False)
 
 
-def found(jobs, asked):
-    made = replace(a_cluster(jobs=jobs), scheduling=Scheduling(depth=2))
-    (one,) = outlooks(made, [asked])
-    return one
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (job(cpus=4, features="fast"), "no node of partition p has the features fast"),
+        (job(cpus=4, least_nodes=3), "partition p never has as much at once as it asks for"),
+        (job(cpus=4, least_nodes=1, memory_per_node=1 << 30), "no node of partition p has as much CPUs, memory"),
+        (job(partitions=("q",)), "there is no such partition"),
+    ],
+)  # fmt: skip
+def test_what_never_starts_is_said_with_what_the_machine_lacks(asked, words):
+    found = outlook(with_nodes(cluster(nodes=2), memory=[1 << 20] * 2), asked)
+    assert (found.planned, found.expected, found.never) == (None, None, True)
+    assert words in found.words
 
 
-def test_behind_a_queue_that_is_planned_on_whole_it_comes_when_that_has_ended():
-    one = found(waiting(7), job(1))
-    assert (one.planned, one.why, one.crowd) == (None, Why.DEPTH, 0)
-    assert one.expected == pytest.approx(NOW + 7 * HOUR, abs=NEAR)
-
-
-def test_behind_a_longer_one_it_comes_when_the_rest_could_have_been_done_as_well():
-    one = found(waiting(20), job(1))
-    assert (one.planned, one.crowd) == (None, 13)
-    assert one.expected == pytest.approx(NOW + 20 * HOUR, abs=NEAR)
-
-
-def test_what_comes_before_the_rest_does_not_wait_for_it():
-    first = found(waiting(20), replace(job(1), priority=5000))
-    assert (first.planned, first.crowd) == (NOW, 0)
-    among = found(waiting(20), replace(job(1), priority=997))
-    assert (among.expected, among.crowd) == (pytest.approx(NOW + 4 * HOUR, abs=NEAR), 0)
-
-
-def test_of_an_array_as_many_tasks_are_in_the_way_as_run_at_once():
-    (array,) = waiting(1, 100, array=100, tasks=Tasks((range(50),), 2))
-    one = found([*waiting(7), replace(array, priority=500)], job(1))
-    assert one.crowd == 50
-    assert one.expected == pytest.approx(NOW + 9 * HOUR, abs=NEAR)
-
-
-def test_what_waits_elsewhere_is_in_no_way():
-    there = replace(MAIN, name="other", nodes=("n1",))
-    others = [replace(one, partitions=("other",), cpus=4) for one in waiting(20)]
-    made = replace(a_cluster(jobs=others, partitions=(replace(MAIN, nodes=MAIN.nodes[1:]), there)),
-                   scheduling=Scheduling(depth=2))  # fmt: skip
-    (one,) = outlooks(made, [job(1)])
-    assert one.crowd == 0
+def test_a_plan_that_reaches_into_a_reservation_is_expected_after_it():
+    """Slurm finds that when the job would start; its plan is published all the same."""
+    kept = Reservation("r", NOW + 700, NOW + 5000, ("n0",))
+    made = cluster(running(9, "n0", end=600), nodes=1, reservations=(kept,))
+    found = outlook(made, job(minutes=60))
+    assert found.expected >= NOW + 5000
+    assert found.why is not Why.CONSTRAINT

@@ -6,7 +6,7 @@ import pytest
 from made_clusters import MIDDLE, NOW, OLD, cluster, job, outlook, planned, plans, running, with_nodes
 
 from gas.slurm.cluster import Partition, Reservation
-from gas.slurm.outlook import Why
+from gas.slurm.why import Why
 
 
 def behind(*jobs, minutes, cpus=4, version=OLD, nodes=1, **fields):

@@ -6,7 +6,7 @@ import pytest
 from made_clusters import cluster, job, running
 
 from gas.slurm.cluster import Licence, Partition, Scheduling, Tasks
-from gas.slurm.outlook import forecast
+from gas.slurm.forecast import forecast
 from gas.slurm.supposed_depth import supposed_depth
 from gas.slurm.unpublished import with_what_shows
 

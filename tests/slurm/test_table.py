@@ -45,6 +45,13 @@ def test_one_pair_of_equal_neighbours_is_joined():
     assert slots(one) == [(0, 600, [0]), (600, 1800, []), (1800, 86_400, [0])]
 
 
+def test_a_table_without_licences_joins_neighbours_whatever_licences_their_jobs_have():
+    one, licences = table(1), np.array([2], np.int64)
+    enter(one, nodes(0, size=1), licences, 600, 1200, True)
+    enter(one, nodes(0, size=1), 2 * licences, 1200, 1800, True)
+    assert slots(one) == [(0, 600, [0]), (600, 1800, []), (1800, 86_400, [0])]
+
+
 def test_a_plan_beyond_the_table_takes_it_to_its_end():
     one = table(1)
     enter(one, nodes(0, size=1), NONE, 86_000, 99_000, True)

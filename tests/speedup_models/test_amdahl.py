@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from documents.fields import FieldError, Fields
 from speedup_models.amdahl import Amdahl
 from speedup_models.downey import Downey
-from speedup_models.fields import FieldError, Fields
 from speedup_models.model import ModelError, execution_times
 from speedup_models.registry import model_from_table
 

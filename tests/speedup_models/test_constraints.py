@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from documents.fields import FieldError, Fields
 from speedup_models.constraints import (
     MOST_COUNTS,
     MOST_PROCESSORS,
@@ -13,7 +14,6 @@ from speedup_models.constraints import (
     Intersection,
     constraint_from_table,
 )
-from speedup_models.fields import FieldError, Fields
 from speedup_models.model import ModelError
 
 

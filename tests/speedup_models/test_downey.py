@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from documents.fields import FieldError, Fields
 from speedup_models.downey import Downey, speedup
-from speedup_models.fields import FieldError, Fields
 from speedup_models.model import ModelError, execution_times
 from speedup_models.registry import model_from_table
 

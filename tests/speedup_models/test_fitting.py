@@ -4,10 +4,10 @@ import tomllib
 import numpy as np
 import pytest
 
+from documents.fields import Fields
 from speedup_models.amdahl import Amdahl
 from speedup_models.downey import Downey
 from speedup_models.families import FAMILIES, Groups, solve
-from speedup_models.fields import Fields
 from speedup_models.fitting import Estimate, application_text, fit
 from speedup_models.model import ModelError, execution_times
 from speedup_models.nas import Nas

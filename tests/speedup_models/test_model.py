@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from documents.fields import FieldError, Fields
 from speedup_models.amdahl import Amdahl
 from speedup_models.constraints import Constraint
-from speedup_models.fields import FieldError, Fields
 from speedup_models.model import ModelError, execution_times, processor_counts
 from speedup_models.registry import model_from_table
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from documents.fields import FieldError, Fields
 from speedup_models.constraints import Constraint
-from speedup_models.fields import FieldError, Fields
 from speedup_models.model import ModelError, execution_times
 from speedup_models.nas import BENCHMARKS, CLASSES, DEFAULT, Nas, datasets, rows
 from speedup_models.registry import model_from_table

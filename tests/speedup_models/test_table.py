@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedup_models.fields import FieldError, Fields
+from documents.fields import FieldError, Fields
 from speedup_models.model import ModelError, execution_times
 from speedup_models.registry import model_from_table
 from speedup_models.table import Table

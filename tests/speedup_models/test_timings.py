@@ -3,7 +3,7 @@ import io
 import numpy as np
 import pytest
 
-from speedup_models.fields import FieldError
+from documents.fields import FieldError
 from speedup_models.model import ModelError
 from speedup_models.timings import Timings, read_timings
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gas import Application, BadInput
+from gas import BadInput, read_application
 from gas.endpoints import Request
 from gas.workflows.memory import VARIABLE
 from gas.workflows.snakemake import STARTUP, gas_resources, job_properties, main, request_of
@@ -38,7 +38,7 @@ def evaluated(resources, **wildcards):
 class TestResources:
     def test_they_are_those_of_the_plan_with_the_time_that_snakemake_takes(self, here, recorder):
         found = evaluated(gas_resources("app.toml", recorder.url))
-        app = Application.read(here / "app.toml")
+        app = read_application(here / "app.toml")
         seconds = 100 * (0.1 + 0.9 / 8) + STARTUP
         assert found["gas_processors"] == found["tasks"] == 8
         assert found["gas_walltime"] == app.walltimes(app.execution_times([8]) + STARTUP)[0] >= seconds

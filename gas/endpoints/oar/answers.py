@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from documents.fields import quoted
 from gas.endpoints.oar.machine import WAITING, Event, Job, Resource, Usage, Wanted
 from gas.errors import Unreachable
 from gas.json_text import parsed as parsed_json
-from speedup_models.fields import quoted
 
 __all__ = [
     "complaint_of",

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.availability import NodeAvailability
 from gas.endpoints.oar.hierarchy import Hierarchy
 from gas.endpoints.oar.quotas import Quotas
-from gas.gaps import FOR_EVER
-from gas.node_availability import NodeAvailability
-from gas.profile import NEVER
+from gas.profile.flat import ENDLESS, NEVER
 
 __all__ = ["Charted", "Nested", "OarAvailability"]
 
@@ -53,11 +52,11 @@ class Nested:
 
     def ends(self, first: int) -> list[int]:
         """Return when units become free after an instant."""
-        return sorted({end for unit in self.units for _, end in unit.taken if first < end < FOR_EVER})
+        return sorted({end for unit in self.units for _, end in unit.taken if first < end < ENDLESS})
 
     def steps(self, now: int) -> Sequence[tuple[int, int]]:
         """Return from when on how many processors are free at each moment."""
-        instants = {at for unit in self.units for span in unit.taken for at in span if now < at < FOR_EVER}
+        instants = {at for unit in self.units for span in unit.taken for at in span if now < at < ENDLESS}
         return [(at, self.most(at, at + 1)) for at in sorted({now} | instants)]
 
 

@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 
+from documents.fields import quoted
 from gas.endpoints.oar.answers import (
     complaint_of,
     jobs_of,
@@ -29,7 +30,6 @@ from gas.endpoints.oar.transport import NO_DATABASE
 from gas.endpoints.programs import Finished, Programs, user_name
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.errors import BadInput, Conflict, Forbidden, Unreachable
-from speedup_models.fields import quoted
 
 __all__ = ["TIMEOUT_SECONDS", "CommandTransport"]
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from documents.fields import quoted
 from gas.endpoints.oar.machine import Resource
 from gas.errors import BadInput
-from speedup_models.fields import quoted
 
 __all__ = ["Condition", "condition_of", "fulfils"]
 

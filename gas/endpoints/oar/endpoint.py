@@ -24,6 +24,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from documents.fields import Fields, quoted
+from gas.availability import Availability
 from gas.endpoints import tagging
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
 from gas.endpoints.oar.chart import SECURITY_TIME, SHORTEST_HOLE, Chart
@@ -40,10 +42,8 @@ from gas.endpoints.sending import RefusedAs
 from gas.endpoints.tagging import PATIENCE_SECONDS, Spans, TaggingEndpoint
 from gas.endpoints.wording import option_list, tag_of
 from gas.errors import BadInput, NotFound, Unreachable
-from gas.node_availability import Availability
 from gas.planner import Limits
 from gas.times import duration_text, iso_time
-from speedup_models.fields import Fields, quoted
 
 __all__ = ["OarEndpoint"]
 

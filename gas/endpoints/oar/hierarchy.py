@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from documents.fields import quoted
 from gas.errors import BadInput
-from speedup_models.fields import quoted
 
 __all__ = ["Hierarchy", "property_of"]
 

@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from documents.fields import nearest, quoted
+from gas.availability import Spans
 from gas.endpoints.oar.availability import Charted, Nested, OarAvailability
 from gas.endpoints.oar.chart import DELIVERED, Chart, Span
 from gas.endpoints.oar.hierarchy import Hierarchy
@@ -27,9 +29,7 @@ from gas.endpoints.oar.machine import Job, Machine, Resource
 from gas.endpoints.oar.order import Policy, order_of
 from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing, exceeded_in
 from gas.errors import BadInput, Infeasible
-from gas.gaps import FOR_EVER
-from gas.node_availability import Spans
-from speedup_models.fields import nearest, quoted
+from gas.profile.flat import ENDLESS
 
 __all__ = ["Interpretation", "Rules", "interpret"]
 
@@ -169,7 +169,7 @@ def _availability(
         most = hierarchy.most([unit.path for unit in units])
         if most == 0:
             raise Infeasible(f"{machine.name} has no place for one {hierarchy.name} of {hierarchy.text(1)}")
-        steps = [*nested.steps(machine.now), (FOR_EVER, most)]
+        steps = [*nested.steps(machine.now), (ENDLESS, most)]
         rows = [(0, start, end, most - free) for (start, free), (end, _) in itertools.pairwise(steps) if free < most]
         capacity, names, version = [most], [], repr(sorted((one.path, one.taken) for one in charted))
     largest = max(len(unit.resources) for unit in units) * hierarchy.inside * hierarchy.outside
@@ -218,7 +218,7 @@ def _units(machine: Machine, hierarchy: Hierarchy, standby: bool) -> tuple[list[
         if any(why):
             left_out.update(one or "part of a unit that is not whole" for one in why)
             continue
-        until = min(one.until if one.until and standby else FOR_EVER for one in resources)
+        until = min(one.until if one.until and standby else ENDLESS for one in resources)
         units.append(_Unit(path, resources[0].host, tuple(one.id for one in resources), until))
     return units, left_out
 
@@ -242,7 +242,7 @@ def _why_not(resource: Resource, now: int, standby: bool) -> str:
 def _chart(machine: Machine, ahead: Iterable[Job], units: Sequence[_Unit], rules: Rules) -> list[list[Span]]:
     """Return when each unit is taken by jobs that come first, until the next job can start."""
     unit_of = {id: place for place, unit in enumerate(units) for id in unit.resources}
-    chart: list[list[Span]] = [[] if unit.until == FOR_EVER else [(unit.until, FOR_EVER)] for unit in units]
+    chart: list[list[Span]] = [[] if unit.until == ENDLESS else [(unit.until, ENDLESS)] for unit in units]
     for job in ahead:
         span = rules.chart.span(job, machine.now)
         if span is not None:

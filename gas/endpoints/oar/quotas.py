@@ -15,9 +15,9 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from documents.fields import quoted
 from gas.errors import BadInput
-from gas.profile import NEVER
-from speedup_models.fields import quoted
+from gas.profile.flat import NEVER
 
 __all__ = ["FILE", "Held", "Quota", "Quotas", "Standing", "exceeded_in", "quotas_of"]
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from documents.fields import Fields, quoted
 from gas.endpoints.access import Access, is_loopback, split_address
 from gas.endpoints.connection import never_made, words_of
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer, Unreadable, exchange, new_session
@@ -27,7 +28,6 @@ from gas.endpoints.oar.submission import Batch, body_of
 from gas.endpoints.oar.transport import NO_DATABASE
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.errors import BadInput, Conflict, Forbidden, NotFound, Unauthorized, Unreachable
-from speedup_models.fields import Fields, quoted
 
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
     import requests

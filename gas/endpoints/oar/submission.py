@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from documents.fields import quoted
 from gas.endpoints.endpoint import JobDescription, Request
 from gas.endpoints.oar.hierarchy import Hierarchy, property_of
 from gas.endpoints.wording import SIZE_VARIABLES, checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
-from speedup_models.fields import quoted
 
 __all__ = ["Batch", "Shape", "arguments_of", "batch_of", "body_of", "options_from"]
 

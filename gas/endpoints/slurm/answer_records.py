@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from typing import TypeVar
 
+from documents.fields import quoted
 from gas.endpoints.slurm.notation import instant
 from gas.errors import BadInput, Unreachable
-from speedup_models.fields import quoted
 
 __all__ = ["Record", "count", "ended", "limit", "whole"]
 

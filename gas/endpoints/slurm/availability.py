@@ -8,17 +8,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gas.availability import NodeAvailability
 from gas.endpoints.slurm.asked import asked
 from gas.endpoints.slurm.options import Options
 from gas.errors import Infeasible
-from gas.node_availability import NodeAvailability
 from gas.printable import many
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Cluster, Job, Partition
+from gas.slurm.forecast import Forecast
 from gas.slurm.order import Limits
-from gas.slurm.outlook import Forecast, Outlook, Why
+from gas.slurm.outlook import Outlook
 from gas.slurm.priority import Priority, own_priority
+from gas.slurm.why import Why
 from gas.times import iso_time, relative_text
 
 __all__ = ["SlurmAvailability"]

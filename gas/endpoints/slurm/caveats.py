@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from documents.fields import quoted
 from gas.slurm.cluster import Cluster, Partition, Reservation
-from speedup_models.fields import quoted
+from gas.slurm.node_weights import weights_unknown
 
 __all__ = ["caveats"]
 
@@ -33,6 +34,11 @@ def caveats(cluster: Cluster, partition: Partition) -> Iterator[str]:
         words = ", ".join(dict.fromkeys(quoted(word) for job in waiting[:3] for word in job.unclear))
         what = "1 waiting job asks" if len(waiting) == 1 else f"{len(waiting):,} waiting jobs ask"
         yield f"{what} for what is not understood, and planned without it: {words}"
+    if weights_unknown(cluster):
+        yield (
+            f"Slurm {cluster.version} chooses nodes with GPUs by weights that the job tried before leaves; at so "
+            "large a site its published plans are believed: a new job may start at another time than said"
+        )
 
 
 def _named(reservations: list[Reservation]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import tzinfo
 from types import MappingProxyType
 
+from documents.fields import quoted
 from gas.endpoints.slurm.answer_records import Record, count
 from gas.endpoints.slurm.configuration import hidden, release, scheduling, with_default_memory
 from gas.endpoints.slurm.details import DETAILS, detailed, unclear_shares, with_details
@@ -21,7 +22,6 @@ from gas.endpoints.slurm.setting_answers import config_values, read_settings
 from gas.endpoints.slurm.stand_ins import shown_or_stand_ins
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Cluster, Job
-from speedup_models.fields import quoted
 
 __all__ = [
     "COMMANDS", "DETAILS", "ENVIRONMENT", "NO_DETAILS", "OPTIONAL", "commands", "detailed", "read_cluster", "read_jobs",

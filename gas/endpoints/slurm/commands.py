@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from documents.fields import quoted
 from gas.endpoints.programs import Programs, user_name
 from gas.endpoints.sending import NotSent, Unclear
 from gas.endpoints.slurm import command_line
@@ -25,7 +26,6 @@ from gas.endpoints.slurm.refusals import kind_of
 from gas.endpoints.slurm.transport import ACCOUNTED, Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.slurm.cluster import Cluster, Job
-from speedup_models.fields import quoted
 
 __all__ = ["CommandTransport"]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from documents.fields import nearest, quoted
 from gas.endpoints.slurm.notation import node_names
 from gas.errors import BadInput
 from gas.slurm.cluster import Partition
-from speedup_models.fields import nearest, quoted
 
 __all__ = ["Stated", "read_conf", "stated_keys", "text_of"]
 

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from documents.fields import quoted
 from gas.endpoints.slurm.notation import NOTHING, words
 from gas.endpoints.slurm.resources import megabytes
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Partition, Scheduling
-from speedup_models.fields import quoted
 
 __all__ = ["hidden", "release", "scheduling", "with_default_memory"]
 

@@ -14,12 +14,12 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
+from documents.fields import quoted
 from gas.endpoints.slurm.answer_records import Record, count, ended
 from gas.endpoints.slurm.notation import duration, node_names, tasks
 from gas.endpoints.slurm.resources import amounts, gres, is_default_per_gpu, licences, megabytes, memory_per_gpu
 from gas.errors import BadInput, Unreachable
 from gas.slurm.cluster import Cluster, Gres, Job
-from speedup_models.fields import quoted
 
 __all__ = ["DETAILS", "detailed", "unclear_shares", "with_details"]
 

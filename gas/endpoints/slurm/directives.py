@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from documents.fields import quoted
 from gas.errors import BadInput
-from speedup_models.fields import quoted
 
 __all__ = ["VARIABLES", "Directive", "Script", "directives", "from_variables", "from_words", "is_script"]
 

@@ -25,6 +25,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from documents.fields import Fields
+from gas.availability import Availability
 from gas.collector import uncollected
 from gas.endpoints.endpoint import InDoubt, JobDescription, Request, Standing, limits_from
 from gas.endpoints.programs import end_of_file, own_groups, whole_path
@@ -45,11 +47,9 @@ from gas.endpoints.slurm.transport import Batch, Transport
 from gas.endpoints.tagging import PATIENCE_SECONDS, Spans, TaggingEndpoint
 from gas.endpoints.wording import name_without_tag, option_list, tag_of
 from gas.errors import BadInput, Conflict, Forbidden, GasError, Infeasible, NotFound, Unreachable
-from gas.node_availability import Availability
 from gas.planner import Limits
 from gas.slurm.cluster import Cluster, Job, Partition
 from gas.slurm.order import queue
-from speedup_models.fields import Fields
 
 if TYPE_CHECKING:
     from gas.prediction.history import History

@@ -2,7 +2,7 @@
 
 - Running jobs take the CPUs they have until their time limit; jobs past it, or completing, a little longer.
 - Planned jobs take whole nodes, also where jobs share nodes; waiting jobs without a published plan are planned as
-  Slurm's next cycle would plan them (`gas.slurm.outlook`).
+  Slurm's next cycle would plan them (`gas.slurm.forecast`).
 - Reservations take whole nodes from all jobs that do not name them; a magnetic one not from its users.
 - Nodes and not partitions are shared: jobs of all partitions count.
 
@@ -19,19 +19,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from documents.fields import nearest, quoted
+from gas.availability import Spans
 from gas.endpoints.slurm.availability import SlurmAvailability
 from gas.endpoints.slurm.caveats import caveats
 from gas.endpoints.slurm.options import Options, Unit
 from gas.endpoints.slurm.sizing import units_on
 from gas.errors import Infeasible, NotFound
-from gas.gaps import FOR_EVER
-from gas.node_availability import Spans
+from gas.profile.flat import ENDLESS
 from gas.slurm.cluster import Cluster, Partition, Reservation
+from gas.slurm.forecast import Forecast, forecast, trust
 from gas.slurm.held_back import limits_in
 from gas.slurm.order import Record, end_of
-from gas.slurm.outlook import Forecast, Why, forecast, trust
 from gas.slurm.table import span_of
-from speedup_models.fields import nearest, quoted
+from gas.slurm.why import Why
 
 __all__ = ["Interpretation", "interpret", "partition_of", "partitions_of"]
 
@@ -175,7 +176,7 @@ def interpret(
                 rows.append((at[place], cluster.now, end, taken(place, int(state.running.cpus[share]))))
     hidden = np.flatnonzero(state.unseen).tolist()
     unseen = {at[place]: taken(place, int(state.unseen[place])) for place in hidden if place in at}
-    rows += [(node, cluster.now, unseen_until or FOR_EVER, count) for node, count in unseen.items()]
+    rows += [(node, cluster.now, unseen_until or ENDLESS, count) for node, count in unseen.items()]
     resolution = state.parameters.resolution
     for one in seen.plans:
         begin, end = span_of(one.start, one.limit, state.parameters.begin, resolution, state.rules.ends_up)
@@ -260,4 +261,4 @@ def _reserved(
     if own is not None:
         for index, units in enumerate(capacity.tolist()):
             yield index, cluster.now, own.start, units
-            yield index, own.end, FOR_EVER, units
+            yield index, own.end, ENDLESS, units

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from documents.fields import shown
 from gas.endpoints.slurm.json_entries import Entry
 from gas.endpoints.slurm.transport import ACCOUNTED
 from gas.errors import BadInput, Unreachable
-from speedup_models.fields import shown
 
 __all__ = ["accounting_lines"]
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from documents.fields import quoted, shown
 from gas.endpoints.slurm.conf_file import Stated
 from gas.endpoints.slurm.configuration import hidden, scheduling, with_default_memory
 from gas.endpoints.slurm.json_entries import VERSIONS, Entry
@@ -25,7 +26,6 @@ from gas.endpoints.slurm.stand_ins import shown_or_stand_ins
 from gas.errors import BadInput, Unreachable
 from gas.json_text import parsed, parsed_items
 from gas.slurm.cluster import Cluster, Job, Licence
-from speedup_models.fields import quoted, shown
 
 __all__ = ["ANSWERS", "LAST_SHARED", "OPTIONAL", "VERSIONS", "read_cluster", "read_jobs", "tests_of_last_cycle"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from documents.fields import shown
 from gas.endpoints.slurm.notation import LATEST, LONGEST, node_names, words
 from gas.errors import BadInput, Unreachable
-from speedup_models.fields import shown
 
 __all__ = ["REQUIRED", "VERSIONS", "Entry"]
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from documents.fields import quoted
 from gas.endpoints.slurm.options import megabytes, minutes_of
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput
-from speedup_models.fields import quoted
 
 __all__ = ["FIRST_TYPED", "OPTIONS", "change", "submission"]
 

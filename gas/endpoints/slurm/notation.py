@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import lru_cache
 
+from documents.fields import quoted
 from gas.errors import BadInput
 from gas.slurm.cluster import Tasks
-from speedup_models.fields import quoted
 
 __all__ = ["LATEST", "LONGEST", "NodeStates", "duration", "instant", "node_names", "node_states", "tasks", "words"]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
+from documents.fields import quoted
 from gas.endpoints.slurm.directives import Directive
 from gas.endpoints.slurm.notation import node_names, tasks, words
 from gas.errors import BadInput
 from gas.slurm.cluster import Gres, Tasks
-from speedup_models.fields import quoted
 
 __all__ = ["Options", "Unit", "instant_of", "megabytes", "minutes_of"]
 

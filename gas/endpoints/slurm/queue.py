@@ -14,7 +14,7 @@ import numpy as np
 from gas.endpoints.slurm.interpretation import Interpretation
 from gas.slurm.cluster import Cluster, Job, Partition, Reservation
 from gas.slurm.order import end_of
-from gas.slurm.outlook import Planned
+from gas.slurm.passes import Planned
 
 if TYPE_CHECKING:  # imported where it is used: planning needs none of it
     from gas.prediction.entries import Entry

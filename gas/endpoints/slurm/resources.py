@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from documents.fields import quoted
 from gas.endpoints.slurm.notation import NOTHING
 from gas.errors import BadInput
 from gas.slurm.cluster import Gres
-from speedup_models.fields import quoted
 
 __all__ = [
     "amounts",

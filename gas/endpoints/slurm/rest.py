@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlencode
 
+from documents.fields import Fields, quoted
 from gas.endpoints.access import Access, Table
 from gas.endpoints.exchange import MOST_ANSWER_BYTES
 from gas.endpoints.programs import Programs, whole_path
@@ -38,7 +39,6 @@ from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, Unreachable
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.unpublished import with_what_shows
-from speedup_models.fields import Fields, quoted
 
 __all__ = ["RestTransport"]
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from documents.fields import quoted
 from gas.endpoints.access import is_loopback, split_address
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
@@ -22,7 +23,6 @@ from gas.endpoints.slurm.rest_connection import SlurmConnection, Tokens, vetted_
 from gas.endpoints.slurm.rest_refusals import DOUBTFUL, HELD, HOMELESS, UNACCEPTED, job_number, problems_in
 from gas.errors import BadInput, GasError, Unauthorized, Unreachable
 from gas.json_text import parsed
-from speedup_models.fields import quoted
 
 __all__ = ["TIMEOUT_SECONDS", "RestClient", "beginning", "number_of"]
 

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from documents.fields import Fields, quoted
 from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
@@ -27,7 +28,6 @@ from gas.endpoints.pipes import TooMuchSaid, conversation
 from gas.endpoints.programs import without_secrets
 from gas.errors import BadInput, Unauthorized
 from gas.times import iso_time
-from speedup_models.fields import Fields, quoted
 
 if TYPE_CHECKING:  # imported where they are used: planning on a file needs no HTTP
     from requests.adapters import HTTPAdapter

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from speedup_models.fields import shown
+from documents.fields import shown
 
 __all__ = ["DOUBTFUL", "HELD", "HOMELESS", "NOTHING", "UNACCEPTED", "job_number", "problems_in"]
 

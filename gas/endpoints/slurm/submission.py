@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 
+from documents.fields import quoted
 from gas.endpoints.endpoint import JobDescription, Request
 from gas.endpoints.slurm.directives import Directive, Script, from_words
 from gas.endpoints.slurm.options import Options
@@ -13,7 +14,6 @@ from gas.endpoints.slurm.sizing import shape_of
 from gas.endpoints.slurm.transport import Batch
 from gas.endpoints.wording import SIZE_VARIABLES, checked_name, long_options, shell_word, tag_of
 from gas.errors import BadInput
-from speedup_models.fields import quoted
 
 __all__ = ["DECIDED", "batch_of", "options_from"]
 

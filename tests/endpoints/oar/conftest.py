@@ -18,10 +18,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from documents.fields import Fields
 from gas.endpoints.oar.answers import jobs_of, parsed, records_of, resources_of
 from gas.endpoints.oar.endpoint import OarEndpoint
 from gas.endpoints.oar.machine import Machine
-from speedup_models.fields import Fields
 
 ANSWERS = Path(__file__).parent / "answers"
 BUSY_SINCE = 1795298516

@@ -25,9 +25,9 @@ from pathlib import Path
 
 import numpy as np
 
+from documents.fields import Fields
 from gas.endpoints.oar.endpoint import OarEndpoint
-from gas.profile import NEVER
-from speedup_models.fields import Fields
+from gas.profile.flat import NEVER
 
 KINDS = ("fifo", "fair", "newcomers", "properties", "besteffort", "queues", "hierarchy", "absent", "quotas", "hidden")
 FIFO = "oar_sched_gantt_with_timesharing"

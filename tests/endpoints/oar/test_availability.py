@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gas.availability import Spans
 from gas.endpoints.oar.availability import Charted, Nested, OarAvailability
 from gas.endpoints.oar.hierarchy import Hierarchy
 from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing
-from gas.node_availability import Spans
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 
 ANN = Standing("default", "default", (), "ann")
 

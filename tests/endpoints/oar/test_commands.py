@@ -15,7 +15,7 @@ from gas.endpoints.oar.submission import batch_of
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.wording import tag_of
 from gas.errors import BadInput, Conflict, Forbidden, Infeasible, NotFound, Unreachable
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 
 JOB = JobDescription("ocean", ("true",))
 

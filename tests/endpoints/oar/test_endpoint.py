@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from thorough import examples
 
+from documents.fields import FieldError, Fields
 from gas.endpoints.endpoint import InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.oar.endpoint import OarEndpoint
 from gas.endpoints.wording import tag_of
 from gas.errors import BadInput, Forbidden, GasError, NotFound, Unreachable, outcome_of
 from gas.planner import Limits
-from speedup_models.fields import FieldError, Fields
 
 REQUEST = Request(2, 300)
 JOB = JobDescription("ocean", ("./lu",))

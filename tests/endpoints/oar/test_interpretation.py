@@ -14,7 +14,7 @@ from gas.endpoints.oar.chart import Chart
 from gas.endpoints.oar.interpretation import Rules, interpret
 from gas.endpoints.oar.machine import Job, Machine, Resource
 from gas.errors import BadInput, Infeasible
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 
 PLAIN = Rules(quotas=(), policy="fifo")
 

@@ -12,10 +12,10 @@ import uuid
 import numpy as np
 import pytest
 
+from documents.fields import Fields
 from gas.endpoints.endpoint import JobDescription, Request
 from gas.endpoints.oar.endpoint import OarEndpoint
 from gas.errors import BadInput, GasError
-from speedup_models.fields import Fields
 
 pytestmark = pytest.mark.live
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gas.endpoints.oar.quotas import Held, Quota, Quotas, Standing, exceeded_in, quotas_of
 from gas.errors import BadInput
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 
 ANN = Standing("default", "p", (), "ann")
 SECURITY = 60

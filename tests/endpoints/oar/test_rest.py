@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import requests
 
+from documents.fields import FieldError, Fields
 from gas.endpoints.access import Access
 from gas.endpoints.endpoint import JobDescription, Request
 from gas.endpoints.oar.rest import RestTransport
@@ -14,7 +15,6 @@ from gas.endpoints.oar.submission import batch_of
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.wording import tag_of
 from gas.errors import BadInput, Conflict, Forbidden, Unauthorized, Unreachable
-from speedup_models.fields import FieldError, Fields
 
 JOB = JobDescription("ocean", ("./lu",))
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from fake_slurm import FakeSlurm
 from slurm_answers import recorded, renewed
+from slurm_rest import slurmrestd
 
 from gas.endpoints.slurm import command_line
 
@@ -40,3 +41,11 @@ def renewed_answers(published):
 def slurm(tmp_path):
     """Return a Slurm of programs; tests of a real one have their own."""
     return FakeSlurm(tmp_path / "bin")
+
+
+@pytest.fixture
+def server():
+    """A slurmrestd that publishes what v0.0.38 answered."""
+    with slurmrestd() as own:
+        own.publishes("v0.0.38", recorded("v0.0.38"))
+        yield own

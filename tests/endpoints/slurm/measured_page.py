@@ -17,7 +17,8 @@ HEAD = """\
 # Predicted starts against real Slurms
 
 {probes} probes on {queues} random queues of private Slurms {versions}, measured until {date}, seeds {seeds}: for each
-random probe Gas says, as an ordinary user, by commands and by REST, when Slurm will plan such a job;
+random probe Gas says, as an ordinary user, by commands and by REST, alone and beside a slurm.conf that it reads (as it
+does on a login node), when Slurm will plan such a job;
 `sbatch --test-only` is asked; then a real job is submitted, whose planned start is the truth; it is cancelled at once.
 The kinds of site are those of `tests/endpoints/slurm/sites.py`; a mixture draws several of them at once. This page is
 made by `python tests/endpoints/slurm/queues.py measure found.jsonl` and `... page found.jsonl -o measured.md`.
@@ -37,6 +38,8 @@ MaxNodes and MinNodes of partitions). Gas plans an application as `gas plan` doe
 sizes; what it takes is submitted, and one of the other requests too. *Wrong now*: said to start now, where a limit
 holds the job or Slurm refuses it. *Never starts*: what was taken does not start either when no other job is left.
 """
+
+NAMES = {"commands": "commands", "rest": "slurmrestd alone", "rest and slurm.conf": "slurmrestd, beside a slurm.conf"}
 
 CHOICE = """
 ## What is taken, among all that there is
@@ -81,8 +84,8 @@ def _of_probes(found: Sequence[Measured]) -> list[str]:
         {one.release for one in found}, key=lambda name: min(o.version for o in found if o.release == name)
     )
     parts = [head]
-    for transport in TRANSPORTS:
-        parts.append(f"\n## By {'commands' if transport == 'commands' else 'slurmrestd'}\n")
+    for transport in _ways(found):
+        parts.append(f"\n## By {NAMES[transport]}\n")
         parts.append(_by_kind(found, kinds, transport))
     parts.append("\n## By release\n")
     parts.append(_by_release(found, kinds, releases))
@@ -91,16 +94,21 @@ def _of_probes(found: Sequence[Measured]) -> list[str]:
     return parts
 
 
+def _ways(found: Sequence[Measured]) -> list[str]:
+    """Return by what Gas was asked in each probe."""
+    return [name for name in TRANSPORTS if all(name in one.said for one in found)]
+
+
 def _of_gpus(found: Sequence[Measured]) -> Iterator[str]:
     there = [one for one in found if one.kind == "gpus"]
     if not there:
         return
     yield GPUS
-    columns = " | ".join(TRANSPORTS)
-    yield f"| asked for | probes | {columns} |\n|---|---:|{'---:|' * len(TRANSPORTS)}"
+    ways = _ways(there)
+    yield f"| asked for | probes | {' | '.join(ways)} |\n|---|---:|{'---:|' * len(ways)}"
     for way, pattern in (*WAYS.items(), ("all", "")):
         those = [one for one in there if re.search(pattern, " ".join(one.words))]
-        met = [sum(one.met(name) for one in those) for name in TRANSPORTS]
+        met = [sum(one.met(name) for one in those) for name in ways]
         yield f"| {way} | {len(those)} | {' | '.join(share(count, len(those)) for count in met)} |"
 
 
@@ -188,7 +196,7 @@ def _by_kind(found: Sequence[Measured], kinds: Sequence[str], transport: str) ->
 
 def _by_release(found: Sequence[Measured], kinds: Sequence[str], releases: Sequence[str]) -> str:
     versions = {name: next(one.version for one in found if one.release == name) for name in releases}
-    columns = [(release, transport) for release in releases for transport in TRANSPORTS]
+    columns = [(release, transport) for release in releases for transport in _ways(found)]
     lines = [
         "| site | " + " | ".join(f"{versions[release]}, {transport}" for release, transport in columns) + " |",
         "|---|" + "---:|" * len(columns),
@@ -203,17 +211,16 @@ def _by_release(found: Sequence[Measured], kinds: Sequence[str], releases: Seque
 
 
 def _causes(found: Sequence[Measured]) -> str:
-    lines = ["| cause | by commands | by REST | sites |", "|---|---:|---:|---|"]
+    ways = _ways(found)
+    lines = [f"| cause | {' | '.join(ways)} | sites |", f"|---|{'---:|' * len(ways)}---|"]
     causes: Counter[str] = Counter()
     for one in found:
         causes.update({said.cause for name, said in one.said.items() if not one.met(name)})
     for cause, _ in causes.most_common():
-        misses = {
-            name: [one for one in found if not one.met(name) and one.said[name].cause == cause] for name in TRANSPORTS
-        }
+        misses = {name: [one for one in found if not one.met(name) and one.said[name].cause == cause] for name in ways}
         where = Counter(one.kind for there in misses.values() for one in there)
         sites = ", ".join(f"{kind} ({count})" for kind, count in where.most_common(6))
-        lines.append(f"| {cause} | {len(misses['commands'])} | {len(misses['rest'])} | {sites} |")
+        lines.append(f"| {cause} | {' | '.join(str(len(misses[name])) for name in ways)} | {sites} |")
     return "\n".join(lines) + "\n"
 
 

@@ -39,7 +39,9 @@ from gas.errors import GasError
 from gas.slurm.cluster import Cluster, Job
 
 RESOLUTION = 60
-TRANSPORTS = ("commands", "rest")
+TRANSPORTS = ("commands", "rest", "rest and slurm.conf")
+"""By slurmrestd alone, and with what a user of it reads beside it: where there is a slurm.conf, as on a login node."""
+
 SIZES = {"ntasks", "nodes", "time", "partition"}
 """Options that are not given to Gas as such."""
 
@@ -181,13 +183,16 @@ def submitted(slurm: PrivateSlurm, job: Asked, user: str | None) -> int | str:
 
 
 def transports(slurm: PrivateSlurm, user: str | None) -> dict[str, Transport]:
-    """Return both ways to speak to a Slurm as a user."""
+    """Return the ways to speak to a Slurm as a user."""
     configuration = str(slurm.folder / "slurm.conf")
     commands = CommandTransport("private", configuration, folder=str(slurm.programs(user)))
     if user is not None:
         commands.user = user
     tokens = Tokens(slurm.rest_url, environment={"SLURM_JWT": slurm.token(user=user)})
-    return {"commands": commands, "rest": RestTransport("private", slurm.rest_url, tokens=tokens)}
+    both = RestTransport("private", slurm.rest_url, tokens=tokens)
+    both.conf = Path(configuration)
+    ways = (commands, RestTransport("private", slurm.rest_url, tokens=tokens), both)
+    return dict(zip(TRANSPORTS, ways, strict=True))
 
 
 # -- asking
@@ -253,7 +258,7 @@ def measured_one(here: Situation, probe: Asked, kind: str, release: str, seed: s
             after = here.transports["commands"].cluster("private")
         finally:
             here.slurm.cancel(id)
-        waiting = [job.id for job in overtaken(after, id) if job.pending] if after is not None else []
+        waiting = [job.id for job in disturbed(after, id) if job.pending] if after is not None else []
         if waiting:  # their plans have made room for the job, and some may have been pushed aside: that is put right
             here.slurm.settle(waiting[0])
     one = Measured(
@@ -274,7 +279,9 @@ def cause_of(one: Measured, transport: str, here: Situation, probe: Asked, after
         return f"a fault of Gas ({said.error.split(':')[1].strip()})"
     if said.error:
         return "Gas refuses: " + re.sub(r"[\d\"']+", "", said.error.partition(": ")[2])[:60]
-    if transport == "rest" and one.met("commands"):
+    if transport != "commands" and one.met("commands"):
+        if transport == "rest" and one.met("rest and slurm.conf"):
+            return "slurmrestd does not publish what slurm.conf says"
         return "slurmrestd does not publish what the commands do"
     behind = after is not None and any(job.pending and job.priority and job.id != id for job in overtaken(after, id))
     if after is not None and one.planned is not None and not behind:
@@ -304,6 +311,13 @@ def overtaken(cluster: Cluster, id: int | str) -> list[Job]:
 
     own = [place(job) for job in cluster.jobs if job.id == id]
     return [job for job in cluster.jobs if own and place(job) < own[0]]
+
+
+def disturbed(cluster: Cluster, id: int | str) -> list[Job]:
+    """Return the jobs whose plans a job can change: by a preemption, those of all, for the preempted wait again."""
+    if cluster.settings is not None and cluster.settings.preempts:
+        return [job for job in cluster.jobs if job.id != id]
+    return overtaken(cluster, id)
 
 
 # -- measuring

@@ -8,7 +8,7 @@ import pytest
 from gas.endpoints.slurm.directives import from_words
 from gas.endpoints.slurm.interpretation import interpret
 from gas.endpoints.slurm.options import Options
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.slurm.cluster import Cluster, Job, Licence, Node, Partition, Scheduling
 
 NODES = tuple(Node(f"n{k}", 4, memory=1000, partitions=("main",)) for k in range(2))

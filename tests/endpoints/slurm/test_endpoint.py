@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from documents.fields import FieldError, Fields
 from gas.endpoints import InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm import endpoint as module
@@ -16,7 +17,6 @@ from gas.endpoints.slurm.submission import options_from
 from gas.errors import BadInput, Conflict, Forbidden, Infeasible, NotFound, Unreachable
 from gas.planner import Limits
 from gas.slurm.cluster import Partition
-from speedup_models.fields import FieldError, Fields
 
 JOB = JobDescription("ocean", ("./ocean",))
 AWAY = "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1"

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from documents.fields import Fields
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
 from gas.endpoints.slurm.generation import configuration_of
 from gas.errors import Infeasible
-from speedup_models.fields import Fields
 
 
 def test_every_partition_that_takes_jobs_has_a_table(cluster, tmp_path):

@@ -10,10 +10,10 @@ from gas.endpoints.slurm import json_answers
 from gas.endpoints.slurm.interpretation import interpret, partition_of
 from gas.endpoints.slurm.notation import LATEST
 from gas.errors import Infeasible, NotFound
-from gas.profile import NEVER
+from gas.profile.flat import NEVER
 from gas.slurm.cluster import Cluster, Job, Node, Partition, Reservation, Scheduling, Tasks
-from gas.slurm.outlook import Why
 from gas.slurm.settings import Settings
+from gas.slurm.why import Why
 
 NOW = 1_800_000_000  # a multiple of 60
 

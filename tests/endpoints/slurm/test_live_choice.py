@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 from private_slurm import PrivateSlurm
 
-from gas import Application, plan
+from gas import plan, read_application
 from gas.endpoints import ask
 from gas.endpoints.slurm.commands import CommandTransport
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
@@ -62,7 +62,7 @@ def application(chance, tmp_path):
         f"A = {chance.uniform(4, 40):.1f}\nsigma = {chance.uniform(0, 2):.2f}\n"
         '[processors]\nconstraint = "power-of-two"\nmin = 2\n'
     )
-    return Application.read(path)
+    return read_application(path)
 
 
 def test_the_choice_among_two_clusters_is_the_one_whose_probe_finishes_first(slurms, endpoints, tmp_path, capsys):

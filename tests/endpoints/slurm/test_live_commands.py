@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from eventually import event
 from private_slurm import RELEASES, USERS, PrivateSlurm
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -164,13 +165,3 @@ def test_a_job_is_cancelled_and_probes_leave_none(slurm, busy, gas):
     assert {int(id) for id in slurm.run("squeue", "-h", "-o", "%A").split()} == {busy, job}
     assert gas("cancel", job)["state"] == "cancelled"
     assert "cancelled" in gas.started("wait", job, code=1)[1]
-
-
-def event(watch, wanted):
-    """Return the next line of a kind that a watch writes."""
-    seen = []
-    for line in watch.stdout:
-        seen.append(json.loads(line))
-        if seen[-1]["event"] == wanted:
-            return seen[-1]
-    raise AssertionError(f"the watch ended without {wanted}: {seen} {watch.stderr.read()}")

@@ -41,7 +41,7 @@ def transport(request):
     return request.param
 
 
-def told(misses, transport):
+def described(misses, transport):
     return [(one.kind, one.words, one.planned and one.planned - one.now, one.said[transport]) for one in misses]
 
 
@@ -49,12 +49,12 @@ def test_nine_of_ten_are_within_the_resolution_or_foreseen_to_have_no_plan(measu
     """By slurmrestd of Slurm 22.05, which says little of how it plans, three of four."""
     misses = [one for one in measured if not one.met(transport)]
     allowed = 0.25 if transport == "rest" and measured[0].version.startswith("22.") else 0.1
-    assert len(misses) <= allowed * len(measured), told(misses, transport)
+    assert len(misses) <= allowed * len(measured), described(misses, transport)
 
 
 def test_nothing_is_said_to_start_now_that_slurm_does_not_plan(measured, transport):
     wrong = [one for one in measured if one.wrong_now(transport)]
-    assert wrong == [], told(wrong, transport)
+    assert wrong == [], described(wrong, transport)
 
 
 def test_every_miss_has_a_cause(measured, transport):

@@ -14,6 +14,7 @@ import time
 from contextlib import ExitStack
 
 import pytest
+from eventually import event
 from private_slurm import PrivateSlurm, own_name
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
@@ -100,16 +101,6 @@ class Program:
         options = ("--every", "1s", "--least", "5s", "--threshold", "1%")
         line = self.line("watch", str(job), str(self.application), *options)
         return subprocess.Popen(line, cwd=self.folder, stdout=subprocess.PIPE, text=True)
-
-
-def event(watch, wanted):
-    """Return the next line of a kind that a watch writes."""
-    seen = []
-    for line in watch.stdout:
-        seen.append(json.loads(line))
-        if seen[-1]["event"] == wanted:
-            return seen[-1]
-    raise AssertionError(f"the watch ended without {wanted}: {seen}")
 
 
 def test_a_job_is_planned_submitted_reshaped_while_it_waits_and_run(slurms, tmp_path, capsys):

@@ -8,26 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from slurm_answers import recorded, renewed
-from slurm_rest import CUT, JOB, SECRET, SILENCE, Answer, error_of, refused, slurmrestd, transport
+from slurm_rest import CUT, JOB, JOB_7, SECRET, SILENCE, SUBMIT, Answer, error_of, refused, slurmrestd, transport
 from thorough import examples
 
+from documents.fields import FieldError, Fields
 from gas.endpoints.sending import NotSent, RefusedAs, Unclear
 from gas.endpoints.slurm.json_answers import read_cluster
 from gas.endpoints.slurm.rest import RestTransport
 from gas.endpoints.slurm.rest_connection import Tokens
 from gas.endpoints.slurm.transport import Batch, Shape
 from gas.errors import BadInput, Conflict, Forbidden, GasError, NotFound, OverLimit, Unauthorized, Unreachable
-from speedup_models.fields import FieldError, Fields
 
 SUBMITTED = {"errors": [], "job_id": 7, "step_id": "BATCH"}
-SUBMIT, JOB_7, JOB_0 = "/slurm/v0.0.38/job/submit", "/slurm/v0.0.38/job/7", "/slurm/v0.0.38/job/0?signal=CONT"
-
-
-@pytest.fixture
-def server():
-    with slurmrestd() as own:
-        own.publishes("v0.0.38", recorded("v0.0.38"))
-        yield own
 
 
 # -------------------------------------------------------------------------------------------------------- reading

@@ -1,21 +1,11 @@
 """A slurmrestd: which version it speaks, and what its answers say went wrong."""
 
 import pytest
-from slurm_answers import recorded
-from slurm_rest import CUT, JOB, SILENCE, Answer, error_of, refused, slurmrestd, transport
+from slurm_rest import CUT, JOB, JOB_0, SILENCE, SUBMIT, Answer, error_of, refused, transport
 
 from gas.endpoints.sending import Unclear
 from gas.endpoints.slurm.transport import Shape
 from gas.errors import BadInput, Unauthorized, Unreachable
-
-SUBMIT, JOB_7, JOB_0 = "/slurm/v0.0.38/job/submit", "/slurm/v0.0.38/job/7", "/slurm/v0.0.38/job/0?signal=CONT"
-
-
-@pytest.fixture
-def server():
-    with slurmrestd() as own:
-        own.publishes("v0.0.38", recorded("v0.0.38"))
-        yield own
 
 
 def test_the_newest_version_that_is_understood_is_taken_and_asked_for_once(server):

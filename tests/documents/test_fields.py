@@ -1,6 +1,6 @@
 import pytest
 
-from speedup_models.fields import FieldError, Fields, nearest
+from documents.fields import FieldError, Fields, nearest
 
 
 def fields(**table):

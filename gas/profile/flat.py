@@ -1,8 +1,7 @@
-"""The profile: free processors over time, and the few things one does with it.
+"""The flat form of the profile: a step function in two sorted arrays, and the few things one does with it.
 
-A profile is a step function on sorted arrays. Frame ``i`` says that ``free[i]`` processors are free from
-``starts[i]`` until ``starts[i + 1]``; the last frame lasts for ever. Neighbouring frames differ in `free`. Times are
-integer seconds and spans half-open, ``[start, end)``.
+Frame ``i`` says that ``free[i]`` processors are free from ``starts[i]`` until ``starts[i + 1]``; the last frame lasts
+for ever. Neighbouring frames differ in `free`.
 
     ask      earliest_fit, earliest_fits, fits, free_at, free_during
     change   take, give_back, forget
@@ -25,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from gas.compiled import kernel
 
 __all__ = [
+    "ENDLESS",
     "NEVER",
     "Profile",
     "check",
@@ -45,7 +45,8 @@ __all__ = [
 NEVER = -(2**62)
 """The answer of a search that finds no time at all (the last frame is too small)."""
 
-_UNBOUNDED = 2**62  # larger than any walltime; times are below 2**53
+ENDLESS = 2**62
+"""Longer than any span, and later than any instant: those are below 2**53."""
 
 
 class Profile(NamedTuple):
@@ -142,7 +143,7 @@ def earliest_fits(
     leaves = 1
     while leaves < requests:
         leaves *= 2
-    shortest = np.full(2 * leaves, _UNBOUNDED, np.int64)
+    shortest = np.full(2 * leaves, ENDLESS, np.int64)
     shortest[leaves : leaves + requests] = walltimes
     for node in range(leaves - 1, 0, -1):
         shortest[node] = min(shortest[2 * node], shortest[2 * node + 1])
@@ -174,10 +175,10 @@ def earliest_fits(
             for g in range(groups - 1, -1, -1):
                 _start_those_within(shortest, leaves, first[g], upper, time, opened[g], anchors)
                 upper = first[g]
-            if shortest[1] == _UNBOUNDED:
+            if shortest[1] == ENDLESS:
                 return
     for g in range(groups - 1, -1, -1):
-        never_closes = opened[g] + _UNBOUNDED - 1  # room for all who wait, not for those served, at _UNBOUNDED
+        never_closes = opened[g] + ENDLESS - 1  # room for all who wait, not for those served, at ENDLESS
         _start_those_within(shortest, leaves, first[g], fitting, never_closes, opened[g], anchors)
         fitting = first[g]
 
@@ -210,7 +211,7 @@ def _start_those_within(
         if node - leaves >= high:
             return
         anchors[node - leaves] = opened
-        shortest[node] = _UNBOUNDED
+        shortest[node] = ENDLESS
         above = node >> 1
         while above:
             shortest[above] = min(shortest[2 * above], shortest[2 * above + 1])

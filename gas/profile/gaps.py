@@ -14,12 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import kernel
-from gas.profile import NEVER
+from gas.profile.flat import ENDLESS, NEVER
 
-__all__ = ["FOR_EVER", "Gaps", "earliest_in_gaps", "gaps_of"]
-
-FOR_EVER = 2**62
-"""When a gap closes that never does."""
+__all__ = ["Gaps", "earliest_in_gaps", "gaps_of"]
 
 
 class Gaps(NamedTuple):
@@ -109,7 +106,7 @@ def _fill(
                 if levels[depth - 1] == 0:
                     depth -= 1
         for k in range(depth):
-            found[0, count], found[1, count], found[2, count] = opened[k], FOR_EVER, levels[k]
+            found[0, count], found[1, count], found[2, count] = opened[k], ENDLESS, levels[k]
             found[3, count] = one
             count += 1
     return count

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from workloads.whole_file import whole_file
+from documents.whole_file import whole_file
 
 
 def test_the_file_has_its_name_only_when_it_is_whole(tmp_path):
@@ -41,7 +41,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
     path = tmp_path / "x.swf"
     path.write_bytes(b"old")
     program = (
-        "import resource, sys\nfrom workloads.whole_file import whole_file\n"
+        "import resource, sys\nfrom documents.whole_file import whole_file\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"  # as a disk on which 1000 bytes are left
         "with whole_file(sys.argv[1]) as file:\n    file.write(bytes(5000))\n"
     )

@@ -1,11 +1,11 @@
 """The lengths of holes of the profile by block, and the *staircases* that find the first long one.
 
-A *hole* of a level is a span in which 2**level processors stay free. The table of the blocks (`gas.s3.blocks`) has, for
-each block and level, a bound: no hole of the level that crosses the block was longer when it was measured. There are
-two, one for all holes and one for *new* ones, which have a frame with a stamp after the last look of the job that asks.
-A block is measured when a job asks, and again when processors were given back in it since then; of the new holes, only
-those through the frames that got some. A hole that grew elsewhere is bounded by the block in which it grew. What is
-taken only makes holes shorter, and leaves a bound that may be too high.
+A *hole* of a level is a span in which 2**level processors stay free. The table of the blocks (`gas.profile.blocks`)
+has, for each block and level, a bound: no hole of the level that crosses the block was longer when it was measured.
+There are two, one for all holes and one for *new* ones, which have a frame with a stamp after the last look of the job
+that asks. A block is measured when a job asks, and again when processors were given back in it since then; of the new
+holes, only those through the frames that got some. A hole that grew elsewhere is bounded by the block in which it grew.
+What is taken only makes holes shorter, and leaves a bound that may be too high.
 
 The bound for new holes is measured for one job and used for others. So a job that asks must not have been looked at
 before one that asked earlier; `gas.s3.placing.promote` asks in submission order, in which that holds.
@@ -19,11 +19,10 @@ blocks were split.
 from __future__ import annotations
 
 from gas.compiled import lean_kernel
-from gas.s3.blocks import (
+from gas.profile.blocks import (
     BEGINS,
     COVERED_AT,
     EACH,
-    ENDLESS,
     ENOUGH,
     FREE,
     HEAD,
@@ -45,6 +44,7 @@ from gas.s3.blocks import (
     block_at,
     level_of,
 )
+from gas.profile.flat import ENDLESS
 
 __all__ = [
     "NOWHERE",
@@ -67,7 +67,7 @@ def first_long_hole(blocks: Blocks, level: int, walltime: int, since: int, until
     """Return the first block that has a new hole as long as `walltime` and begins before `until`, or `NOWHERE`.
 
     A block can be returned that has no such hole (any more), but none is passed over that has. `since` is as in
-    `gas.s3.holes.earlier_start`.
+    `gas.profile.holes.earlier_start`.
     """
     numbers = blocks.numbers
     staircase = STAIRCASE_AT + level * (1 + 3 * MOST_STEPS)

@@ -6,8 +6,8 @@ import made_endpoints
 import pytest
 
 from gas import AvailabilityList, BadInput
+from gas.agent.schedulers import without_stale
 from gas.endpoints import Answer, FileEndpoint, S3Endpoint
-from gas.endpoints.freshness import without_stale
 
 NOW = 1_800_000_000
 CLOCK = 500.0

@@ -1,7 +1,7 @@
 """Holes in the profile: where a job fits first, and whether it can start earlier by now.
 
-For each block of the profile (`gas.s3.blocks`) it is recorded how long its holes are at most (`gas.s3.lengths`), so
-that most blocks are passed over at the price of one number, or of none.
+For each block of the profile (`gas.profile.blocks`) it is recorded how long its holes are at most
+(`gas.profile.staircase`), so that most blocks are passed over at the price of one number, or of none.
 
 Why passing over is exact. Take the holes of just the processors that a job needs: they do not overlap, and each is part
 of a hole of the job's level. One that fits the job was recorded as long as that, or longer, in some block that it
@@ -17,8 +17,7 @@ that has such a stamp (the job would have slid there before). That is why new ho
 from __future__ import annotations
 
 from gas.compiled import inlined_kernel, lean_kernel
-from gas.profile import NEVER
-from gas.s3.blocks import (
+from gas.profile.blocks import (
     BEGIN,
     BEGINS,
     COVERED_AT,
@@ -42,7 +41,8 @@ from gas.s3.blocks import (
     frame_at,
     level_of,
 )
-from gas.s3.lengths import NOWHERE, any_hole, closes, first_long_hole, look_again, new_hole, opens
+from gas.profile.flat import NEVER
+from gas.profile.staircase import NOWHERE, any_hole, closes, first_long_hole, look_again, new_hole, opens
 
 __all__ = ["earlier_start", "first_fit", "given_since"]
 

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from strategies import TODAY, frames
 from thorough import examples
 
 from gas.compiled import compiled
-from gas.profile import (
+from gas.profile.flat import (
     NEVER,
     check,
     earliest_fit,
@@ -157,70 +156,6 @@ def test_long_lists_are_answered_like_short_ones(form, shape):
 
 
 # --------------------------------------------------------------------------------------------------------- change
-
-
-class TakenAndGivenBack(RuleBasedStateMachine):
-    """Take, give back and forget, beside a dictionary of free processors by second."""
-
-    @initialize(now=st.sampled_from([0, TODAY]))
-    def begin(self, now):
-        self.profile = empty_profile(MACHINE, now, room=1)
-        self.now = now
-        self.free = {}  # by second; the whole machine where nothing is written
-
-    def level(self, t):
-        return self.free.get(t, MACHINE)
-
-    @rule(offset=st.integers(0, 40), length=st.integers(1, 15), data=st.data())
-    def take_some(self, offset, length, data):
-        start = self.now + offset
-        span = range(start, start + length)
-        most = min(map(self.level, span))
-        assert fits(self.profile, start, length, most)
-        assert not fits(self.profile, start, length, most + 1)
-        if most:
-            processors = data.draw(st.integers(1, most))
-            self.profile = with_room(self.profile, 2)
-            take(self.profile, start, start + length, processors)
-            self.free |= {t: self.level(t) - processors for t in span}
-
-    @rule(offset=st.integers(-10, 40), length=st.integers(1, 25), data=st.data())
-    def give_some_back(self, offset, length, data):
-        # Of any span that is not all free, also one that nobody took as a whole, or that began in the past.
-        start = self.now + offset
-        span = range(max(start, self.now), start + length)
-        most = min((MACHINE - self.level(t) for t in span), default=1)
-        if most:
-            processors = data.draw(st.integers(1, most))
-            self.profile = with_room(self.profile, 2)
-            give_back(self.profile, start, start + length, processors)
-            self.free |= {t: self.level(t) + processors for t in span}
-
-    @rule(seconds=st.integers(0, 12))
-    def let_time_pass(self, seconds):
-        self.now += seconds
-        forget(self.profile, self.now)
-
-    @rule()
-    def time_does_not_go_back(self):
-        before = self.profile.starts[: self.profile.used[0]].tolist()
-        forget(self.profile, self.now - 1)
-        assert self.profile.starts[: self.profile.used[0]].tolist() == before
-
-    @invariant()
-    def the_profile_is_the_dictionary(self):
-        check(self.profile, MACHINE)
-        assert self.profile.starts[0] == self.now
-        later = sorted(
-            {self.now, *(t for t in self.free if t > self.now), *(t + 1 for t in self.free if t >= self.now)}
-        )
-        steps = [t for t in later if t == self.now or self.level(t) != self.level(t - 1)]
-        assert self.profile.starts[: self.profile.used[0]].tolist() == steps
-        assert self.profile.free[: self.profile.used[0]].tolist() == [self.level(t) for t in steps]
-
-
-TestTakenAndGivenBack = TakenAndGivenBack.TestCase
-TestTakenAndGivenBack.settings = examples(100, stateful_step_count=40)
 
 
 def test_compiled_changes_are_the_plain_ones():

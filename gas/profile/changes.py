@@ -6,12 +6,11 @@ Nothing here searches, and nothing is allocated: an insertion moves the frames o
 from __future__ import annotations
 
 from gas.compiled import lean_kernel
-from gas.s3.blocks import (
+from gas.profile.blocks import (
     BEGIN,
     BEGINS,
     COVERED_AT,
     EACH,
-    ENDLESS,
     FRAMES,
     FREE,
     GIVEN_MOST,
@@ -39,6 +38,7 @@ from gas.s3.blocks import (
     pack,
     roll,
 )
+from gas.profile.flat import ENDLESS
 
 __all__ = ["clear", "forget", "give_back", "take"]
 

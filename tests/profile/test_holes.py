@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from strategies import TODAY, frames
 from thorough import examples
 
-from gas.profile import NEVER, Profile, earliest_fit, profile_of
-from gas.profile import give_back as give_back_in_arrays
-from gas.s3 import holes as module
-from gas.s3.blocks import ENDLESS, HEAD, LEVELS, STAMP, USED, blocks_of, level_of, with_rows
-from gas.s3.holes import earlier_start, first_fit
+from gas.profile import holes as module
+from gas.profile.blocks import ENDLESS, HEAD, LEVELS, STAMP, USED, blocks_of, level_of, with_rows
+from gas.profile.flat import NEVER, Profile, earliest_fit, profile_of
+from gas.profile.flat import give_back as give_back_in_arrays
+from gas.profile.holes import earlier_start, first_fit
 
 MACHINE = 20
 LATE = 2**40

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from blocks_and_arrays import Both, make_blocks_small
 
-from gas.s3.blocks import BEGINS, EACH, ENOUGH, LENGTH, LEVELS, NEVER_LOOKED, NEWEST, ORDER, ROW, START, USED
-from gas.s3.lengths import (
+from gas.profile.blocks import BEGINS, EACH, ENOUGH, LENGTH, LEVELS, NEVER_LOOKED, NEWEST, ORDER, ROW, START, USED
+from gas.profile.staircase import (
     NOWHERE,
     any_hole,
     clear_staircases,

@@ -13,10 +13,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["REQUIRED", "FieldError", "Fields", "nearest"]
+__all__ = ["REQUIRED", "FieldError", "Fields", "Unusable", "nearest"]
 
 
-class FieldError(ValueError):
+class Unusable(ValueError):
+    """What somebody wrote cannot be used; the message names the place, what is wrong and the way out."""
+
+
+class FieldError(Unusable):
     """A value in a document that cannot be used; the message starts with the place it stands in."""
 
     def __init__(self, place: str, problem: str) -> None:

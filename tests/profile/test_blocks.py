@@ -9,8 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from strategies import TODAY, frames
 from thorough import examples, rounds
 
-from gas.profile import free_at
-from gas.s3.blocks import (
+from gas.profile.blocks import (
     BEGIN,
     BEGINS,
     EACH,
@@ -43,8 +42,9 @@ from gas.s3.blocks import (
     room_for,
     with_rows,
 )
-from gas.s3.changes import give_back, take
-from gas.s3.holes import given_since
+from gas.profile.changes import give_back, take
+from gas.profile.flat import free_at
+from gas.profile.holes import given_since
 
 MACHINE = 20
 SPAN = 4000

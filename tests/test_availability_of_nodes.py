@@ -8,11 +8,11 @@ from strategies import instants
 from thorough import examples
 
 from gas import Application, plan
+from gas.availability import NodeAvailability, Spans
 from gas.compiled import compiled
 from gas.errors import BadInput
-from gas.gaps import FOR_EVER, earliest_in_gaps
-from gas.node_availability import NodeAvailability, Spans
-from gas.profile import NEVER
+from gas.profile.flat import ENDLESS, NEVER
+from gas.profile.gaps import earliest_in_gaps
 from speedup_models import Table
 
 HORIZON = 24
@@ -96,7 +96,7 @@ def test_the_counts_are_what_is_free_at_each_moment(machine):
 @examples(100)
 @given(machines(), requests)
 def test_no_request_starts_sooner_on_nodes_than_by_the_counts(machine, wanted):
-    from gas.profile import earliest_fit
+    from gas.profile.flat import earliest_fit
 
     sizes, walltimes = np.array(wanted, np.int64).T
     for size, walltime, anchor in zip(sizes, walltimes, machine.anchors(sizes, walltimes, machine.now), strict=True):
@@ -134,7 +134,7 @@ def test_the_planner_reads_it_as_it_reads_a_list(machine, times):
 def test_gaps_hold_the_levels_that_are_free_together():
     machine = NodeAvailability("one", "estimate", 0, "1", np.array([8]), Spans.of([(0, 0, 10, 8), (0, 10, 20, 5)]))
     gaps = sorted(zip(*(row.tolist() for row in machine.gaps[1:4]), strict=True))
-    assert gaps == [(10, FOR_EVER, 3), (20, FOR_EVER, 5)]
+    assert gaps == [(10, ENDLESS, 3), (20, ENDLESS, 5)]
 
 
 @pytest.mark.parametrize(

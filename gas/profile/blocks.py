@@ -1,9 +1,9 @@
 """The profile in blocks: the same step function, indexed for schedules that are searched and changed millions of times.
 
-In two flat arrays (`gas.profile`) an insertion moves every later frame and a search reads every frame. Here the frames
-stand in blocks of some dozens, so that a change touches a few blocks, and every block can say at a glance whether a
-search may pass it over: by its least and most free processors, and by the longest hole that crosses it
-(`gas.s3.holes`, which searches).
+In two flat arrays (`gas.profile.flat`) an insertion moves every later frame and a search reads every frame. Here the
+frames stand in blocks of some dozens, so that a change touches a few blocks, and every block can say at a glance
+whether a search may pass it over: by its least and most free processors, and by the longest hole that crosses it
+(`gas.profile.holes`, which searches).
 
 Each frame has a *stamp*: the number of the change that last gave processors back in it.
 
@@ -12,7 +12,7 @@ Each frame has a *stamp*: the number of the change that last gave processors bac
     build    empty_blocks, blocks_of, profile_in, with_rows
     verify   check
 
-`gas.s3.changes` takes processors out and gives them back.
+`gas.profile.changes` takes processors out and gives them back.
 
 Kernels here allocate nothing: compiled without reference counting, they are several times as fast.
 """
@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import compiled, lean_kernel
-from gas.profile import Profile, profile_of
-from gas.profile import check as check_profile
+from gas.profile.flat import ENDLESS, Profile, profile_of
+from gas.profile.flat import check as check_profile
 
 __all__ = [
     "Blocks",
@@ -45,14 +45,11 @@ WIDTH = 32
 RING = 8192
 """The steps of the ring of stamps by time."""
 
-ENDLESS = 2**62
-"""Longer than any hole."""
-
 NEVER_LOOKED = -1
 """Older than any stamp."""
 
 MOST_STEPS = 8
-"""The most steps of the staircase of a level (`gas.s3.lengths`)."""
+"""The most steps of the staircase of a level (`gas.profile.staircase`)."""
 
 _FILL = 20  # the frames of a new block
 _DEAD = 8  # the past frames that the first block may have
@@ -87,11 +84,11 @@ class Blocks(NamedTuple):
         Of the whole: first and last block in order, rows given out, frames, the first instant, a length of holes that
         is seldom wanted, levels, seconds of a step of the ring (as a power of two), the last stamp, and what was given
         back since this was last read: the most free processors that a frame got by it, and the last instant. From
-        RING_AT on, stamps by time, modulo the ring: the newest give-back at or around an instant. From COVERED_AT
-        on, for each level the block up to which its staircase reaches; from STAIRCASE_AT on, the staircases: number of
-        steps, then length, beginning and block of each (`gas.s3.lengths`). From LONGEST_AT on, for each level the
-        longest new hole. From ORDER on, `EACH` words for each block in order of time: its row, its first instant, how
-        many frames it has, its newest stamp, and its least and most free processors.
+        RING_AT on, stamps by time, modulo the ring: the newest give-back at or around an instant. From COVERED_AT on,
+        for each level the block up to which its staircase reaches; from STAIRCASE_AT on, the staircases: number of
+        steps, then length, beginning and block of each (`gas.profile.staircase`). From LONGEST_AT on, for each level
+        the longest new hole. From ORDER on, `EACH` words for each block in order of time: its row, its first instant,
+        how many frames it has, its newest stamp, and its least and most free processors.
     """
 
     frames: NDArray[np.int64]

@@ -1,0 +1,16 @@
+from .asking import Answer as Answer, ask as ask
+from .configuration import Configuration as Configuration, load_configuration as load_configuration
+from .endpoint import (
+    Endpoint as Endpoint,
+    InDoubt as InDoubt,
+    JobDescription as JobDescription,
+    JobEndpoint as JobEndpoint,
+    ProbingEndpoint as ProbingEndpoint,
+    QueueEndpoint as QueueEndpoint,
+    RememberingEndpoint as RememberingEndpoint,
+    Request as Request,
+    ReshapingEndpoint as ReshapingEndpoint,
+    Standing as Standing,
+)
+from .file import FileEndpoint as FileEndpoint
+from .s3 import S3Endpoint as S3Endpoint

@@ -1,0 +1,93 @@
+"""Applications and availability lists from files and standard input; the text of JSON and TOML documents.
+
+What a document says is checked by what it becomes: `Application.from_tables` and `AvailabilityList.from_wire`. Here
+stands what may go wrong before, and that each message names the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from gas.application import Application
+from gas.availability import SCHEMA, AvailabilityList
+from gas.errors import BadInput
+from gas.json_text import parsed
+
+__all__ = ["parse_json", "parse_toml", "read_application", "read_availability"]
+
+MOST_BYTES = 2**26
+"""64 MiB: a list of a million frames has some 60."""
+
+
+def read_application(path: str | Path) -> Application:
+    """Return the application that a TOML file describes (standard input for ``-``).
+
+    Raises
+    ------
+    BadInput, FieldError, ModelError
+        The file cannot be read or used; the message names the place in it.
+    """
+    text, place = _text(path)
+    name = "application" if str(path) == "-" else Path(path).stem
+    return Application.from_tables(parse_toml(text, place), place, name=name)
+
+
+def read_availability(path: str | Path) -> AvailabilityList:
+    """Return the availability list in a file, or on standard input for ``-``.
+
+    Raises
+    ------
+    BadInput, FieldError
+        The file cannot be read or used; the message names the place in it.
+    """
+    text, place = _text(path)
+    if not text.strip():
+        raise BadInput(f"{place}: is empty; an availability list is a JSON object with schema {SCHEMA}")
+    return AvailabilityList.from_wire(parse_json(text, place), place)
+
+
+def parse_toml(text: bytes, place: str) -> dict[str, object]:
+    """Return the tables of a TOML document, or raise `BadInput` that says where it breaks."""
+    try:
+        return tomllib.loads(text.decode())
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{place}: not UTF-8 text at byte {error.start}") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadInput(f"{place}: not TOML: {error}") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise BadInput(f"{place}: not usable TOML: {str(error).split(';')[0]}") from None
+
+
+def parse_json(text: str | bytes, place: str) -> Any:
+    """Return a JSON document, or raise `BadInput` that says where it breaks."""
+    try:
+        return parsed(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{place}: not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{place}: not JSON: not UTF-8 text at byte {error.start}") from None
+    except ValueError as error:
+        raise BadInput(f"{place}: not usable JSON: {str(error).split(';')[0]}") from None
+
+
+def _text(path: str | Path) -> tuple[bytes, str]:
+    """Return what is in a file or on standard input, and how messages name it; a pipe waits for its writer."""
+    standard_input = str(path) == "-"
+    place = "standard input" if standard_input else str(path)
+    try:
+        if standard_input:
+            text = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                text = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise BadInput(f"{place}: cannot be read: {error.strerror}") from None
+    except ValueError:  # a null character in it
+        raise BadInput(f"{str(path)!r}: cannot be read: not a valid file name") from None
+    if len(text) > MOST_BYTES:
+        raise BadInput(f"{place}: has more than {MOST_BYTES >> 20} MiB, the limit")
+    return text, place

@@ -1,0 +1,189 @@
+"""What the next cycle of the backfill scheduler will plan, and what becomes of jobs that are not submitted yet.
+
+Two passes answer it. The first is the cycle as Slurm runs it: it says which jobs have a plan then, and why others have
+none. The second plans on for those that have none and will start some time, so that they are expected; it is made only
+where there are such jobs before one that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gas.slurm.beyond import Beyond, plan_beyond
+from gas.slurm.cluster import Cluster, Job
+from gas.slurm.node_weights import alike_at_submission, set_weights, weights_stay
+from gas.slurm.order import Limits, Record, queue
+from gas.slurm.out_of_turn import out_of_turn
+from gas.slurm.outlook import Outlook, outlook_of
+from gas.slurm.passes import Pass, Planned, copied, plans_of, run_pass, with_published
+from gas.slurm.preemption import Preempts, preempting
+from gas.slurm.state import State, state_of
+from gas.slurm.why import Why, why_of
+
+__all__ = ["Forecast", "forecast", "outlooks", "trust"]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the next cycle plans.
+
+    Attributes
+    ----------
+    outlooks
+        Of the jobs that were asked for.
+    plans
+        Of those that wait.
+    unplanned
+        Records without a plan, and why.
+    left
+        How many tasks and jobs of those will start some time, and were not planned at all.
+    passes
+        What the searches found, from which other jobs can be answered (`forecast`, `known`).
+    """
+
+    state: State
+    outlooks: tuple[Outlook, ...]
+    plans: tuple[Planned, ...]
+    unplanned: tuple[tuple[Record, Why], ...]
+    left: int = 0
+    passes: tuple[Pass, Beyond | None] | None = field(default=None, repr=False, compare=False)
+
+
+def outlooks(cluster: Cluster, probes: Sequence[Job], **options: object) -> tuple[Outlook, ...]:
+    """Return what becomes of each of some jobs that are not submitted yet; the options are those of `forecast`."""
+    return forecast(cluster, probes, rest=False, **options).outlooks  # type: ignore[arg-type]
+
+
+def forecast(
+    cluster: Cluster,
+    probes: Sequence[Job] = (),
+    *,
+    limits: Limits | None = None,
+    preempts: Preempts | None = None,
+    pinned: bool = True,
+    memory_counts: bool | None = None,
+    unseen_until: int | None = None,
+    beyond: bool = True,
+    rest: bool = True,
+    known: Forecast | None = None,
+    submitted: bool = False,
+) -> Forecast:
+    """Return what the next cycle plans, and what becomes of jobs that are not submitted yet.
+
+    Parameters
+    ----------
+    probes
+        Those jobs, each with the priority that it would have (0: it comes last in its tier).
+    limits
+        What says which limit keeps a job from starting in a partition now.
+    preempts
+        Whether a waiting job in a partition may take the place of a running one; by default as is configured.
+    pinned
+        Published plans are believed; else all are made anew.
+    memory_counts
+        Whether memory is given out; by default what SelectTypeParameters says.
+    unseen_until
+        Until when CPUs are taken that are in use by jobs which are not shown; None if all jobs are.
+    beyond
+        Also expect what Slurm does not plan at first.
+    rest
+        Also plan beyond Slurm's cycle what comes after the last of the probes.
+    known
+        The forecast of the same cluster, with the same options, without jobs that are asked for: these change nothing
+        for others, so that nothing is searched for twice.
+    submitted
+        The probes leave the weights of nodes that the cycle begins with (`gas.slurm.node_weights`).
+    """
+    if probes and not submitted and weights_stay(cluster, probes):
+        options = {
+            "limits": limits, "preempts": preempts, "memory_counts": memory_counts, "unseen_until": unseen_until,
+            "beyond": beyond,
+        }  # fmt: skip
+        return _made_anew(cluster, probes, pinned and not _alike_enough(cluster, options), options | {"rest": rest})
+    before = None if known is None else known.state
+    records = queue(
+        cluster, probes, limits, believe_plans=pinned, known=None if before is None else before.records
+    )  # fmt: skip
+    preempts = preempting(cluster) if preempts is None else preempts
+    state = state_of(
+        cluster, records, pinned=pinned, preempts=preempts, memory_counts=memory_counts, unseen_until=unseen_until,
+        like=before,
+    )  # fmt: skip
+    set_weights(state, submitted=submitted)
+    turn = out_of_turn(cluster, state) if probes else {}
+    passes = None
+    weighted = len(state.machine.near) > 0 and bool(state.rows.gres.any())  # each search leaves weights to the next
+    if known is not None and not weighted and _in_one_order(known.state.records, records):
+        passes = known.passes
+    did = run_pass(copied(state), known=None if passes is None else passes[0].found)
+    first = did.plans
+    plans = with_published(state, plans_of(state, first))
+    second: Beyond | None = None
+    if beyond:
+        second = plan_beyond(state, did, None if passes is None else passes[1], rest=rest)
+        plans += second.plans
+    places: list[list[int]] = [[] for _ in probes]
+    for at, record in enumerate(records):
+        if record.probe is not None:
+            places[record.probe].append(at)
+    found = tuple(outlook_of(state, first, second, turn, its) for its in places)
+    unplanned = tuple(
+        (record, why)
+        for at, record in enumerate(records)
+        if record.probe is None and (why := why_of(record, int(first.state[at]))) is not None
+    )
+    return Forecast(state, found, tuple(plans), unplanned, 0 if second is None else second.left, (did, second))
+
+
+def _made_anew(cluster: Cluster, probes: Sequence[Job], pinned: bool, options: dict[str, Any]) -> Forecast:
+    """Return the forecast in which all plans are made with the weights of nodes that each probe's submission leaves."""
+    groups: dict[Hashable, list[int]] = {}
+    for number, job in enumerate(probes):
+        groups.setdefault(alike_at_submission(job), []).append(number)
+    found: dict[int, Outlook] = {}
+    for members in groups.values():
+        made = forecast(cluster, [probes[one] for one in members], pinned=pinned, submitted=True, **options)
+        found |= dict(zip(members, made.outlooks, strict=True))
+    return replace(made, outlooks=tuple(found[number] for number in range(len(probes))))
+
+
+def _alike_enough(cluster: Cluster, options: dict[str, Any]) -> bool:
+    """Return whether a cycle that is computed anew makes a third of the published starts: else it is not believed.
+
+    They were made with weights that are not known.
+    """
+    key = "starts are alike enough"
+    if key not in cluster.worked_out:
+        made = forecast(cluster, **options | {"pinned": False, "beyond": False})
+        starts = {(one.job.id, one.start // 60) for one in made.plans}
+        there = [job for job in cluster.jobs if job.pending and job.start is not None and job.tasks is None]
+        alike = sum(
+            any((job.id, max(job.start or 0, cluster.now) // 60 + off) in starts for off in (-1, 0, 1)) for job in there
+        )
+        cluster.worked_out[key] = 3 * alike >= len(there)
+    return bool(cluster.worked_out[key])
+
+
+def _in_one_order(some: Sequence[Record], records: Sequence[Record]) -> bool:
+    """Return whether records are in the same order where others are among them."""
+    without = [record for record in records if record.probe is None]
+    return len(some) == len(without) and all(one is other for one, other in zip(some, without, strict=True))
+
+
+def trust(cluster: Cluster, planned: Forecast | None = None, **options: object) -> tuple[int, int]:
+    """Return how many published plans a cycle that is computed anew makes alike, and how many there are."""
+    found = forecast(cluster, pinned=False, beyond=False, **options) if planned is None else planned  # type: ignore[arg-type]
+    starts: dict[int, list[int]] = {}
+    for one in found.plans:
+        starts.setdefault(one.job.id, []).append(one.start)
+    alike = total = 0
+    for job in cluster.jobs:
+        if job.pending and job.start is not None and job.planned_nodes:
+            total += 1
+            own = starts.get(job.id)
+            if own:
+                computed = min(own) if job.tasks is None or found.state.rules.first_task else max(own)
+                alike += abs(computed - max(job.start, cluster.now)) <= cluster.scheduling.resolution
+    return alike, total

@@ -1,0 +1,57 @@
+"""Why Slurm has no plan for a job at first, in the words that are shown."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gas.slurm import rows as states
+from gas.slurm.order import Blocked, Record
+
+__all__ = ["FINAL", "Why", "why_of"]
+
+
+class Why(Enum):
+    """Why Slurm has no plan for a job at first."""
+
+    DEPTH = "Slurm plans no more jobs in a cycle (bf_max_job_test)"
+    USER_DEPTH = "Slurm plans no more jobs of a user in a cycle (bf_max_job_user)"
+    PARTITION_DEPTH = "Slurm plans no more jobs of a partition in a cycle (bf_max_job_part)"
+    USER_PARTITION_DEPTH = "Slurm plans no more jobs of a user in a partition in a cycle (bf_max_job_user_part)"
+    ACCOUNT_DEPTH = "Slurm plans no more jobs of a user's account in a cycle (bf_max_job_assoc)"
+    WINDOW = "it starts later than Slurm plans ahead (bf_window)"
+    NOWHERE = "nothing becomes free while it would run, and Slurm's search ends there"
+    NOW_ONLY = "Slurm only looks whether it starts now (bf_min_prio_reserve and the like)"
+    LATER_TASKS = "Slurm plans only the first tasks of an array"
+    TABLE_FULL = "Slurm's table of plans is full (bf_node_space_size)"
+    LICENCES = "there are not enough licences now"
+    RESERVATION = "its reservation has not begun, or has ended"
+    LIMIT = "a limit keeps it from starting now"
+    BEGIN = "it may not start yet"
+    DEPENDENCY = "it waits for another job"
+    HELD = "it is held"
+    PARTITION = "its partition does not take it"
+    CONSTRAINT = "no nodes are as it asks for"
+    FORBIDDEN = "a limit forbids it"
+
+
+_WHY = {
+    states.DEPTH: Why.DEPTH, states.USER_DEPTH: Why.USER_DEPTH, states.PARTITION_DEPTH: Why.PARTITION_DEPTH,
+    states.USER_PARTITION_DEPTH: Why.USER_PARTITION_DEPTH, states.ACCOUNT_DEPTH: Why.ACCOUNT_DEPTH,
+    states.WINDOW: Why.WINDOW, states.NOWHERE: Why.NOWHERE, states.NOW_ONLY: Why.NOW_ONLY, states.UNHELD: Why.LIMIT,
+    states.LATER_TASKS: Why.LATER_TASKS, states.REJECTED: Why.NOWHERE, states.TABLE_FULL: Why.TABLE_FULL,
+    states.LICENCES: Why.LICENCES, states.IN_RESERVATION: Why.RESERVATION,
+}  # fmt: skip
+_BLOCKED = {
+    Blocked.HELD: Why.HELD, Blocked.DEPENDENCY: Why.DEPENDENCY, Blocked.BEGIN: Why.BEGIN, Blocked.LIMIT: Why.LIMIT,
+    Blocked.PARTITION: Why.PARTITION, Blocked.CONSTRAINT: Why.CONSTRAINT, Blocked.TASKS: Why.LATER_TASKS,
+    Blocked.RESERVATION: Why.RESERVATION, Blocked.FORBIDDEN: Why.FORBIDDEN,
+}  # fmt: skip
+FINAL = frozenset({Why.PARTITION, Why.CONSTRAINT, Why.FORBIDDEN})
+"""For these a job never starts, unless a user or an administrator changes something."""
+
+
+def why_of(record: Record, state: int) -> Why | None:
+    """Return why a record has no plan, by the state that a cycle left it in; None if it has one."""
+    if record.blocked is not None:
+        return _BLOCKED[record.blocked]
+    return _WHY.get(state)

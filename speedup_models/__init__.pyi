@@ -1,0 +1,12 @@
+from .amdahl import Amdahl as Amdahl
+from .constraints import (
+    Constraint as Constraint,
+    ConstraintError as ConstraintError,
+    Intersection as Intersection,
+    constraint_from_table as constraint_from_table,
+)
+from .downey import Downey as Downey
+from .model import ModelError as ModelError, SpeedupModel as SpeedupModel, execution_times as execution_times
+from .nas import Nas as Nas
+from .registry import model_from_table as model_from_table
+from .table import Table as Table

@@ -1,0 +1,60 @@
+"""Applications and lists from files and standard input: what cannot be read is named."""
+
+import io
+import json
+
+import pytest
+
+from gas import AvailabilityList, BadInput, read_application, read_availability
+from gas.reading import MOST_BYTES
+
+APPLICATION = '[speedup]\nmodel = "amdahl"\nsequential_time = 100\nserial_fraction = 0.1\n'
+LIST = AvailabilityList.of([100, 200], [2, 8]).to_wire()
+
+READERS = pytest.mark.parametrize("read", [read_application, read_availability])
+
+
+def say(monkeypatch, text):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_standard_input_is_read_for_a_dash(monkeypatch):
+    say(monkeypatch, APPLICATION)
+    assert read_application("-").name == "application"
+    say(monkeypatch, json.dumps(LIST))
+    assert read_availability("-").to_wire() == LIST
+
+
+def test_an_application_without_a_name_has_that_of_its_file(tmp_path):
+    (tmp_path / "lu.toml").write_text(APPLICATION)
+    assert read_application(tmp_path / "lu.toml").name == "lu"
+
+
+@READERS
+def test_a_file_that_cannot_be_read_is_named(read, tmp_path):
+    with pytest.raises(BadInput, match=r"no\.toml: cannot be read: No such file"):
+        read(tmp_path / "no.toml")
+    with pytest.raises(BadInput, match="cannot be read: Is a directory"):
+        read(tmp_path)
+    with pytest.raises(BadInput, match="not a valid file name"):
+        read("a\0b")
+
+
+@READERS
+def test_a_file_of_any_length_is_not_read(read, tmp_path):
+    with (tmp_path / "long").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(BadInput, match="long: has more than 64 MiB, the limit"):
+        read(tmp_path / "long")
+
+
+def test_what_is_not_text_of_the_format_is_said_with_its_place(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"a = \xff")
+    with pytest.raises(BadInput, match="x: not UTF-8 text at byte 4"):
+        read_application(path)
+    with pytest.raises(BadInput, match="x: not JSON"):
+        read_availability(path)
+    path.write_text(" ")
+    with pytest.raises(BadInput, match="x: is empty; an availability list is a JSON object with schema"):
+        read_availability(path)
