@@ -9,9 +9,10 @@ import numpy as np
 from experiments.framework.claims import summary_section, verdict
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.intervals import interval, sureness
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.framework.sites import SITES
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.improvement import classes
@@ -49,17 +50,6 @@ _STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
     "minimum": lambda times: float(times.min()),
     "maximum": lambda times: float(times.max()),
 }
-_MATCH = (
-    "The benchmark times that the paper used, NASA's public results of 1999, are lost. Ours were measured on a cluster "
-    "of 2012 (class C; class B is derived by operation counts) and slowed down by one factor a benchmark to the speed "
-    "of nodes of the paper's era, which the paper's own least turn-around times bound. Sizes between the measured ones "
-    "are filled in straight on log-log axes.",
-    "The logs are other versions than the paper's, and it does not say which 22 of the 26 months that it names it "
-    "used; here all of them are, of the logs at hand.",
-    'The static request is "randomly picked" in the paper; here uniform over the sizes that a benchmark accepts and '
-    "the machine has. How much Gas wins depends on this opponent more than on anything else: see the other terms.",
-    "How the walltime follows from the execution time is not said; here they are equal.",
-)
 
 
 def banner(study: Results) -> str:
@@ -81,7 +71,7 @@ def power_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
         summary_section(claims(study)),
-        Section("What cannot match", (Bullets(_MATCH),)),
+        method_section("experiments.power", "What cannot match"),
         simulated_section(study.logs, "Each month is a simulation of its own."),
         _turnaround(study),
         _improvement(study),

@@ -9,9 +9,10 @@ import numpy as np
 
 from experiments.framework.claims import summary_section
 from experiments.framework.intervals import FEWEST, by_months
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.moldable.months import MONTH, OUTCOME, SEED, SUBSTITUTE, outcome_rows
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.choice import choice_sections
@@ -95,29 +96,17 @@ def _predicted(study: Results) -> Section:
         first, last = (_span([run.month for run, _ in study.months(trace, held_out=one)]) for one in (False, True))
         others = f", not held out {first}" if first else "; of the other months none takes part"
         months.append(f"{trace}: held out {last}{others}." if last else f"{trace}: {first}, not held out.")
-    options = study.options
-    return Section(
+    return method_section(
+        "experiments.prediction",
         "What is predicted",
-        (
-            Bullets(
-                (
-                    f"Policy {POLICY} on whole logs, every start a promise. In each month up to {options.jobs} jobs, "
-                    "drawn from those of all sizes that were not promised to start at once, are predicted in the "
-                    f"second of their submission, each from {options.samples} samples.",
-                    "The prediction knows which jobs run and wait, which have ended by then and how much of their "
-                    "walltimes they used, and which were submitted by then; nothing that happens later.",
-                    f"Run times are drawn from the last {LAST} jobs of the same user, processors and walltime, where "
-                    f"few are known from wider classes (a wider one counts as {PRIOR:g} jobs). Arrivals are those of "
-                    f"{STREAMS} past weeks. An interval takes {TAIL:.1%} of the samples more at either end than its "
-                    "probability names, or half of those left there, as samples are surer than they should be. These "
-                    "constants were chosen on the first half of the months of each log; the second half is held out, "
-                    "and verdicts come from it alone.",
-                    f"Intervals take each month as one batch; fewer than {FEWEST} months give no interval, and what "
-                    "would be judged by it has no verdict.",
-                    *months,
-                )
-            ),
-        ),
+        months,
+        policy=POLICY,
+        options=study.options,
+        last=LAST,
+        prior=PRIOR,
+        streams=STREAMS,
+        tail=TAIL,
+        fewest=FEWEST,
     )
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Result
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Bullets, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Block, Column, Picture, Report, Section, Table, Text, not_the_full
 from experiments.supercomputers.charge import charge_section
 from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation
@@ -67,20 +68,6 @@ _GAIN = (
     "other user submits more than once. Changes are against the same runs where none gives way. The last column "
     "compares the two groups as they came out, without following any job twice, and so differs by chance, too."
 )
-_LIMITS = (
-    "Every machine's nodes are equally fast, so an application takes as long on any of them. On real machines they "
-    "are not, and choosing then has more to win.",
-    "The months are of different years, put beside each other at their first second: hours of the day agree, days of "
-    "the week do not.",
-    "Who gives way is drawn at random; in the mean over all applications, not by what each expects at its moment.",
-    "An application does not ask again while it waits, and moves no processors between machines; there are no "
-    "reservations and no co-allocation.",
-    "A month begins with empty machines.",
-    "The static request is uniform over the sizes that the benchmark accepts on its home machine; where another "
-    "machine does not have so many processors it is not submitted there.",
-    "Seeds of the same months share their rigid jobs, so intervals over months and seeds are narrower than over months "
-    "alone.",
-)
 
 
 def banner(study: Results) -> str:
@@ -105,7 +92,7 @@ def supercomputers_report(study: Results, origin: Origin) -> Report:
         charge_section(study),
         _machines(study),
         *_settings(study),
-        Section("Limits", (Bullets(_LIMITS),)),
+        method_section("experiments.supercomputers", "Limits"),
         origin_section(study.logs, origin),
     )
     return Report("Several supercomputers: choosing, or submitting everywhere", _lead(study), sections, banner(study))
