@@ -14,7 +14,7 @@ from experiments.framework.claims import Claim
 from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.logs import Found
 from experiments.framework.origin import Origin, remarks, thanks, version_of_log
-from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, agreed, no, yes
+from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, agreed, heads, no, yes
 from experiments.framework.report import Cell as TableCell
 from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
 
@@ -88,9 +88,9 @@ def _summary(study: Results) -> Section:
         total = count(cells)
         of_trace.append(f"{total.agree} of {total.cells}, {total.share:.0%}" if total.cells else "no log at hand")
         by_trace.append(tuple(of_trace))
-    heads = ("trace", "cells", "compared", "response agrees", "slowdown agrees", "all agree")
+    titles = ("trace", "cells", "compared", "response agrees", "slowdown agrees", "all agree")
     signs = Table(
-        tuple(Column(title, left=title == "trace") for title in heads),
+        tuple(Column(title, left=title == "trace") for title in titles),
         tuple(by_trace),
         "Cells of Table 1 in which the difference has the paper's sign.",
     )
@@ -234,7 +234,7 @@ def _overall(study: Results) -> Section:
         rows.append(tuple(line))
     columns = [Column("trace", left=True), Column("measure", left=True), Column("policy", left=True)]
     for group in ("estimates as they are", "estimates doubled"):
-        columns += [Column(title, group) for title in ("here", "paper", "off by", f"within {WITHIN:g}%")]
+        columns += heads("here", "paper", "off by", f"within {WITHIN:g}%", group=group)
     near = {
         policy: [abs(m / row.mean - 1) * 100 <= WITHIN for row, m in found if row.policy == policy]
         for policy in POLICIES
@@ -256,9 +256,9 @@ def _overall(study: Results) -> Section:
                 here, there = both or (None, None)
                 figures = (figure(here, measure), figure(there, measure), *_off(here, there))
                 months.append((trace, _MEASURES[measure], policy, *figures))
-    heads = ("trace", "measure", "policy", "here", "paper", "off by", f"within {WITHIN:g}%")
+    titles = ("trace", "measure", "policy", "here", "paper", "off by", f"within {WITHIN:g}%")
     means = Table(
-        tuple(Column(title, left=title in heads[:3]) for title in heads),
+        tuple(Column(title, left=title in titles[:3]) for title in titles),
         tuple(months),
         "The months of Table 1 that are at hand taken together, each by its number of jobs, here and in the paper: the "
         "only overall means there are for Par and CM5.",
@@ -296,7 +296,7 @@ def _sensitivity(study: Results) -> Section | None:
     columns = [Column("trace", left=True), Column("rules", left=True)]
     for measure in MEASURES:
         group = "mean response" if measure == "response" else "bounded slowdown"
-        columns += [Column(title, group) for title in ("EASY", "conservative", "difference", "signs agree")]
+        columns += heads("EASY", "conservative", "difference", "signs agree", group=group)
     columns.append(Column("off by (median)"))
     text = Text(
         "The same logs under other rules. The first line of each is what the tables above show; the others differ from "

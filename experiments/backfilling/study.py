@@ -33,8 +33,7 @@ def backfilling_options(
     """Compare EASY and conservative backfilling.
 
     Reproduces Table 1, the overall means of Table 4, Fig. 4 and Fig. 5 of Mu'alem and Feitelson (2001) from the logs at
-    hand, every figure beside the published one, as HTML, Markdown, CSV and Parquet. May be interrupted: what was
-    computed is kept, and the next call goes on.
+    hand, every figure beside the published one, as HTML, Markdown, CSV and Parquet.
 
     With five logs and two processors it takes 20 to 40 s, with --quick 6 to 20 s; the first time the simulator is
     compiled, which takes half a minute more.

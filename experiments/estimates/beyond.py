@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.estimates.claims import changed
 from experiments.estimates.results import EXACT, MODELS, Results
 from experiments.framework.intervals import sureness
-from experiments.framework.report import Bullets, Cell, Column, Section, Table, Text
+from experiments.framework.report import Bullets, Cell, Column, Section, Table, Text, heads
 from experiments.published import MEASURES, POLICIES
 
 __all__ = ["beyond_section"]
@@ -43,10 +43,7 @@ def beyond_section(study: Results) -> Section | None:
     columns = [Column("trace", left=True), Column("estimates", left=True), Column("jobs that exceed theirs")]
     for policy in ("EASY", "conservative"):
         columns += [
-            Column("mean response (s)", policy),
-            Column("against exact", policy),
-            Column("bounded slowdown", policy),
-            Column("against exact", policy),
+            *heads("mean response (s)", "against exact", "bounded slowdown", "against exact", group=policy),
         ]
     text = (
         "Some of these are too short for some jobs. So that all schemes do the same work, no job is killed here: an "

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "agreed", "no"]
-__all__ += ["not_the_full", "yes"]
+__all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "agreed"]
+__all__ += ["heads", "no", "not_the_full", "yes"]
 
 Mark: TypeAlias = Literal["", "good", "bad", "quiet"]
 
@@ -31,6 +31,11 @@ class Column:
     group: str = ""
     left: bool = False
     """Text stands left, numbers right."""
+
+
+def heads(*titles: str, group: str = "", left: bool = False) -> tuple[Column, ...]:
+    """Return columns by their headings, which may share one."""
+    return tuple(Column(title, group, left) for title in titles)
 
 
 @dataclass(frozen=True)

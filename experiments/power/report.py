@@ -12,7 +12,7 @@ from experiments.framework.intervals import interval, sureness
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, heads, not_the_full
 from experiments.framework.sites import SITES
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.improvement import classes
@@ -135,10 +135,8 @@ def _turnaround(study: Results) -> Section:
         Column("table", left=True),
         Column("runs a seed"),
         Column("turn-around time (s)", left=True),
-        Column("paper", "Gas"),
-        Column("here", "Gas"),
-        Column("paper", "static"),
-        Column("here", "static"),
+        *heads("paper", "here", group="Gas"),
+        *heads("paper", "here", group="static"),
     )
     runs = ", ".join(f"{site.paper_runs:,} {site.trace}" for site in SITES)
     caption = f"{sureness(len(study.seeds))} The paper: 4,579 runs ({runs}, as follows from its tables)."
@@ -164,11 +162,8 @@ def _improvement(study: Results) -> Section:
     columns = (
         Column("", left=True),
         Column("of the means"),
-        Column("10%", "of the runs"),
-        Column("median", "of the runs"),
-        Column("90%", "of the runs"),
-        Column("Gas's best"),
-        Column("static's best"),
+        *heads("10%", "median", "90%", group="of the runs"),
+        *heads("Gas's best", "static's best"),
     )
     caption = (
         "How many times as long static takes. Over all runs the paper's best are 43,794 for Gas and 17.6 for static."
@@ -198,9 +193,7 @@ def _losing(study: Results) -> Section:
         rows.append((name, share, f"{count:,}", f"{np.median(late):,.0f}", *of_worlds, none))
     columns = (
         Column("", left=True),
-        Column("lost"),
-        Column("runs"),
-        Column("median (s) by which"),
+        *heads("lost", "runs", "median (s) by which"),
         *(Column(f"{text}", "still lost where") for text in WORLDS.values()),
         Column("in none of them"),
     )
@@ -233,14 +226,10 @@ def _regret(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        Column("runs with regret"),
-        Column("mean of all (s)"),
-        Column("median", "where there is some (s)"),
-        Column("90%", "where there is some (s)"),
-        Column("too few", "processors were chosen, of the runs"),
-        Column("too many", "processors were chosen, of the runs"),
-        Column("too few", "their share of all regret"),
-        Column("too many", "their share of all regret"),
+        *heads("runs with regret", "mean of all (s)"),
+        *heads("median", "90%", group="where there is some (s)"),
+        *heads("too few", "too many", group="processors were chosen, of the runs"),
+        *heads("too few", "too many", group="their share of all regret"),
     )
     sites = {name: parts[name] for site, _ in study.logs if (name := site.trace) in parts}
     picture = Picture(
@@ -276,12 +265,9 @@ def _users(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        Column("users"),
-        Column("share of the busiest"),
-        Column("Gas", "mean, every job counting once (s)"),
-        Column("static", "mean, every job counting once (s)"),
-        Column("Gas", "mean, every user counting once (s)"),
-        Column("static", "mean, every user counting once (s)"),
+        *heads("users", "share of the busiest"),
+        *heads("Gas", "static", group="mean, every job counting once (s)"),
+        *heads("Gas", "static", group="mean, every user counting once (s)"),
         Column("largest change of a month's load (millionths)"),
     )
     text = (

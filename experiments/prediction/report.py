@@ -12,7 +12,7 @@ from experiments.framework.intervals import FEWEST, by_months
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, heads, not_the_full
 from experiments.moldable.months import MONTH, OUTCOME, SEED, SUBSTITUTE, outcome_rows
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.choice import choice_sections
@@ -136,15 +136,13 @@ def _coverage(study: Results) -> Section:
             )
             rows[-1] += (*covered, *outside)
     columns = (
-        Column("months", left=True),
-        Column("", left=True),
+        *heads("months", "", left=True),
         Column("starts"),
         *(
             Column(f"{100 * share:g}%", "% of the intervals of this probability that contain the truth")
             for share in SHARES
         ),
-        Column("before", "% that start outside of the 90% interval"),
-        Column("after", "% that start outside of the 90% interval"),
+        *heads("before", "after", group="% that start outside of the 90% interval"),
     )
     blocks: list[Any] = []
     if logs := _logs(study):
@@ -190,8 +188,7 @@ def _width(study: Results) -> Section:
     same, known_group = "the same interval for all jobs of a log", "width over way at 90%, were the run times known"
     columns = (
         Column("", left=True),
-        Column("way to the promise", "median (s)"),
-        Column("90% interval", "median (s)"),
+        *heads("way to the promise", "90% interval", group="median (s)"),
         Column("one median over the other"),
         *(Column(f"{100 * share:g}%", group) for share in SHARES),
         *((Column("width over way", same), Column("% that contain the truth", same)) if some_alike else ()),
@@ -270,12 +267,8 @@ def _by_size(study: Results) -> Section:
 
 
 _COLUMNS = (
-    Column("starts"),
-    Column("in 90% intervals (%)"),
-    Column("median way to the promise (s)"),
-    Column("width over way, median"),
-    Column("predicted mean", "mean absolute error (s)"),
-    Column("promise", "mean absolute error (s)"),
+    *heads("starts", "in 90% intervals (%)", "median way to the promise (s)", "width over way, median"),
+    *heads("predicted mean", "promise", group="mean absolute error (s)"),
 )
 
 
@@ -306,11 +299,8 @@ def _by_month(study: Results) -> Section:
             )
         )
     columns = (
-        Column("log", left=True),
-        Column("month", left=True),
-        Column("", left=True),
-        Column("jobs"),
-        Column("promised to start at once"),
+        *heads("log", "month", "", left=True),
+        *heads("jobs", "promised to start at once"),
         *_COLUMNS,
     )
     held_out = [result for _, result in study.months(held_out=True)]

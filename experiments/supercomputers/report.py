@@ -11,7 +11,7 @@ from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Result
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Block, Column, Picture, Report, Section, Table, Text, heads, not_the_full
 from experiments.supercomputers.charge import charge_section
 from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation
@@ -170,12 +170,9 @@ def _same(study: Results) -> Section:
         )
     columns = (
         Column("all users", left=True),
-        Column("mean", "applications (s)"),
-        Column("median", "applications (s)"),
-        Column("submissions", "of one application"),
-        Column("processor-hours", "of one application"),
-        Column("sooner", "than promised"),
-        Column("later", "than promised"),
+        *heads("mean", "median", group="applications (s)"),
+        *heads("submissions", "processor-hours", group="of one application"),
+        *heads("sooner", "later", group="than promised"),
         Column("away from home"),
         Column("all", "mean of the rigid jobs (s)"),
         *(Column(site, "mean of the rigid jobs (s)") for site in sites),
@@ -219,16 +216,11 @@ def _temptation(study: Results) -> Section:
     columns = (
         Column("temptation", left=True),
         Column("give way"),
-        Column("all", "gain (s)"),
-        Column("waiting", "gain (s)"),
+        *heads("all", "waiting", group="gain (s)"),
         Column("waiting, of all"),
-        Column("sooner", "of the waiting"),
-        Column("later", "of the waiting"),
+        *heads("sooner", "later", group="of the waiting"),
         Column("submissions beyond the first"),
-        Column("applications", "mean of all (s)"),
-        Column("change", "mean of all (s)"),
-        Column("rigid jobs", "mean of all (s)"),
-        Column("change", "mean of all (s)"),
+        *heads("applications", "change", "rigid jobs", "change", group="mean of all (s)"),
         Column("groups apart (s)"),
     )
     blocks: tuple[Block, ...] = (
@@ -293,8 +285,7 @@ def _machines(study: Results) -> Section:
         )
     columns = (
         Column("machines and months", left=True),
-        Column("home", "applications' mean (s)"),
-        Column("choose", "applications' mean (s)"),
+        *heads("home", "choose", group="applications' mean (s)"),
         *(Column(f"{share}%", f"gain (s), {game.name}") for game in GAMES for share in (SHARES[0], SHARES[-1])),
         *(Column(("first", "second", "third", "fourth")[i], "machine used") for i in range(study.most)),
     )
@@ -325,16 +316,11 @@ def _settings(study: Results) -> list[Section]:
                 )
             )
     columns = (
-        Column("setting", left=True),
-        Column("temptation", left=True),
-        Column("no user", "gain (s) where … gives way"),
-        Column("all users", "gain (s) where … gives way"),
-        Column("s", "break-even where no user does"),
-        Column("of the run", "break-even where no user does"),
-        Column("no user", "applications' mean (s) where … gives way"),
-        Column("all users", "applications' mean (s) where … gives way"),
-        Column("no user", "rigid jobs' mean (s) where … gives way"),
-        Column("all users", "rigid jobs' mean (s) where … gives way"),
+        *heads("setting", "temptation", left=True),
+        *heads("no user", "all users", group="gain (s) where … gives way"),
+        *heads("s", "of the run", group="break-even where no user does"),
+        *heads("no user", "all users", group="applications' mean (s) where … gives way"),
+        *heads("no user", "all users", group="rigid jobs' mean (s) where … gives way"),
     )
     caption = f"One seed, {'; '.join(' + '.join(map(str, one)) for one in places)}."
     return [Section("Other settings", (Table(columns, tuple(rows), caption),))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.framework.report import Cell, Column, Picture, Section, Table, Text
+from experiments.framework.report import Cell, Column, Picture, Section, Table, Text, heads
 from experiments.published import walltime_spread
 from experiments.walltime.accuracy import CATEGORIES, FLOORS, KEYS
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
@@ -83,7 +83,7 @@ def _accuracy(study: Results) -> Section:
                             *texts,
                         )
                     )
-    columns = [Column(title, left=True) for title in ("log", "similar by", "window", "floor")]
+    columns = list(heads("log", "similar by", "window", "floor", left=True))
     columns += [Column(f"p{percentile}", "mean accuracy") for percentile in ALL_PERCENTILES]
     return Section(
         "Fig. 4 and 8: accuracy by scheme",
@@ -110,7 +110,7 @@ def _categories(study: Results) -> Section:
                     shares = (f"{100 * cell[part] / cell['jobs']:.1f}%" for part in CATEGORIES)
                     name = key.replace("+", ", ")
                     rows.append((log.source.trace, name, str(floor) if floor else "none", f"p{percentile}", *shares))
-    columns = [Column(title, left=True) for title in ("log", "similar by", "floor", "percentile")]
+    columns = list(heads("log", "similar by", "floor", "percentile", left=True))
     columns += [Column(part) for part in CATEGORIES]
     return Section(
         "Fig. 5, 6 and 7: jobs by category",

@@ -21,6 +21,7 @@ from experiments.framework.report import (
     Table,
     Text,
     agreed,
+    heads,
     not_the_full,
     yes,
 )
@@ -145,8 +146,8 @@ def _improvements(study: Results) -> Section:
                 whole = study.whole_gain(log, terms, measure)
                 line += [points(study.gain(log, terms, measure)), "-" if whole is None else f"{whole:+.1f}"]
             every.append(tuple(line))
-    heads = [Column(title, left=True) for title in ("log", "order", "adjustment", "scheme")]
-    heads += [Column(title, NAMES[measure]) for measure in MEASURES for title in ("months", "all jobs")]
+    every_head = list(heads("log", "order", "adjustment", "scheme", left=True))
+    every_head += [Column(title, NAMES[measure]) for measure in MEASURES for title in ("months", "all jobs")]
     caption = (
         "Average improvement over the months, with 90% intervals (Fig. 14 to 17 d); hollow marks are what the paper's "
         "text names. Above 0 is better than without adjustment."
@@ -156,7 +157,9 @@ def _improvements(study: Results) -> Section:
         (
             Picture("walltime-gains", draw_gains(study), caption),
             table_of(gain_cells(study), columns, "Every improvement that the text of the paper names, in per cent."),
-            Table(tuple(heads), tuple(every), "All of ours, in per cent; “sure” where the interval does not hold 0."),
+            Table(
+                tuple(every_head), tuple(every), "All of ours, in per cent; “sure” where the interval does not hold 0."
+            ),
         ),
     )
 
@@ -192,7 +195,7 @@ def _changes(study: Results) -> Section:
                 terms = [adjusted(queue, adjustment, **change) for adjustment in ADJUSTMENTS]
                 cells = [points(study.gain(log, one, measure)) for measure in MEASURES for one in terms]
                 rows.append((log.source.trace, queue.upper(), name, *cells))
-    columns = [Column(title, left=True) for title in ("log", "order", "scheme")]
+    columns = list(heads("log", "order", "scheme", left=True))
     columns += [Column(adjustment, NAMES[measure]) for measure in MEASURES for adjustment in ADJUSTMENTS]
     text = (
         "One change at a time to the triple key, one month, p85 and a floor of 0.5, in per cent of the baseline. The "
