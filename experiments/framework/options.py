@@ -10,16 +10,8 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 __all__ = ["DaskOption", "FirstSeed", "LogsOption", "MonthsOption", "OtherTerms", "OutputOption"]
-__all__ += [
-    "QuickOption",
-    "Seeds",
-    "SeedsOption",
-    "ShardOption",
-    "TracesOption",
-    "WorkersOption",
-    "whole_number",
-    "whole_seed",
-]
+__all__ += ["QuickOption", "Seeds", "SeedsOption", "ShardOption", "TracesOption", "WorkersOption", "whole_number"]
+__all__ += ["whole_seed"]
 
 _SEEDS: Final = 2**62
 """The largest seed; a study counts on from it."""
@@ -88,7 +80,7 @@ FirstSeed: TypeAlias = Annotated[int, whole_seed("The first one.")]
 
 Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="How many, on the paper's terms.")]
 
-SeedsOption: TypeAlias = Annotated[int, whole_number("--seeds", 1, help="How many; this study takes one.")]
+SeedsOption: TypeAlias = Annotated[int, whole_number("--seeds", 1, help="Number of seeds; this study takes one.")]
 
 OtherTerms: TypeAlias = Annotated[
     bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")
