@@ -24,22 +24,12 @@ from experiments.framework.columns import Shown, table_of
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import (
-    Cell,
-    Column,
-    Picture,
-    Report,
-    Section,
-    Table,
-    Text,
-    not_the_full,
-)
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, not_the_full
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.pictures import draw_improvements
 from experiments.moldable.simulated import simulated_section
 from experiments.moldable.substitution import Opponent
 from experiments.published import Share, bushel, bushel_details, load_ratios
-from gas.printable import many
 
 __all__ = ["banner", "bushel_report"]
 
@@ -51,11 +41,8 @@ _TABLES: Mapping[str, tuple[Mix, ...]] = {
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    less = list(study.missing)
-    if study.options.seeds < FULL_SEEDS:
-        less.append(f"{many(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
-    if not study.options.others:
-        less.append("other terms than the paper's were not run")
+    less = [*study.missing, fewer(study.options.seeds, FULL_SEEDS, "seed")]
+    less += [] if study.options.others else ["other terms than the paper's were not run"]
     for site, log in study.logs:
         months = {run.months for run in study.runs if run.log == log}
         absent = len(site.months) - max(len(these) for these in months)
@@ -243,7 +230,7 @@ def _details(study: Results) -> Section:
 def _rows(study: Results) -> list[dict[str, object]]:
     return [
         {"log": run.site.trace, "moldable_by": run.kind.name, "percent": run.percent, "seed": run.seed} | _flat(result)
-        for run, result in zip(study.runs, study.results, strict=True)
+        for run, result in study.pairs
     ]
 
 

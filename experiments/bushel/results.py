@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Configuration, Result
-from experiments.framework.logs import Found, jobs_by_month
+from experiments.framework.logs import Found
 from experiments.framework.results import SiteResults
-from experiments.framework.sites import SITES, Site
+from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.moldable import substitution
 from experiments.moldable.benchmarks import Mix
@@ -130,17 +130,15 @@ def bushel_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
     """
     found = []
     every_seed = range(options.seed, options.seed + options.seeds)
-    for site in SITES:
-        for log in (log for log in logs if log.source.trace == site.trace):
-            there = jobs_by_month(log)
-            months = tuple(month for month in site.months if month in there and log.takes(month))
-            if months:
-                found += [
-                    Run(log, site, months, kind, percent, seed)
-                    for kind, percents, seeds in _wanted(options, every_seed)
-                    for percent in percents
-                    for seed in seeds
-                ]
+    for site, log, there in at_sites(logs):
+        months = tuple(month for month in site.months if month in there and log.takes(month))
+        if months:
+            found += [
+                Run(log, site, months, kind, percent, seed)
+                for kind, percents, seeds in _wanted(options, every_seed)
+                for percent in percents
+                for seed in seeds
+            ]
     if not found:
         raise BadInput("none of the logs has a month that the paper took; give others by --traces")
     return found

@@ -42,9 +42,7 @@ def beyond_section(study: Results) -> Section | None:
         return None
     columns = [Column("trace", left=True), Column("estimates", left=True), Column("jobs that exceed theirs")]
     for policy in ("EASY", "conservative"):
-        columns += [
-            *heads("mean response (s)", "against exact", "bounded slowdown", "against exact", group=policy),
-        ]
+        columns += heads("mean response (s)", "against exact", "bounded slowdown", "against exact", group=policy)
     text = (
         "Some of these are too short for some jobs. So that all schemes do the same work, no job is killed here: an "
         "estimate that is exceeded is raised to the run time (`overrun extend`), which makes those exact and flatters "

@@ -60,8 +60,7 @@ ShardOption: TypeAlias = Annotated[
 ]
 
 DaskOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead."),
+    str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead.")
 ]
 
 LogsOption: TypeAlias = Annotated[

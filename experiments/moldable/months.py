@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
-from experiments.framework.logs import Found, jobs_by_month
+from experiments.framework.logs import Found
 from experiments.framework.records import Field
 from experiments.framework.results import SiteResults
-from experiments.framework.sites import SITES, Site
+from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.terms import BASE, TERMS, Terms
@@ -83,17 +83,15 @@ def month_runs(
 ) -> tuple[list[MonthRun], list[str]]:
     """Return all runs of the study with the logs at hand, and which months are left out and why."""
     found, left_out = [], []
-    for site in SITES:
-        for log in (log for log in logs if log.source.trace == site.trace):
-            jobs = jobs_by_month(log)
-            for month in filter(log.takes, site.months):
-                # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
-                if jobs.get(month, 0) < 1.5 * options.runs:
-                    left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
-                    continue
-                for terms in all_terms:
-                    seeds = range(options.seed, options.seed + (options.seeds if terms == options.terms else 1))
-                    found += [MonthRun(log, site, month, terms, seed, options.runs) for seed in seeds]
+    for site, log, jobs in at_sites(logs):
+        for month in filter(log.takes, site.months):
+            # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
+            if jobs.get(month, 0) < 1.5 * options.runs:
+                left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
+                continue
+            for terms in all_terms:
+                seeds = range(options.seed, options.seed + (options.seeds if terms == options.terms else 1))
+                found += [MonthRun(log, site, month, terms, seed, options.runs) for seed in seeds]
     return found, left_out
 
 

@@ -12,7 +12,7 @@ from experiments.framework.intervals import interval, sureness
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, heads, not_the_full
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
 from experiments.framework.sites import SITES
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.improvement import classes
@@ -54,17 +54,11 @@ _STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    less = [*study.missing, *study.left_out]
     options = study.options
-    if options.seeds < FULL_SEEDS:
-        less.append(f"{many(options.seeds, 'seed')} instead of {FULL_SEEDS}")
-    if options.runs < FULL_RUNS:
-        less.append(f"{options.runs} runs a month instead of {FULL_RUNS}")
-    if options.terms != BASE:
-        less.append(f"not on the paper's terms, but {options.terms.name}")
-    if not options.others:
-        less.append("other terms were not run")
-    return not_the_full(less)
+    seeds, runs = fewer(options.seeds, FULL_SEEDS, "seed"), fewer(options.runs, FULL_RUNS, "run", " a month")
+    terms = f"not on the paper's terms, but {options.terms.name}" if options.terms != BASE else ""
+    others = "" if options.others else "other terms were not run"
+    return not_the_full([*study.missing, *study.left_out, seeds, runs, terms, others])
 
 
 def power_report(study: Results, origin: Origin) -> Report:

@@ -24,8 +24,7 @@ def power_options(
     runs: Annotated[int, whole_number("--runs", 2, help="Jobs of a month that give way, one at a time.")] = 210,
     others: OtherTerms = True,
     mix: Annotated[
-        str,
-        typer.Option("--mix", metavar="MIX", help="The benchmarks: thirds, uniform, unrestricted or restricted."),
+        str, typer.Option("--mix", metavar="MIX", help="The benchmarks: thirds, uniform, unrestricted or restricted.")
     ] = "thirds",
     opponent: Annotated[
         str, typer.Option("--opponent", metavar="NAME", help="The static request: uniform, powers or own.")

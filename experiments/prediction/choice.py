@@ -20,13 +20,11 @@ __all__ = ["choice_sections"]
 _PAIRED = "± is half of a 90% interval after Student with months as batches, of differences in pairs."
 
 
-def _of_both(group: str) -> tuple[Column, Column]:
-    return Column("Gas", group), Column("Gas that predicts", group)
+def _of_both(group: str) -> tuple[Column, ...]:
+    return heads("Gas", "Gas that predicts", group=group)
 
 
-_MEANS = tuple(
-    Column(title, "mean turn-around time (s)") for title in ("static", "Gas", "Gas that predicts", "best in hindsight")
-)
+_MEANS = heads("static", "Gas", "Gas that predicts", "best in hindsight", group="mean turn-around time (s)")
 
 
 def choice_sections(study: Results) -> list[Section]:
@@ -75,9 +73,7 @@ def _turnaround(study: Results) -> Section:
     )
     logs = {name: found for name, found in parts.items() if name in ("all", *study.traces)}
     picture = Picture(
-        "prediction-turnaround",
-        draw_choices(logs),
-        "Mean turn-around time of the four choices, on a logarithmic axis.",
+        "prediction-turnaround", draw_choices(logs), "Mean turn-around time of the four choices, on a logarithmic axis."
     )
     blocks: list[Block] = [Text(text), picture, Table(columns, tuple(rows), _PAIRED)]
     if len(study.seeds) > 1:
@@ -163,10 +159,5 @@ def _months(study: Results) -> Section:
                     *(f"{100 * lost.mean():.1f}%" for lost in (found.loses, found.predicting_loses)),
                 )
             )
-    columns = (
-        *heads("log", "month", "", left=True),
-        Column("runs"),
-        *_MEANS,
-        *_of_both("loses to static"),
-    )
+    columns = (*heads("log", "month", "", left=True), Column("runs"), *_MEANS, *_of_both("loses to static"))
     return Section("The choice by month", (Table(columns, tuple(rows)),))

@@ -12,7 +12,7 @@ from experiments.framework.intervals import FEWEST, by_months
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, heads, not_the_full
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
 from experiments.moldable.months import MONTH, OUTCOME, SEED, SUBSTITUTE, outcome_rows
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.choice import choice_sections
@@ -35,19 +35,15 @@ _SURE = "± is half of a 90% interval after Student, with months as batches."
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    less = [*study.missing, *study.left_out]
     options = study.options
-    for what, given, full in (
-        ("jobs predicted a month", options.jobs, FULL.jobs),
-        ("samples", options.samples, FULL.samples),
-        ("runs a month", options.runs, FULL.runs),
-        ("samples by which is chosen", options.choice_samples, FULL.choice_samples),
-    ):
-        if given < full:
-            less.append(f"{given} {what} instead of {full}")
-    if options.months is not None:
-        less.append(f"only the last {many(options.months, 'month')} of each log")
-    return not_the_full(less)
+    last = "" if options.months is None else f"only the last {many(options.months, 'month')} of each log"
+    less = (
+        fewer(options.jobs, FULL.jobs, "job", " predicted a month"),
+        fewer(options.samples, FULL.samples, "sample"),
+        fewer(options.runs, FULL.runs, "run", " a month"),
+        fewer(options.choice_samples, FULL.choice_samples, "sample", " by which is chosen"),
+    )
+    return not_the_full([*study.missing, *study.left_out, *less, last])
 
 
 def prediction_report(study: Results, origin: Origin) -> Report:
@@ -298,11 +294,7 @@ def _by_month(study: Results) -> Section:
                 *(_figures(found) if len(found) else ("0", *[""] * (len(_COLUMNS) - 1))),
             )
         )
-    columns = (
-        *heads("log", "month", "", left=True),
-        *heads("jobs", "promised to start at once"),
-        *_COLUMNS,
-    )
+    columns = (*heads("log", "month", "", left=True), *heads("jobs", "promised to start at once"), *_COLUMNS)
     held_out = [result for _, result in study.months(held_out=True)]
     count = sum(result["jobs"] for result in held_out)
     at_once = count - sum(result["waiting"] for result in held_out)

@@ -11,7 +11,18 @@ from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Result
 from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Column, Picture, Report, Section, Table, Text, heads, not_the_full
+from experiments.framework.report import (
+    Block,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    fewer,
+    heads,
+    not_the_full,
+)
 from experiments.supercomputers.charge import charge_section
 from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation
@@ -31,7 +42,6 @@ from experiments.supercomputers.results import (
     rigid_mean,
     rigid_mean_of,
 )
-from gas.printable import many
 
 __all__ = ["banner", "supercomputers_report"]
 
@@ -72,15 +82,11 @@ _GAIN = (
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    less = [*study.missing, *study.left_out]
-    full, options = Options(), study.options
-    if options.seeds < FULL_SEEDS:
-        less.append(f"{many(options.seeds, 'seed')} instead of {FULL_SEEDS}")
-    if options.months < full.months:
-        less.append(f"{many(options.months, 'month')} of each log instead of {full.months}")
-    if not options.others:
-        less.append("other settings were not run")
-    return not_the_full(less)
+    options = study.options
+    seeds = fewer(options.seeds, FULL_SEEDS, "seed")
+    months = fewer(options.months, Options().months, "month", " of each log")
+    others = "" if options.others else "other settings were not run"
+    return not_the_full([*study.missing, *study.left_out, seeds, months, others])
 
 
 def supercomputers_report(study: Results, origin: Origin) -> Report:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from experiments.framework.ledger import Configuration, Result
-from experiments.framework.logs import Found, jobs_by_month
+from experiments.framework.logs import Found
 from experiments.framework.results import StudyResults
-from experiments.framework.sites import SITES, Site
+from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.moldable.benchmarks import Form
 from experiments.supercomputers.machines import Strategy
@@ -137,16 +137,14 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
     """
     at_site: dict[Site, list[Place]] = {}
     left_out = []
-    for site in SITES:
-        for log in (log for log in logs if log.source.trace == site.trace):
-            jobs = jobs_by_month(log)
-            for month in list(filter(log.takes, site.months))[: options.months]:
-                if jobs.get(month, 0) * options.percent < 100 * _FEWEST:
-                    left_out.append(
-                        f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {_FEWEST} applications"
-                    )
-                else:
-                    at_site.setdefault(site, []).append(Place(log, site, month))
+    for site, log, jobs in at_sites(logs):
+        for month in list(filter(log.takes, site.months))[: options.months]:
+            if jobs.get(month, 0) * options.percent < 100 * _FEWEST:
+                left_out.append(
+                    f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {_FEWEST} applications"
+                )
+            else:
+                at_site.setdefault(site, []).append(Place(log, site, month))
     if len(at_site) < 2:
         raise BadInput(
             "several supercomputers need two logs of CTC-SP2, KTH-SP2 and SDSC-SP2, with months of enough jobs; name "

@@ -11,8 +11,8 @@ from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
 from experiments.framework.report import Block, Bullets, Cell, Column, Section, Table, Text, heads
 from experiments.walltime.accuracy import LEAST
+from experiments.walltime.accuracy_report import CATEGORIES_MEAN
 from experiments.walltime.claims import NAMES, advantages
-from experiments.walltime.method import CATEGORIES_MEAN
 from experiments.walltime.results import ADJUSTMENTS, MEASURES, NEIGHBOURS, PERCENTILES, QUEUES, Results, adjusted
 
 __all__ = ["account_section", "class_rows", "points"]
@@ -65,7 +65,7 @@ def _advantage_table(study: Results) -> Table:
     columns += [Column(f"p{percentile}", "selective − regular, points") for percentile in PERCENTILES]
     if not study.options.quick:
         columns += [
-            *heads("p85, mean of five", "p85, months apart", "exact walltimes", group="selective − regular, points"),
+            *heads("p85, mean of five", "p85, months apart", "exact walltimes", group="selective − regular, points")
         ]
     caption = (
         "± is half of a 90% interval over months (Student, paired); “sure” where it does not hold 0. “Mean of five”: "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from experiments.framework.report import Cell, Column, Picture, Section, Table, Text, heads
 from experiments.published import walltime_spread
 from experiments.walltime.accuracy import CATEGORIES, FLOORS, KEYS
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
-from experiments.walltime.method import CATEGORIES_MEAN
 from experiments.walltime.pictures import (
     draw_accuracy,
     draw_cumulative,
@@ -18,7 +19,13 @@ from experiments.walltime.pictures import (
 )
 from experiments.walltime.results import Results
 
-__all__ = ["accuracy_sections"]
+__all__ = ["CATEGORIES_MEAN", "accuracy_sections"]
+
+CATEGORIES_MEAN: Final = (
+    "NA: not adjusted. OE: adjusted and long enough. UE: too short by less than 30 minutes. BE: too short by 30 "
+    "minutes or more."
+)
+"""What the paper's categories of jobs are, in few words; how it was done says more."""
 
 
 def accuracy_sections(study: Results) -> list[Section]:

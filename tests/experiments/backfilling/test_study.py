@@ -18,8 +18,8 @@ from importlib.metadata import version
 import pytest
 from study_files import contents
 
-from experiments.backfilling.method import form
 from experiments.backfilling.models import CHANGES
+from experiments.backfilling.report import form
 from experiments.backfilling.results import Options, log_runs
 from experiments.backfilling.run import log_run
 from experiments.framework.logs import find_logs
