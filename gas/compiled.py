@@ -28,8 +28,10 @@ import hashlib
 import importlib.util
 import os
 import platform
+import shutil
 import sys
 import tempfile
+import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -264,8 +266,11 @@ def _cache_in(directory: Path, file_name: str) -> Callable[[types.FunctionType],
     """
     from numba.core import caching
 
+    if not directory.exists():  # a source has changed, or this is another release: the time to see what is left over
+        forget_unused(directory.parent, time.time())
     directory.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=directory).close()
+    (directory / "lock").touch()  # in use from now on, though it is called later
 
     class Locator(caching.UserProvidedCacheLocator):
         def __init__(self, function: types.FunctionType) -> None:
@@ -292,6 +297,26 @@ def _cache_in(directory: Path, file_name: str) -> Callable[[types.FunctionType],
     return Cache
 
 
+UNUSED_DAYS = 90
+"""After so many days without use machine code is removed."""
+
+
+def forget_unused(home: Path, now: float) -> None:
+    """Remove the machine code of sources that have not been used for `UNUSED_DAYS`: each change of one leaves some.
+
+    Parameters
+    ----------
+    now
+        Epoch seconds.
+    """
+    for directory in home.glob("kernels-*"):
+        with contextlib.suppress(OSError):  # another process removes it, or it is another user's
+            lock = directory / "lock"  # written at each use
+            used = (lock if lock.exists() else directory).stat().st_mtime
+            if used < now - UNUSED_DAYS * 86400:
+                shutil.rmtree(directory)
+
+
 def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable[[Any], Any]:
     """Return what compiles a signature, or loads it, while no other process does so in this directory.
 
@@ -308,6 +333,7 @@ def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable
         with global_compiler_lock, contextlib.ExitStack() as held:
             if directory not in _turn:  # a kernel waits for those that it calls, so there is no deadlock
                 with contextlib.suppress(OSError):  # a file system without locks: every process compiles
+                    directory.mkdir(exist_ok=True)  # it may have been forgotten while this process ran
                     lock = held.enter_context((directory / "lock").open("w"))
                     fcntl.flock(lock, fcntl.LOCK_EX)
                 _turn.append(directory)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -149,6 +150,30 @@ def test_a_copy_of_the_sources_elsewhere_shares_the_cache(sources, tmp_path):
     assert run(elsewhere, cache) == (30, 1)
     moved = cache.rename(tmp_path / "moved")
     assert run(elsewhere, moved) == (30, 1)
+
+
+def test_machine_code_that_is_not_used_for_long_goes_when_a_source_changes(sources, tmp_path):
+    cache = tmp_path / "cache"
+    run(sources, cache)
+    old = {each for each in cache.iterdir() if each.name.startswith("kernels-")}
+    long_ago = time.time() - (module.UNUSED_DAYS + 1) * 86400
+    for each in old:  # of both kernels; one of them is still what it was
+        os.utime(each / "lock", (long_ago, long_ago))
+    (unused,) = (each for each in old if list(each.glob("outer*.nbi")))
+    (sources / "outer.py").write_text((sources / "outer.py").read_text() + "\n# changed\n")
+    run(sources, cache)
+    assert not unused.exists()
+    assert all(each.exists() for each in old - {unused})
+
+
+def test_a_use_is_noticed(sources, tmp_path):
+    cache = tmp_path / "cache"
+    run(sources, cache)
+    locks = list(cache.glob("kernels-*/lock"))
+    for each in locks:
+        os.utime(each, (0, 0))
+    assert run(sources, cache)[1] == 1  # loaded, not compiled
+    assert any(each.stat().st_mtime > 0 for each in locks)
 
 
 def test_processes_that_need_it_at_the_same_time_compile_it_once(sources, tmp_path):
@@ -312,6 +337,7 @@ def test_importing_gas_and_planning_on_files_imports_nothing_heavy(tmp_path):
     )
     code = f"""
 import sys
+import time
 import gas
 assert gas.plan(gas.read_application({str(application)!r}), gas.read_availability({str(availability)!r})).best
 heavy = ["numba", "scipy", "pandas", "pyarrow", "matplotlib", "fastapi", "uvicorn", "dask", "distributed", "requests"]
