@@ -48,7 +48,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     match = difflib.get_close_matches(word.lower(), [k.lower() for k in known], n=1, cutoff=0.6)
     if match:
         right = next(k for k in known if k.lower() == match[0])
-        return f'; did you mean "{right}"?'
+        return f"; did you mean {quoted(right)}?"
     return f"; known: {', '.join(known)}" if known else ""
 
 
@@ -106,7 +106,7 @@ class Fields:
         if default is REQUIRED:
             others = [k for k in self._table if k not in self._asked]
             close = difflib.get_close_matches(key, others, n=1, cutoff=0.6)
-            hint = f' (is "{close[0]}" meant for it?)' if close else ""
+            hint = f" (is {quoted(close[0])} meant for it?)" if close else ""
             raise self.fail(key, f"is missing{hint}; add it")
         return default
 

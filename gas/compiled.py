@@ -9,7 +9,8 @@ Two traps are closed here:
   that it reaches.
 * numba's file cache looks at one function's own file only and would go on serving machine code that holds an older
   version of a callee from another file. The name of the cache directory therefore holds a hash of every source file
-  (and every constant) that the kernel reaches, and the homes of the records that it is given.
+  (and every constant) that the kernel reaches, and the homes of the records that it is given. Where these files stand
+  does not matter: all checkouts and installations of the same sources share what one of them compiled.
 
 Machine code lets other threads run beside it: the caller of a kernel must ensure that no other thread changes its
 arrays.
@@ -28,6 +29,7 @@ import importlib.util
 import os
 import platform
 import sys
+import tempfile
 import types
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -48,7 +50,8 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_compiled: dict[types.FunctionType, Any] = {}
+_compiled: dict[types.FunctionType, Any] = {}  # what Python calls
+_inner: dict[types.FunctionType, Any] = {}  # what only machine code calls
 _turn: list[Path] = []  # whose locks this process holds
 
 
@@ -94,7 +97,7 @@ def compiled(function: F) -> F:
     """
     plain = cast(types.FunctionType, function)
     if plain not in _compiled:
-        _compile(plain, cache_directory(function))
+        _compiled[plain] = _compile(plain)
     return cast(F, _compiled[plain])
 
 
@@ -106,8 +109,8 @@ def cache_directory(function: Callable[..., Any]) -> Path:
     digest = hashlib.sha256()
     digest.update(f"{sys.version}|{platform.machine()}|{_numba_version()}".encode())
     kernels = sorted(_reached(cast(types.FunctionType, function)), key=lambda k: (k.__module__, k.__name__))
-    for path in sorted({k.__code__.co_filename for k in kernels}):
-        digest.update(path.encode() + b"\0" + _source(path))
+    for module, path in sorted({(k.__module__, k.__code__.co_filename) for k in kernels}):
+        digest.update(module.encode() + b"\0" + _source(path))
     for reached in kernels:  # a constant may come from a module that holds no kernel
         for name, value in sorted(_globals_used(reached), key=lambda used: used[0]):
             if isinstance(value, (bool, int, float, str, tuple)):
@@ -125,7 +128,13 @@ def _source(path: str) -> bytes:
 
 def is_ready(function: Callable[..., Any]) -> bool:
     """Return whether machine code of this version of the kernel is in the cache, so that a call does not wait."""
-    return function in _compiled or any(cache_directory(function).rglob(f"*.{function.__name__}-*.nbi"))
+    plain = cast(types.FunctionType, function)
+    return plain in _compiled or (cache_directory(plain) / f"{_file_name(plain)}.nbi").exists()
+
+
+def _file_name(function: types.FunctionType, *, inner: bool = False) -> str:
+    """Return how the names of the files of a kernel's machine code begin."""
+    return f"{function.__module__}.{function.__qualname__}".replace("<locals>", "") + ("-inner" if inner else "")
 
 
 @functools.cache
@@ -204,38 +213,83 @@ def _import_numba() -> None:
             sys.modules["yaml"] = hidden
 
 
-def _compile(function: types.FunctionType, directory: Path) -> Any:
-    if function in _compiled:
-        return _compiled[function]
+def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:
+    """Return the machine code of a kernel, compiled or loaded when it is first called.
+
+    One that only machine code calls, `inner`, goes without what translates Python's objects: for a state of dozens of
+    arrays that takes a seventh of the time of compiling.
+    """
     _import_numba()
     import numba
 
     namespace = dict(function.__globals__)
     # Each in the directory of its own sources: what two kernels call is compiled once, by the first.
-    namespace.update({name: _compile(callee, cache_directory(callee)) for name, callee in _callees(function)})
+    namespace.update({name: _called(callee) for name, callee in _callees(function)})
     clone = types.FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
     )
     clone.__module__, clone.__qualname__ = function.__module__, function.__qualname__
-    lean: dict[str, Any] = {"_nrt": False} if getattr(function, "__gas_lean__", False) else {}
+    options: dict[str, Any] = {"_nrt": False} if getattr(function, "__gas_lean__", False) else {}
     if getattr(function, "__gas_inlined__", False):
-        lean["forceinline"] = True
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        config.CACHE_DIR = str(directory)  # read when the function is decorated, so only this one sees it
-        machine_code = numba.njit(cache=True, nogil=True, **lean)(clone)
-        # Where it cannot write, numba goes on to __pycache__, whose files do not notice that a callee has changed.
-        if not Path(str(machine_code.stats.cache_path)).is_relative_to(directory):
-            raise OSError(f"{directory} cannot be written to")
+        options["forceinline"] = True
+    if inner:
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    machine_code: Any = numba.njit(nogil=True, **options)(clone)
+    with contextlib.suppress(OSError):  # nowhere to write: compile in every process
+        directory = cache_directory(function)
+        machine_code._cache = _cache_in(directory, _file_name(function, inner=inner))(clone)
         machine_code.compile = _in_turn(machine_code.compile, directory)
-        _compiled[function] = machine_code
-    except (OSError, RuntimeError):  # nowhere to write: compile in every process
-        _compiled[function] = numba.njit(nogil=True, **lean)(clone)
-    finally:
-        config.CACHE_DIR = before
-    return _compiled[function]
+    return machine_code
+
+
+def _called(function: types.FunctionType) -> Any:
+    """Return the machine code of a kernel for another that calls it."""
+    if function in _compiled:
+        return _compiled[function]
+    if function not in _inner:
+        _inner[function] = _compile(function, inner=True)
+    return _inner[function]
+
+
+def _cache_in(directory: Path, file_name: str) -> Callable[[types.FunctionType], Any]:
+    """Return numba's file cache, but in this directory only, whose name says all that the machine code depends on.
+
+    numba's own asks where the source file stands and, in releases before 0.68, when it was last written, and where it
+    cannot write, goes on to ``__pycache__``, whose files do not notice that a callee has changed.
+
+    Raises
+    ------
+    OSError
+        The directory cannot be made or written to.
+    """
+    from numba.core import caching
+
+    directory.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=directory).close()
+
+    class Locator(caching.UserProvidedCacheLocator):
+        def __init__(self, function: types.FunctionType) -> None:
+            self._py_file = function.__code__.co_filename  # for a warning
+
+        def get_cache_path(self) -> str:
+            return str(directory)
+
+        def get_source_stamp(self) -> str:
+            return directory.name
+
+        def get_disambiguator(self) -> str:
+            return ""  # names differ within a module
+
+    class Implementation(caching.CompileResultCacheImpl):
+        def __init__(self, function: types.FunctionType) -> None:
+            self._locator = Locator(function)
+            self._lineno = function.__code__.co_firstlineno
+            self._filename_base = file_name
+
+    class Cache(caching.FunctionCache):
+        _impl_class = Implementation
+
+    return Cache
 
 
 def _in_turn(compile_or_load: Callable[[Any], Any], directory: Path) -> Callable[[Any], Any]:

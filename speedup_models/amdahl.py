@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from documents.fields import FieldError, Fields, finite_number
-from speedup_models.model import ModelError, processor_counts
+from speedup_models.model import ModelError, SpeedupModel, processor_counts
 
 __all__ = ["Amdahl", "amdahl_from_fields"]
 
 
 @dataclass(frozen=True, slots=True)
-class Amdahl:
+class Amdahl(SpeedupModel):
     """An application after Amdahl's law: T(n) = L (f + (1 - f)/n).
 
     Attributes
@@ -39,16 +39,6 @@ class Amdahl:
     def name(self) -> str:
         """Return the model with its parameter."""
         return f"Amdahl serial fraction {self.serial_fraction:.6g}"
-
-    @property
-    def constraint(self) -> None:
-        """Return None: any count will do."""
-        return
-
-    @property
-    def sizes(self) -> None:
-        """Return None: the formula knows every count."""
-        return
 
     def seconds(self, processors: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the execution time in seconds on each count; a count below 1 is refused."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from documents.fields import FieldError, Fields, finite_number
-from speedup_models.model import ModelError
+from speedup_models.model import ModelError, SpeedupModel
 
 __all__ = ["Downey", "downey_from_fields", "speedup"]
 
@@ -75,7 +75,7 @@ def speedup(processors: ArrayLike, parallelism: ArrayLike, sigma: ArrayLike) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Downey:
+class Downey(SpeedupModel):
     """An application after Downey's model: T(n) = L / S(n; A, sigma).
 
     Attributes
@@ -115,16 +115,6 @@ class Downey:
     def name(self) -> str:
         """Return the model with its parameters."""
         return f"Downey A={self.A:.6g} sigma={self.sigma:.6g}"
-
-    @property
-    def constraint(self) -> None:
-        """Return None: any count will do."""
-        return
-
-    @property
-    def sizes(self) -> None:
-        """Return None: the formula knows every count."""
-        return
 
     @property
     def largest_useful_size(self) -> int:

@@ -26,7 +26,7 @@ class ModelError(Unusable):
 
 
 class SpeedupModel(Protocol):
-    """How long an application runs on n processors."""
+    """How long an application runs on n processors. A formula derives from this class: it takes every count."""
 
     @property
     def name(self) -> str:
@@ -35,6 +35,7 @@ class SpeedupModel(Protocol):
     @property
     def constraint(self) -> Constraint | None:
         """Return which counts the application itself accepts, None if it says nothing about that."""
+        return None
 
     @property
     def sizes(self) -> tuple[int, ...] | None:
@@ -42,6 +43,7 @@ class SpeedupModel(Protocol):
 
         Also a model without `sizes` may answer NaN for some counts (outside the range of an interpolation).
         """
+        return None
 
     def seconds(self, processors: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected execution time in seconds on each count, NaN where the model has no answer."""

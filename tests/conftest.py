@@ -1,5 +1,6 @@
 """Fixtures shared by all tests: a real S³ on a real socket, the command line, and where real logs are."""
 
+import gc
 import json
 import os
 import signal
@@ -31,6 +32,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 warm.install()
 
+# What is imported and collected stays until the end: garbage is looked for after that, and not among it.
+gc.disable()
+
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start what runs in the background without it
 
 LU = """
@@ -49,6 +53,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(budget.Budget(config.getoption("budget")))
     config.pluginmanager.register(layers.Layers(strict="pure" in config.option.markexpr))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -33,7 +33,7 @@ class Shim:
     """The library, and the files by which a test speaks with it."""
 
     def __init__(self, library: Path, directory: Path) -> None:
-        self.library = library
+        self.file = library
         self._rules = directory / "fsync-rules"
         self._log = directory / "fsync-log"
 
@@ -46,7 +46,7 @@ class Shim:
     def variables(self) -> dict[str, str]:
         """What the library adds to an environment."""
         return {
-            "LD_PRELOAD": str(self.library),
+            "LD_PRELOAD": str(self.file),
             "FSYNC_SHIM_LOG": str(self._log),
             "FSYNC_SHIM_RULES": str(self._rules),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gas.slurm.cluster import Cluster, Job, Node, Partition
+from gas.slurm.cluster import Cluster, Gres, Job, Node, Partition
 from gas.slurm.forecast import Forecast, forecast
 
 NOW = 1_800_000_000  # a multiple of 60
@@ -60,3 +60,18 @@ def with_nodes(made, **columns):
     for key, values in columns.items():
         nodes = [replace(node, **{key: value}) for node, value in zip(nodes, values, strict=True)]
     return replace(made, nodes=tuple(nodes))
+
+
+def places(made, **fields):
+    """Return the nodes on which a job would start now, None if it would not."""
+    found = planned(made, job(**fields))
+    return None if found is None or found[0] else found[1]
+
+
+A100, V100 = Gres("gpu", "a100", 4), Gres("gpu", "v100", 2)
+
+
+def machine_with_gpus(*jobs, version=MIDDLE):
+    """Return two nodes with four GPUs of one type, two with two of another, and two without."""
+    gres = [(A100,), (A100,), (V100,), (V100,), (), ()]
+    return with_nodes(cluster(*jobs, nodes=6, version=version), gres=gres)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gas.availability import NodeAvailability, Spans
-from gas.endpoints.endpoint import limits_from
+from gas.endpoints.endpoint import Endpoint, JobEndpoint, limits_from
 from gas.errors import NotFound, Unreachable
 from gas.planner import Limits
 from gas.times import iso_time
@@ -40,7 +40,7 @@ def node_list(now: int, scheduler: str = "itself") -> NodeAvailability:
     return NodeAvailability(scheduler, "estimate", now, "1", np.array([1, 1]), taken, ("n0", "n1"))
 
 
-class Nodes:
+class Nodes(Endpoint):
     """Plans with nodes, and says things; its limits are known once it was asked."""
 
     def __init__(self, name: str, limits: Limits, now: int, remarks: tuple[str, ...], most: int | None) -> None:
@@ -63,7 +63,7 @@ class Nodes:
         return node_list(self._now)
 
 
-class Hanging:
+class Hanging(Endpoint):
     """Never answers; says on standard error that it was asked."""
 
     def __init__(self, name: str, timeout: float) -> None:
@@ -99,7 +99,7 @@ def job(id: int, state: str, *, expected: int | None = None, **more) -> dict:
     return found | more
 
 
-class Queue:
+class Queue(JobEndpoint):
     """Takes jobs, so it claims; what it says of them stands in a file, a list for each time that it is asked.
 
     A text in place of a list is what it fails with; the last one stays.

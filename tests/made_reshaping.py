@@ -12,7 +12,7 @@ import numpy as np
 from made_endpoints import job
 
 from gas import AvailabilityList
-from gas.endpoints import Standing
+from gas.endpoints import JobEndpoint, Standing
 from gas.errors import Conflict, NotFound
 from gas.planner import Limits
 from gas.profile.flat import NEVER
@@ -127,7 +127,7 @@ class Story:
         )  # fmt: skip
 
 
-class Molding:
+class Molding(JobEndpoint):
     """The endpoint of a story."""
 
     limits = Limits()

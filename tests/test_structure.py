@@ -261,6 +261,21 @@ def test_the_agent_knows_no_terminal(path):
     assert not {"print", "input"} & set(calls)
 
 
+ACTS = {"gas.cli.serve"}
+"""A command that is a service: it waits for its own end."""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "gas" / "cli").glob("*.py")), ids=name_of)
+def test_the_command_line_decides_nothing(path):
+    known = set(imported_by(path))
+    assert not known & {"gas.planner.plan", "gas.agent.polling", "gas.endpoints.asking", "gas.reshaping", "gas.s3"}
+    calls = {ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)}
+    methods = {call.rpartition(".")[2] for call in calls if "." in call}
+    if name_of(path) not in ACTS:
+        assert "sleep" not in methods, "what is waited for, and how long, is the agent's"
+    assert not calls & {"plan", "gather", "where.reserve", "where.submit", "where.reshape", "where.probe"}
+
+
 WRITERS = {"gas.cli.tables", "gas.cli.main", "gas.cli.progress"}
 """Where text leaves the command line; what others named is made harmless there."""
 

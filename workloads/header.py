@@ -220,11 +220,6 @@ class Header:
         """StartTime as written, like the output of ``date``."""
         return self.text("StartTime")
 
-    @property
-    def end_text(self) -> str | None:
-        """EndTime as written, like the output of ``date``."""
-        return self.text("EndTime")
-
     @cached_property
     def epoch(self) -> Epoch:
         """What second 0 of the log is on the calendar, and what had to be assumed to say so."""

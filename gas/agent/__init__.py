@@ -17,6 +17,8 @@ Its modules:
     submission      a job sent to one of several schedulers, once
     reshaping       another shape for a job that waits, if it then finishes sooner
     watching        a waiting job looked at again at every change of its queue
+    following       waiting for the end of a job, and the changes of a schedule as they happen
+    reserving       processors reserved for a fixed time, once
     polling         asking again and again, also one that does not answer for a while
     states          jobs in words
 """

@@ -108,7 +108,7 @@ class Predictor:
             self._remark(text)
 
     def _forecast(self, found: Plan, answer: Answer, not_before: int | None) -> tuple[Forecast, dict[str, Any]]:
-        endpoint: Any = answer.endpoint
+        endpoint = answer.endpoint
         if not isinstance(endpoint, QueueEndpoint):
             raise BadInput(
                 f"{answer.name}: has no queue that could be looked at, only a list of what is free; "
@@ -118,8 +118,8 @@ class Predictor:
         if history is None:  # asked for once: predicted again, it is the same but for the last minutes
             history = self._remembered[answer.name] = _asked(endpoint, answer.name, self._remark)
         snapshot = endpoint.snapshot(history.users)
-        remarks = tuple(getattr(endpoint, "queue_remarks", ()))
-        past = history.past(snapshot, "nodes" if getattr(endpoint, "unit", "cpus") == "nodes" else "cpus")
+        remarks = endpoint.queue_remarks
+        past = history.past(snapshot, "nodes" if endpoint.unit == "nodes" else "cpus")
         strangers = int((snapshot.user < 0).sum())
         if strangers and strangers == len(snapshot):
             remarks += (f"{history.name} knows none of the users in the queue; they are taken to be like all others",)
@@ -137,7 +137,7 @@ class Predictor:
                 [c.processors for c in candidates],
                 [c.walltime for c in candidates],
                 [c.execution_time for c in candidates],
-                planned=[c.start for c in candidates] if getattr(endpoint, "plans_by_nodes", False) else None,
+                planned=[c.start for c in candidates] if endpoint.plans_by_nodes else None,
                 not_before=not_before,
                 samples=self._samples,
                 seed=self.options.seed,

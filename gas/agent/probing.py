@@ -71,7 +71,7 @@ class Probing:
         if self._left < 1 or not isinstance(self.answer.availability, NodeAvailability):
             return False
         if not self._starts:
-            hidden = not getattr(self.answer.endpoint, "shows_all", True)  # any estimate may be wrong then
+            hidden = not self.answer.endpoint.shows_all  # any estimate may be wrong then
             chosen = spread(own, self._left if hidden else -(-self._left // 2))
         else:
             best = found.best
@@ -80,8 +80,7 @@ class Probing:
 
     def _learn(self, chosen: list[Candidate]) -> bool:
         endpoint: Any = self.answer.endpoint
-        if hasattr(endpoint, "tell"):
-            endpoint.tell = lambda text: self._progress(f"{self.answer.name}: {text}")
+        endpoint.tell = lambda text: self._progress(f"{self.answer.name}: {text}")
         original, one = self._original, self._original.availability
         assert isinstance(one, NodeAvailability)
         self._left -= len(chosen)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from gas.agent.options import ReshapeOptions
 from gas.agent.schedulers import Scheduler, why_old
 from gas.agent.states import describe
 from gas.application import Application
-from gas.endpoints import ReshapingEndpoint, Standing
+from gas.endpoints import JobEndpoint, ReshapingEndpoint, Standing
 from gas.errors import BadInput, Conflict, Unreachable
 from gas.planner import Candidate
 from gas.printable import many
@@ -18,14 +18,6 @@ from gas.reshaping import Reshaping, reshaping
 from gas.times import duration_text, relative_text
 
 __all__ = ["Reshaped", "decided", "expected_as_it_is", "new_shape", "reshape", "reshaping_endpoint", "wire_of"]
-
-
-@runtime_checkable
-class Unchanging(Protocol):
-    """A scheduler that says why it does not change a job that waits."""
-
-    def why_unchanged(self, id: int) -> str:
-        """Return why, and what can be done instead; raise `NotFound` if there is no such job."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +125,7 @@ def reshaping_endpoint(where: Scheduler, number: int) -> ReshapingEndpoint:
         raise where[1]
     if isinstance(where, ReshapingEndpoint):
         return where
-    if isinstance(where, Unchanging):
-        raise BadInput(where.why_unchanged(number))
-    raise BadInput(f"{where.name}: cannot change a job that waits; cancel it and submit another (gas submit)")
+    raise BadInput(where.why_unchanged(number) if isinstance(where, JobEndpoint) else f"{where.name}: takes no jobs")
 
 
 def _of_size(found: Reshaping, processors: int) -> Candidate:

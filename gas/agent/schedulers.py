@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from documents.fields import FieldError
 from gas.availability import Availability
@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # imported where it is read: planning on a file needs none
 __all__ = [
     "MOST_APART_IN_A_FILE",
     "MOST_APART_LIVE",
-    "Choosing",
     "Scheduler",
     "called",
     "chosen_endpoints",
@@ -79,19 +78,21 @@ def chosen_endpoints(
                 "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
             )
     chosen: list[Scheduler] = []
+    of_slurm: list[Any] = []
     alone = bool(names) and len(set(given)) == 1  # then $GAS_TOKEN is for it
     for name in dict.fromkeys(given):
         if configuration is None or "://" in name:
             chosen.append(_s3(name, [other for other in given if other != name]))
             continue
         try:
-            chosen.append(configuration.endpoint(name, alone=alone))
+            made = configuration.endpoint(name, alone=alone)
+            chosen.append(made)
+            of_slurm += [made] if configuration.tables[name]["type"] == "slurm" else []
         except (GasError, FieldError) as error:
             if name not in configuration.tables:
                 raise
             chosen.append((name, error))
     chosen += [FileEndpoint(path, path) for path in dict.fromkeys(lists)]
-    of_slurm: list[Any] = [one for one in chosen if hasattr(one, "reading")]
     if len(of_slurm) > 1 or (of_slurm and known is not None):
         from gas.endpoints.slurm.discovery import share
 
@@ -201,14 +202,6 @@ MOST_APART_LIVE = 60
 """Seconds between the instant of a list and the present."""
 
 
-@runtime_checkable
-class Choosing(Protocol):
-    """A scheduler that takes jobs on several accounts, or with several qualities of service."""
-
-    def choices(self) -> Sequence[Endpoint]:
-        """Return it with each of those that jobs do not get anyway; after it has answered."""
-
-
 def gather(schedulers: Sequence[Scheduler], *, choices: bool = True, stale_ok: bool = False) -> list[Answer]:
     """Return what each scheduler answers, in the given order, then the answers for its other accounts and QOS.
 
@@ -229,12 +222,7 @@ def gather(schedulers: Sequence[Scheduler], *, choices: bool = True, stale_ok: b
 
 def _with_choices(answers: Sequence[Answer]) -> list[Answer]:
     """Return the answers of other accounts and QOS with which the schedulers that have answered take jobs."""
-    others = [
-        one
-        for answer in answers
-        if answer.availability is not None and isinstance(answer.endpoint, Choosing)
-        for one in answer.endpoint.choices()
-    ]
+    others = [one for answer in answers if answer.availability is not None for one in answer.endpoint.choices()]
     return [one for one in ask(others) if one.error is None] if others else []
 
 
@@ -268,7 +256,7 @@ def without_stale(answers: Sequence[Answer], present: float, clock: float, *, st
 
 def _of_the_present(answer: Answer, answered: int, of_live: int | None, *, stale_ok: bool) -> Answer:
     """Check one list, which arrived at the epoch second `answered`."""
-    if answer.availability is None or getattr(answer.endpoint, "keeps_own_clock", False):
+    if answer.availability is None or answer.endpoint.keeps_own_clock:
         return answer
     now = answer.availability.now
     what = f"{answer.name}: as of {iso_time(now)}, "
@@ -326,8 +314,7 @@ def lists_of(answers: Sequence[Answer]) -> list[Availability]:
 
 def called(endpoint: Endpoint) -> str:
     """Return the name by which the user knows a scheduler: with one of its choices fixed, it has another."""
-    name: str = getattr(endpoint, "configured_as", endpoint.name)
-    return name
+    return endpoint.configured_as or endpoint.name
 
 
 def find_by_key(schedulers: Sequence[Scheduler], key: str) -> tuple[JobEndpoint, dict[str, Any]] | None:
@@ -353,15 +340,12 @@ def find_by_key(schedulers: Sequence[Scheduler], key: str) -> tuple[JobEndpoint,
 
 
 @dataclass(frozen=True)
-class _Broken:
+class _Broken(Endpoint):
     """Stands for an endpoint that could not be set up."""
 
     name: str
     address: str = ""
-
-    @property
-    def limits(self) -> Limits:  # protocols are checked by having a look
-        return Limits()
+    limits: Limits = Limits()  # noqa: RUF009  # frozen
 
     def availability(self) -> Any:
         raise NotImplementedError

@@ -67,7 +67,7 @@ def for_jobs(
     for one in found:
         if isinstance(one, tuple):
             kept += [] if isinstance(one[1], Infeasible) else [one]
-        elif (target := getattr(one, "target", one.address)) not in targets:
+        elif (target := one.target) not in targets:
             targets.add(target)
             kept.append(one)
     return kept

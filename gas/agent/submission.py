@@ -41,14 +41,6 @@ class Forgetful(JobEndpoint, Protocol):
         """Return for how many seconds it remembers them at least, None if that is not known."""
 
 
-@runtime_checkable
-class Previewing(Protocol):
-    """A scheduler whose submissions can be shown."""
-
-    def preview(self, request: Request, job: JobDescription) -> str:
-        """Return what would be submitted, as a person would write it."""
-
-
 @dataclass(frozen=True)
 class Prepared:
     """The request that finishes first, as it would be submitted.
@@ -69,7 +61,7 @@ def prepared(planned: Planned, run: Run, options: PlanOptions) -> Prepared:
     """Return the best request of a plan as it would be submitted; raise `Infeasible` if there is none."""
     chosen = planned.endpoint
     request, job = _request(planned, options), _job(run, planned)
-    return Prepared(planned, request, job, chosen.preview(request, job) if isinstance(chosen, Previewing) else None)
+    return Prepared(planned, request, job, chosen.preview(request, job) if isinstance(chosen, JobEndpoint) else None)
 
 
 def _job(run: Run, planned: Planned) -> JobDescription:
@@ -77,7 +69,7 @@ def _job(run: Run, planned: Planned) -> JobDescription:
     best, chosen, job = planned.best, planned.endpoint, run.job
     job = replace(
         job,
-        directory=job.directory or (str(Path.cwd()) if run.here and getattr(chosen, "is_local", False) else None),
+        directory=job.directory or (str(Path.cwd()) if run.here and chosen.is_local else None),
         run_time=best.execution_time if run.simulate else job.run_time,
         native=() if isinstance(chosen, Asking) else job.native,  # it plans with them, and has them
     )
@@ -88,7 +80,7 @@ def _request(planned: Planned, options: PlanOptions) -> Request:
     found, best = planned.plan, planned.best
     wanted = None if options.not_before is None else Instant.of(options.not_before).at(found.now)
     others = ((c.processors, c.walltime) for c in found.candidates if c.scheduler == best.scheduler and c != best)
-    alternatives = tuple(others) if getattr(planned.endpoint, "moldable", False) else ()
+    alternatives = tuple(others) if planned.endpoint.moldable else ()
     return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted, alternatives)
 
 
@@ -249,15 +241,13 @@ class Submission:
         self, chosen: JobEndpoint, request: Request, job: JobDescription, page: Page | None, stays: bool
     ) -> dict[str, Any]:
         """Submit to a scheduler; it is on the page unless nothing of this key can be there."""
-        if hasattr(chosen, "tell"):
-            chosen.tell = self._remark
+        chosen.tell = self._tell
         if page is not None:
             page.sent_to(chosen.address, int(time.time()))
-            if hasattr(chosen, "noted"):
-                chosen.noted = lambda id: self._noted(page, id)
-        if stays and hasattr(chosen, "suspect"):
+            chosen.noted = lambda id: self._noted(page, id)
+        if stays:
             chosen.suspect(self.key)
-        elif hasattr(chosen, "unused"):  # the key is new, or has been looked for
+        else:  # the key is new, or has been looked for
             chosen.unused(self.key)
         try:
             made = chosen.submit(request, job, self.key)
@@ -268,6 +258,9 @@ class Submission:
         if page is not None:
             self._noted(page, int(made["id"]))
         return made
+
+    def _tell(self, line: str) -> None:
+        self._remark(line)
 
     def _leave_out(self, endpoint: JobEndpoint, refusal: GasError) -> None:
         """Go on without a scheduler that takes nothing from this user now."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from documents.fields import Fields
+from gas.agent.following import follow
 from gas.application import Application
 from gas.cli.logs import read_log
 from gas.cli.options import Json
@@ -18,7 +19,7 @@ from gas.cli.plan import draw, sentence, show_plan
 from gas.cli.planning import agent_for
 from gas.cli.progress import progress
 from gas.cli.scripts import Work
-from gas.cli.tables import print_json, print_table, say
+from gas.cli.tables import print_json, print_table, remark, say
 from gas.endpoints import JobDescription, Request, S3Endpoint
 from gas.errors import Infeasible, Missing
 from gas.planner import Candidate, Plan
@@ -106,7 +107,8 @@ def demo_command(
             speed = max(1.0, (expected.finish - found.now) / WATCH_SECONDS)
             _say_unless(json, f"The clock now runs {speed:.0f} times as fast, until the job has finished.")
             scheduler.accelerate(speed)
-            done = _follow(endpoint, accepted["id"])
+            *_, last = follow(endpoint, accepted["id"], remark)
+            done = last.event.data
     if json:
         print_json(_report(found, fates, done))
         return
@@ -163,14 +165,6 @@ def show_comparison(found: Plan, fates: Sequence[Fate], best: Candidate, done: d
             f"\n{better[0].processors} processors would have finished {duration_text(own.finish - better[0].finish)} "
             "sooner: jobs ahead ended before their walltime, which a plan based on walltimes cannot know."
         )
-
-
-def _follow(endpoint: S3Endpoint, id: int) -> dict[str, int]:
-    while True:
-        job = endpoint.job(id)
-        if job["state"] in ("completed", "failed", "timeout", "cancelled", "lost"):
-            return job
-        time.sleep(0.1)
 
 
 def _report(found: Plan, fates: Sequence[Fate], done: dict[str, int]) -> dict[str, object]:

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from gas.agent.options import checked_key
+from gas.agent.reserving import clock_of, reserve
 from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_of
 from gas.agent.states import ENDED, describe
 from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
 from gas.cli.states import JobFailed, ends_text, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, remark, say, write_output
-from gas.endpoints import InDoubt, JobEndpoint, S3Endpoint
-from gas.errors import BadInput, GasError, NotFound, Unreachable, outcome_of
+from gas.endpoints import JobEndpoint
+from gas.errors import BadInput, NotFound, Unreachable, outcome_of
 from gas.times import parse_duration, parse_instant
 
 __all__ = ["cancel_command", "logs_command", "reserve_command", "status_command", "wait_command", "wait_for_end"]
 
 JobReference = Annotated[str, typer.Argument(metavar="JOB", help="A job's number, or SCHEDULER:NUMBER.")]
-
-PATIENCE_SECONDS = 30.0
-"""How long `gas wait` retries without an answer: restarting a service takes seconds."""
-
-PAUSES = (0.1, 2.0)
-"""Seconds between two of its polls: after a change, and after a long time without one."""
 
 
 def status_command(
@@ -60,9 +53,9 @@ def status_command(
     if follows:
         one = _one(endpoint)
         where, number = (job_endpoint(one, config), None) if job is None else job_of(job, one, config)
-        from gas.cli.follow import follow
+        from gas.cli.follow import follow_and_print
 
-        follow(where, number, json=json)
+        follow_and_print(where, number, json=json)
     elif job is not None:
         where, number = job_of(job, _one(endpoint), config)
         _show_job(where.job(number), json=json)
@@ -101,7 +94,7 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
         try:
             if isinstance(endpoint, tuple):
                 raise endpoint[1]
-            jobs, now = endpoint.jobs(ended), 0 if json else _clock(endpoint)
+            jobs, now = endpoint.jobs(ended), 0 if json else clock_of(endpoint)
         except Exception as error:
             if len(endpoints) == 1 or outcome_of(error) is None:
                 raise
@@ -119,11 +112,6 @@ def _show_schedules(endpoints: Sequence[JobEndpoint | tuple[str, Exception]], en
         print_json({"schema": "gas.schedules/1", "schedules": entries})
     if not any(entry["ok"] for entry in entries):
         raise Unreachable("no scheduler answered")
-
-
-def _clock(endpoint: JobEndpoint) -> int:
-    """Return the time of a scheduler: an S³ may have its own clock; others use the wall clock."""
-    return endpoint.availability().now if isinstance(endpoint, S3Endpoint) else int(time.time())
 
 
 def _print_jobs(jobs: Sequence[dict[str, Any]], now: int) -> None:
@@ -179,27 +167,19 @@ def wait_for_end(where: JobEndpoint, number: int, timeout: str | None = None, *,
     JobFailed
         It has not ended within `timeout`.
     Unreachable
-        There is no answer for `PATIENCE_SECONDS`.
+        There is no answer for some time.
     """
-    from gas.agent.polling import Poll
+    from gas.agent.following import wait
 
-    limit = None if timeout is None else time.monotonic() + parse_duration(timeout, "--timeout")
-    poll, shown = Poll(PATIENCE_SECONDS, remark), ""
-    while True:
-        before = shown
-        found: dict[str, Any] | None = None
-        with poll.asking():
-            found = where.job(number)
-        if found is not None:
-            shown = str(found["state"])
-            if shown in ENDED:
-                return found
-            if shown != before and not quiet:
-                note(describe(found))
-        poll.lengthen(PAUSES, changed=shown != before)
-        if limit is not None and time.monotonic() + poll.pause > limit:
-            raise JobFailed(f"job {number}: is still {shown or 'unknown'} after {timeout}; it was not cancelled")
-        time.sleep(poll.pause)
+    def report(job: dict[str, Any]) -> None:
+        if not quiet:
+            note(describe(job))
+
+    seconds = None if timeout is None else parse_duration(timeout, "--timeout")
+    found = wait(where, number, seconds, report=report, remark=remark)
+    if isinstance(found, str):
+        raise JobFailed(f"job {number}: is still {found} after {timeout}; it was not cancelled")
+    return found
 
 
 def logs_command(
@@ -265,27 +245,15 @@ def reserve_command(
     where = job_endpoint(endpoint, config)
     if start.strip().startswith("@") and not start.strip()[1:].isdigit():
         raise BadInput(f"--start {start!r}: write @ and epoch seconds")
-    if key is not None and (earlier := where.job_by_key(checked_key(key))) is not None:
-        if not json:
-            remark("already reserved with this key")
-        _show_job(earlier, json=json)
-        return
-    begin = parse_instant(start, _clock(where) if start.strip().startswith("+") else 0, "--start")
-    if hasattr(where, "tell"):
-        where.tell = remark
-    used = key or uuid.uuid4().hex
-    way_out = (
-        f"it may or may not have been reserved: check with gas status --key {used} -e {where.name}, or repeat gas "
-        f"reserve with --key {used} (it never reserves twice)"
+    found = reserve(
+        where,
+        name,
+        processors,
+        lambda: parse_instant(start, clock_of(where) if start.strip().startswith("+") else 0, "--start"),
+        seconds,
+        key=key,
+        remark=remark,
     )
-    try:
-        found = where.reserve(name, processors, begin, seconds, used)
-    except GasError as error:
-        if where.in_doubt(used):
-            raise InDoubt(f"{error}; {way_out}", used) from None
-        raise
-    except KeyboardInterrupt:
-        if where.in_doubt(used):
-            remark(way_out)
-        raise
-    _show_job(found, json=json)
+    if found.already and not json:
+        remark("already reserved with this key")
+    _show_job(found.job, json=json)

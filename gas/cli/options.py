@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -18,6 +22,7 @@ __all__ = [
     "Json",
     "KeyOption",
     "OneEndpoint",
+    "grouped",
     "percentage",
 ]
 
@@ -70,6 +75,36 @@ KeyOption = Annotated[
     str | None,
     typer.Option("--key", metavar="KEY", help="Idempotency key: repeating the command never submits twice."),
 ]
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has, in place of a parameter that is a group of options, one for each of its options.
+
+    A group is a dataclass whose fields are options with defaults: what several commands have alike stands once.
+    """
+    groups: dict[str, Any] = {}
+    flat: list[inspect.Parameter] = []
+    hints = get_type_hints(command, include_extras=True)
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if not (isinstance(kind, type) and is_dataclass(kind)):
+            flat.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=kind))
+            continue
+        groups[name] = kind
+        own = get_type_hints(kind, include_extras=True)
+        for one in fields(kind):
+            option = inspect.Parameter(one.name, parameter.KEYWORD_ONLY, default=one.default, annotation=own[one.name])
+            flat.append(option)
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+        command(**given)
+
+    called.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in flat} | {"return": None}
+    return called
 
 
 def percentage(text: str, what: str) -> float:

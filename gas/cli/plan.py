@@ -10,28 +10,9 @@ import typer
 from gas.agent.choice import Planned, predicted, why_nothing
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
-from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json
-from gas.cli.planning import (
-    AlgorithmName,
-    ApplicationFile,
-    Deadline,
-    Explain,
-    MaxProcessorHours,
-    NotBefore,
-    Plot,
-    Predict,
-    Probes,
-    Risk,
-    Samples,
-    Seed,
-    StaleOk,
-    Tolerance,
-    agent_for,
-    forecasting,
-    plan_options,
-    refuse_both_from_standard_input,
-)
-from gas.cli.scripts import ScriptFile, ScriptUnit, Sizes, Times, repeated, work_of
+from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, grouped
+from gas.cli.planning import Explain, Planning, Plot, agent_for
+from gas.cli.scripts import Subject, repeated
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
 from gas.errors import Infeasible
@@ -47,26 +28,14 @@ MOST_SHOWN, MOST_EXPLAINED = 12, 100
 """How many candidates are printed without and with --explain; --json prints all."""
 
 
+@grouped
 def plan_command(
     context: typer.Context,
-    application: ApplicationFile = None,
-    script: ScriptFile = None,
-    sizes: Sizes = None,
-    times: Times = None,
-    unit: ScriptUnit = None,
+    subject: Subject,
+    *,
     endpoint: Endpoints = None,
     availability: AvailabilityFiles = None,
-    not_before: NotBefore = None,
-    deadline: Deadline = None,
-    max_processor_hours: MaxProcessorHours = None,
-    tolerance: Tolerance = "0%",
-    algorithm: AlgorithmName = "exact",
-    probe: Probes = 0,
-    predict: Predict = None,
-    risk: Risk = None,
-    samples: Samples = None,
-    seed: Seed = None,
-    stale_ok: StaleOk = False,
+    planning: Planning,
     explain: Explain = False,
     plot: Plot = None,
     form: Annotated[
@@ -85,11 +54,10 @@ def plan_command(
     A Slurm job script is planned with what its #SBATCH lines ask for; without a gas.toml, on all partitions of the
     Slurm that is here.
     """
-    refuse_both_from_standard_input(application, predict)
-    work = work_of(application, script, sizes, times, unit)
+    planning.refuse_standard_input_of(subject)
+    work = subject.work()
     app = work.app
-    predicted = forecasting(predict, risk, samples, seed)
-    options = plan_options(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predicted, stale_ok)
+    options = planning.options()
     chosen = chosen_endpoints(endpoint, availability, config, slurm_here=work.script is not None)
     planned = agent_for(work, chosen).plan(options)
     answers, found = planned.answers, planned.plan
@@ -122,11 +90,7 @@ def plan_command(
 
 def _line_of(app: Application, planned: Planned) -> str | None:
     """Return the command that submits the best request by hand; None if its scheduler does not say it."""
-    where: Any = planned.endpoint
-    if not hasattr(where, "line"):
-        return None
-    line: str = where.line(Request(planned.best.processors, planned.best.walltime), app.name)
-    return line
+    return planned.endpoint.line(Request(planned.best.processors, planned.best.walltime), app.name)
 
 
 def sentence(candidate: Candidate, found: Plan) -> str:

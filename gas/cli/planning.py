@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,37 +13,14 @@ from gas.agent.agent import Agent
 from gas.agent.options import AUTO, MOST_SAMPLES, Forecasting, Instant, PlanOptions, checked_samples
 from gas.agent.schedulers import Scheduler
 from gas.cli.options import percentage
-from gas.cli.scripts import Work
+from gas.cli.scripts import Subject, Work
 from gas.cli.tables import note, remark
 from gas.compiled import tell_of_compiling
 from gas.errors import BadInput
 from gas.planner import Algorithm
 
-__all__ = [
-    "AlgorithmName",
-    "ApplicationFile",
-    "Deadline",
-    "Explain",
-    "MaxProcessorHours",
-    "NotBefore",
-    "Plot",
-    "Predict",
-    "Probes",
-    "Risk",
-    "Samples",
-    "Seed",
-    "StaleOk",
-    "Tolerance",
-    "agent_for",
-    "forecasting",
-    "plan_options",
-    "refuse_both_from_standard_input",
-]
+__all__ = ["Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for"]
 
-ApplicationFile = Annotated[
-    str | None,
-    typer.Argument(metavar="APP", help="Application file (TOML); - is standard input. Or a Slurm job script."),
-]
 NotBefore = Annotated[
     str | None,
     typer.Option("--not-before", metavar="TIME", help="No start before: 2026-11-21T08:00 (local), +2h or @EPOCH."),
@@ -106,31 +84,60 @@ Samples = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="With --predict: of the samples (0).")]
 
 
-def refuse_both_from_standard_input(application: str | None, history: str | None) -> None:
-    """Refuse an application and a history that are both to come from standard input."""
-    if application == history == "-":
-        raise BadInput("--predict -: standard input is the application already; name a file for one of the two")
+@dataclass(frozen=True)
+class Planning:
+    """The options that say how is planned."""
 
+    not_before: NotBefore = None
+    deadline: Deadline = None
+    max_processor_hours: MaxProcessorHours = None
+    tolerance: Tolerance = "0%"
+    algorithm: AlgorithmName = "exact"
+    probe: Probes = 0
+    predict: Predict = None
+    risk: Risk = None
+    samples: Samples = None
+    seed: Seed = None
+    stale_ok: StaleOk = False
 
-def forecasting(history: str | None, risk: str | None, samples: int | None, seed: int | None) -> Forecasting | None:
-    """Return how to predict as the options say; None without --predict.
+    def refuse_standard_input_of(self, subject: Subject) -> None:
+        """Refuse an application and a history that are both to come from standard input."""
+        if subject.application == self.predict == "-":
+            raise BadInput("--predict -: standard input is the application already; name a file for one of the two")
 
-    Raises
-    ------
-    BadInput
-        The history cannot be read, or options do not go together.
-    """
-    if history is None:
-        given = {"--risk": risk, "--samples": samples, "--seed": seed}
-        for option, value in given.items():
-            if value is not None:
-                raise BadInput(f"{option} {value}: is about predictions; add --predict auto, or leave it out")
-        return None
-    from gas.cli.logs import read_history
+    def options(self) -> PlanOptions:
+        """Return the options of a plan, read.
 
-    checked_samples(samples, "--samples")
-    share = None if risk is None else _share(risk)
-    return Forecasting(None if history == AUTO else read_history(history), share, samples, seed or 0)
+        Raises
+        ------
+        BadInput
+            One of them cannot be read, or they do not go together.
+        """
+        predicted = self._forecasting()
+        return PlanOptions(
+            None if self.not_before is None else Instant.parse(self.not_before, "--not-before"),
+            None if self.deadline is None else Instant.parse(self.deadline, "--deadline"),
+            self.max_processor_hours,
+            percentage(self.tolerance, "--tolerance"),
+            self.algorithm,
+            self.probe,
+            predicted,
+            self.stale_ok,
+        )
+
+    def _forecasting(self) -> Forecasting | None:
+        """Return how to predict; None without --predict."""
+        if self.predict is None:
+            for option, value in (("--risk", self.risk), ("--samples", self.samples), ("--seed", self.seed)):
+                if value is not None:
+                    raise BadInput(f"{option} {value}: is about predictions; add --predict auto, or leave it out")
+            return None
+        from gas.cli.logs import read_history
+
+        checked_samples(self.samples, "--samples")
+        share = None if self.risk is None else _share(self.risk)
+        history = None if self.predict == AUTO else read_history(self.predict)
+        return Forecasting(history, share, self.samples, self.seed or 0)
 
 
 def _share(text: str) -> float:
@@ -146,35 +153,6 @@ def _share(text: str) -> float:
             "90% is the finish that 9 of 10 samples meet"
         )
     return value
-
-
-def plan_options(
-    not_before: str | None,
-    deadline: str | None,
-    max_processor_hours: float | None,
-    tolerance: str,
-    algorithm: Algorithm,
-    probes: int,
-    forecasting: Forecasting | None,
-    stale_ok: bool,
-) -> PlanOptions:
-    """Return the options of a plan, read.
-
-    Raises
-    ------
-    BadInput
-        One of them cannot be read.
-    """
-    return PlanOptions(
-        None if not_before is None else Instant.parse(not_before, "--not-before"),
-        None if deadline is None else Instant.parse(deadline, "--deadline"),
-        max_processor_hours,
-        percentage(tolerance, "--tolerance"),
-        algorithm,
-        probes,
-        forecasting,
-        stale_ok,
-    )
 
 
 def agent_for(work: Work, schedulers: Sequence[Scheduler], config: Path | None = None) -> Agent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,9 +11,9 @@ from gas.agent.options import ReshapeOptions
 from gas.agent.schedulers import job_of
 from gas.agent.states import ENDED
 from gas.cli.jobs import JobReference
-from gas.cli.options import ConfigFile, Json, OneEndpoint, percentage
+from gas.cli.options import ConfigFile, Json, OneEndpoint, grouped, percentage
 from gas.cli.planning import MaxProcessorHours, StaleOk, agent_for
-from gas.cli.scripts import ScriptFile, ScriptUnit, Sizes, Times, work_of
+from gas.cli.scripts import Subject
 from gas.cli.states import report_end
 from gas.cli.tables import print_json, print_json_line, say
 from gas.times import iso_time, parse_duration
@@ -22,27 +23,43 @@ if TYPE_CHECKING:
 
 __all__ = ["reshape_command", "watch_command"]
 
-Shapes = Annotated[
-    str | None, typer.Argument(metavar="APP", help="Its application file (TOML), or its Slurm job script.")
-]
-Threshold = Annotated[
-    str, typer.Option("--threshold", metavar="PERCENT", help="Change it if that saves so much of the time to its end.")
-]
-Least = Annotated[str, typer.Option("--least", metavar="TIME", help="... and at least so long.")]
+
+@dataclass(frozen=True)
+class SubjectOfJob(Subject):
+    """The options that say what a job runs."""
+
+    application: Annotated[
+        str | None, typer.Argument(metavar="APP", help="Its application file (TOML), or its Slurm job script.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The options that say when a job is changed."""
+
+    threshold: Annotated[
+        str,
+        typer.Option("--threshold", metavar="PERCENT", help="Change it if that saves so much of the time to its end."),
+    ] = "5%"
+    least: Annotated[str, typer.Option("--least", metavar="TIME", help="... and at least so long.")] = "1m"
+    max_processor_hours: MaxProcessorHours = None
+
+    def options(self, *, stale_ok: bool) -> ReshapeOptions:
+        """Return them, read."""
+        share, seconds = percentage(self.threshold, "--threshold"), parse_duration(self.least, "--least", minimum=0)
+        return ReshapeOptions(share, seconds, self.max_processor_hours, stale_ok)
+
+
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]
 
 
+@grouped
 def reshape_command(
     job: JobReference,
-    application: Shapes = None,
-    script: ScriptFile = None,
-    sizes: Sizes = None,
-    times: Times = None,
-    unit: ScriptUnit = None,
+    subject: SubjectOfJob,
+    *,
     endpoint: OneEndpoint = None,
-    threshold: Threshold = "5%",
-    least: Least = "1m",
-    max_processor_hours: MaxProcessorHours = None,
+    gain: Gain,
     processors: Annotated[
         int | None, typer.Option("--processors", "-p", min=1, help="Give it so many, whatever that gains.")
     ] = None,
@@ -56,8 +73,8 @@ def reshape_command(
     The processors and the walltime change; the job keeps its number and its place in the queue. A job that was
     submitted with a Slurm job script: gas reshape 12 --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m.
     """
-    options = _options(threshold, least, max_processor_hours, stale_ok)
-    work = work_of(application, script, sizes, times, unit)
+    options = gain.options(stale_ok=stale_ok)
+    work = subject.work()
     where, number = job_of(job, endpoint, config)
     done = agent_for(work, [where]).reshape(number, options, processors=processors, dry_run=dry_run)
     if json:
@@ -66,17 +83,13 @@ def reshape_command(
         say(str(done))
 
 
+@grouped
 def watch_command(
     job: JobReference,
-    application: Shapes = None,
-    script: ScriptFile = None,
-    sizes: Sizes = None,
-    times: Times = None,
-    unit: ScriptUnit = None,
+    subject: SubjectOfJob,
+    *,
     endpoint: OneEndpoint = None,
-    threshold: Threshold = "5%",
-    least: Least = "1m",
-    max_processor_hours: MaxProcessorHours = None,
+    gain: Gain,
     every: Annotated[str, typer.Option("--every", metavar="TIME", help="How often the queue is looked at.")] = "30s",
     wait: Annotated[bool, typer.Option("--wait", help="Go on until the job has ended, as gas wait does.")] = False,
     stale_ok: StaleOk = False,
@@ -91,19 +104,13 @@ def watch_command(
     interrupted at any time: the job stays as it is then.
     """
     pause = parse_duration(every, "--every")
-    options = _options(threshold, least, max_processor_hours, stale_ok)
-    work = work_of(application, script, sizes, times, unit)
+    options = gain.options(stale_ok=stale_ok)
+    work = subject.work()
     where, number = job_of(job, endpoint, config)
     report = _print_object if json else _print_line
     last = agent_for(work, [where]).watch(number, report, options, every=pause, until_end=wait, dry_run=dry_run)
     if last["state"] in ENDED:
         report_end(last, quiet=True)
-
-
-def _options(threshold: str, least: str, max_processor_hours: float | None, stale_ok: bool) -> ReshapeOptions:
-    """Return when a job is changed, read."""
-    share, seconds = percentage(threshold, "--threshold"), parse_duration(least, "--least", minimum=0)
-    return ReshapeOptions(share, seconds, max_processor_hours, stale_ok)
 
 
 def _print_line(event: Event) -> None:

@@ -16,8 +16,12 @@ from gas.reading import read_application
 from gas.times import parse_duration
 from speedup_models.constraints import MOST_PROCESSORS
 
-__all__ = ["ScriptFile", "ScriptUnit", "Sizes", "Times", "Work", "repeated", "work_of"]
+__all__ = ["Subject", "Work", "repeated"]
 
+ApplicationFile = Annotated[
+    str | None,
+    typer.Argument(metavar="APP", help="Application file (TOML); - is standard input. Or a Slurm job script."),
+]
 ScriptFile = Annotated[
     str | None,
     typer.Option(
@@ -58,31 +62,42 @@ class Work:
     counts: str = "processors"
 
 
-def work_of(
-    application: str | None, script: str | None, sizes: str | None, times: str | None, unit: str | None
-) -> Work:
-    """Return what is to run, as the options of a command name it.
+@dataclass(frozen=True)
+class Subject:
+    """The options that say what is to run."""
 
-    A script may stand where the application file does. With both, the file says the sizes and times of the script.
-    """
-    if application is not None and script is None and application != "-" and _is_script(application):
-        application, script = None, application
-    if script is None:
-        for option, value in (("--sizes", sizes), ("--time", times), ("--unit", unit)):
-            if value is not None:
-                raise BadInput(f"{option} {value}: belongs to a job script; name it with --script FILE")
-        if application is None:
-            raise BadInput("what is to run? name an application file, or a Slurm job script with --script FILE")
-        return Work(read_application(application))
-    from gas.endpoints.slurm.directives import Script
+    application: ApplicationFile = None
+    script: ScriptFile = None
+    sizes: Sizes = None
+    times: Times = None
+    unit: ScriptUnit = None
 
-    found = Script.of(_text_of(script), script)
-    if application is not None:
-        for option, value in (("--sizes", sizes), ("--time", times)):
-            if value is not None:
-                raise BadInput(f"{option} {value}: {application} says this too; leave one of the two out")
-        return Work(read_application(application), found, unit, _counted(found, unit))
-    return Work(_application(found, sizes, times, unit), found, unit, _counted(found, unit))
+    def work(self) -> Work:
+        """Return what is to run.
+
+        A script may stand where the application file does. With both, the file says the sizes and times of the script.
+        """
+        application, script = self.application, self.script
+        if application is not None and script is None and application != "-" and _is_script(application):
+            application, script = None, application
+        if script is None:
+            for option, value in (("--sizes", self.sizes), ("--time", self.times), ("--unit", self.unit)):
+                if value is not None:
+                    raise BadInput(f"{option} {value}: belongs to a job script; name it with --script FILE")
+            if application is None:
+                raise BadInput("what is to run? name an application file, or a Slurm job script with --script FILE")
+            return Work(read_application(application))
+        from gas.endpoints.slurm.directives import Script
+
+        found = Script.of(_text_of(script), script)
+        if application is not None:
+            for option, value in (("--sizes", self.sizes), ("--time", self.times)):
+                if value is not None:
+                    raise BadInput(f"{option} {value}: {application} says this too; leave one of the two out")
+            app = read_application(application)
+        else:
+            app = _application(found, self.sizes, self.times, self.unit)
+        return Work(app, found, self.unit, _counted(found, self.unit))
 
 
 SHARED = frozenset(

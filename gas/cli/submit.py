@@ -11,29 +11,10 @@ from gas.agent.options import Run, checked_key
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
 from gas.cli.jobs import wait_for_end
-from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption
+from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption, grouped
 from gas.cli.plan import draw, how_sure, sentence, show_plan
-from gas.cli.planning import (
-    AlgorithmName,
-    ApplicationFile,
-    Deadline,
-    Explain,
-    MaxProcessorHours,
-    NotBefore,
-    Plot,
-    Predict,
-    Probes,
-    Risk,
-    Samples,
-    Seed,
-    StaleOk,
-    Tolerance,
-    agent_for,
-    forecasting,
-    plan_options,
-    refuse_both_from_standard_input,
-)
-from gas.cli.scripts import ScriptFile, ScriptUnit, Sizes, Times, work_of
+from gas.cli.planning import Explain, Planning, Plot, agent_for
+from gas.cli.scripts import Subject
 from gas.cli.states import report_end
 from gas.cli.tables import note, print_json, say
 from gas.endpoints import JobDescription
@@ -47,25 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["submit_command"]
 
 
+@grouped
 def submit_command(
     context: typer.Context,
-    application: ApplicationFile = None,
-    script: ScriptFile = None,
-    sizes: Sizes = None,
-    times: Times = None,
-    unit: ScriptUnit = None,
+    subject: Subject,
+    *,
     endpoint: Endpoints = None,
-    not_before: NotBefore = None,
-    deadline: Deadline = None,
-    max_processor_hours: MaxProcessorHours = None,
-    tolerance: Tolerance = "0%",
-    algorithm: AlgorithmName = "exact",
-    probe: Probes = 0,
-    predict: Predict = None,
-    risk: Risk = None,
-    samples: Samples = None,
-    seed: Seed = None,
-    stale_ok: StaleOk = False,
+    planning: Planning,
     name: Annotated[
         str | None, typer.Option("--name", help="What the job is called (default: the application).")
     ] = None,
@@ -107,8 +76,8 @@ def submit_command(
     one that finds the job submitted says so, and submits nothing.
     """
     command = tuple(context.args)
-    refuse_both_from_standard_input(application, predict)
-    work = work_of(application, script, sizes, times, unit)
+    planning.refuse_standard_input_of(subject)
+    work = subject.work()
     if work.script is not None:
         _refuse_besides_script({"a command": command, "--simulate": simulate, "--env": env})
     elif simulate == bool(command):
@@ -120,8 +89,7 @@ def submit_command(
     if key is not None:
         checked_key(key)
     app = work.app
-    predicted = forecasting(predict, risk, samples, seed)
-    options = plan_options(not_before, deadline, max_processor_hours, tolerance, algorithm, probe, predicted, stale_ok)
+    options = planning.options()
     variables = _environment(env or [])
     job = JobDescription(name or app.name, command, variables, directory or None, native=tuple(native or ()))
     run = Run(job, simulate)

@@ -10,7 +10,6 @@ from gas.agent.schedulers import job_of
 from gas.agent.states import describe
 from gas.cli.options import ConfigFile, Json, OneEndpoint
 from gas.cli.tables import many, note, print_json, say
-from gas.errors import BadInput
 from gas.times import duration_text, iso_time, relative_text
 
 __all__ = ["why_command"]
@@ -28,8 +27,6 @@ def why_command(
     processors, other partitions and QOS are tried by planning them; nothing is changed.
     """
     where, number = job_of(job, endpoint, config)
-    if not hasattr(where, "why"):
-        raise BadInput(f"{where.name}: is no Slurm; gas status {job} says when the job starts")
     record = where.job(number)
     if record["state"] != "queued":
         if json:

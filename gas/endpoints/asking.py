@@ -139,7 +139,7 @@ class _Question(threading.Thread):
         try:
             limits = self.endpoint.limits
             availability = _checked(self.endpoint, self.endpoint.availability())
-            limits, remarks = self.endpoint.limits, tuple(map(str, getattr(self.endpoint, "remarks", ())))
+            limits, remarks = self.endpoint.limits, tuple(map(str, self.endpoint.remarks))
         except Exception as problem:
             if outcome_of(problem) is None and not _from_plug_in(self.endpoint):
                 self._unforeseen = problem
@@ -162,7 +162,7 @@ class _Question(threading.Thread):
 
 def _patience(endpoint: Endpoint) -> float:
     """Return for how many seconds an endpoint is waited for."""
-    timeout = getattr(endpoint, "timeout", None)
+    timeout = endpoint.timeout
     if not isinstance(timeout, int | float) or not 0 < timeout < threading.TIMEOUT_MAX - MOST_MARGIN_SECONDS:
         return PATIENCE_SECONDS
     return timeout + min(timeout, MOST_MARGIN_SECONDS)

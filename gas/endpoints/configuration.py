@@ -105,11 +105,14 @@ class Configuration:
         except Exception as error:  # whatever a plug-in does wrong is its own
             raise Missing(f'{fields.where("type")}: the plug-in "{kind}" cannot be loaded: {error!r}') from None
         try:
-            endpoint: Endpoint = build(name, fields)
+            endpoint = build(name, fields)
         except (FieldError, GasError):
             raise
         except Exception as error:
             raise Missing(f'{fields.where("type")}: the plug-in "{kind}" failed: {error!r}') from None
+        if not isinstance(endpoint, Endpoint):
+            made = f"made a {type(endpoint).__name__}, which is no gas.endpoints.Endpoint"
+            raise Missing(f'{fields.where("type")}: the plug-in "{kind}" {made}')
         return endpoint
 
     def _rivals(self, name: str) -> tuple[str, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from documents.fields import Fields
 from gas.availability import Availability
-from gas.errors import Unreachable
+from gas.errors import BadInput, Unreachable
 from gas.planner import FASTEST, SLOWEST, Limits
 from gas.times import LONGEST, parse_duration
 
@@ -106,28 +106,67 @@ class JobDescription:
         )
 
 
+@runtime_checkable
 class Endpoint(Protocol):
-    """A scheduler that says what it has free.
+    """A scheduler that says what it has free. One derives from this class, for what stands here of most of them.
 
-    It may have two attributes more. ``remarks``, a tuple of sentences, is what a person should know of the latest
-    answer of `availability`: how old it is, what could not be seen. ``timeout`` is after how many seconds without an
-    answer `availability` fails by itself; who asks several endpoints gives it up at twice that (see `asking`).
+    Attributes
+    ----------
+    name
+        What the user calls it.
+    address
+        Where it is.
+    limits
+        What it accepts from one request; that may be known better after `availability`.
+    remarks
+        What a person should know of the latest answer of `availability`: how old it is, what could not be seen.
+    timeout
+        After how many seconds without an answer `availability` fails by itself; of several endpoints that are asked,
+        it is given up at twice that (see `asking`). None if that is not known.
+    keeps_own_clock
+        Whether its lists are of the instant at which they are asked for, by a clock that may be another than ours.
+    shows_all
+        Whether the jobs of all users were seen when it was last asked; if not, any start may be later.
+    unit
+        What processors are.
+    configured_as
+        What the user calls it where it is one of several choices, which have names of their own; else empty.
+    is_local
+        Whether paths here mean the same there.
+    moldable
+        Whether it is given all shapes of a job and chooses by itself.
+    tell
+        Is called with a line for the user when it has to be waited for, or something is not as it should be.
     """
 
-    @property
-    def name(self) -> str:
-        """Return what the user calls it."""
+    name: str
+    address: str
+    limits: Limits
+    remarks: tuple[str, ...] = ()
+    timeout: float | None = None
+    keeps_own_clock: bool = False
+    shows_all: bool = True
+    unit: Literal["cpus", "tasks", "nodes", "gpus"] = "cpus"
+    configured_as: str = ""
+    is_local: bool = False
+    moldable: bool = False
+    tell: Callable[[str], None] = staticmethod(lambda text: None)
 
     @property
-    def address(self) -> str:
-        """Return where it is."""
-
-    @property
-    def limits(self) -> Limits:
-        """Return what it accepts from one request; that may be known better after `availability`."""
+    def target(self) -> str:
+        """Return what two names of one scheduler have in common."""
+        return self.address
 
     def availability(self) -> Availability:
         """Return what is free, or raise `Unreachable`."""
+
+    def choices(self) -> Sequence[Endpoint]:
+        """Return it with each account and QOS that jobs do not get anyway; after it has answered."""
+        return ()
+
+    def line(self, request: Request, name: str) -> str | None:
+        """Return the command that submits a request by hand; None if there is none to tell."""
+        return None
 
 
 @runtime_checkable
@@ -137,7 +176,34 @@ class JobEndpoint(Endpoint, Protocol):
     Where starts are estimates, ``promise`` is null, and ``expected`` says for when a start is planned, if it is.
 
     Of all requests with one key, at most one makes a job.
+
+    Attributes
+    ----------
+    noted
+        Is called with the number of a job as soon as it is known.
     """
+
+    noted: Callable[[int], object] = staticmethod(lambda id: None)
+
+    def suspect(self, key: str) -> None:
+        """Take a request with this key for one that may have been sent before."""
+        return  # one that knows keys asks its scheduler
+
+    def unused(self, key: str) -> None:
+        """Take this key for one that no request was sent with; it need not be looked for."""
+        return  # likewise
+
+    def preview(self, request: Request, job: JobDescription) -> str | None:
+        """Return what would be submitted, as text; None if there is none to show."""
+        return None
+
+    def why(self, id: int) -> dict[str, Any]:
+        """Return why a job waits, or raise `BadInput` if that is not known of jobs there."""
+        raise BadInput(f"{self.name}: is no Slurm; gas status {id} says when the job starts")
+
+    def why_unchanged(self, id: int) -> str:
+        """Return why a job that waits cannot be changed there; raise `NotFound` if there is no such job."""
+        return f"{self.name}: cannot change a job that waits; cancel it and submit another (gas submit)"
 
     def submit(self, request: Request, job: JobDescription, key: str | None = None) -> dict[str, Any]:
         """Submit a job, or raise `StalePlan` if it would start after `start_by`, `InDoubt` if no answer came."""
@@ -176,10 +242,17 @@ class ProbingEndpoint(JobEndpoint, Protocol):
 class QueueEndpoint(Endpoint, Protocol):
     """A scheduler that shows who runs and who waits, so that its queue can be simulated forward.
 
-    It may have two attributes more: ``queue_remarks``, a tuple of sentences, is what a person should know of the latest
-    `snapshot`; ``plans_by_nodes`` says that its plans know nodes, so that they can be later than the counts of a
-    snapshot allow.
+    Attributes
+    ----------
+    queue_remarks
+        What a person should know of the latest `snapshot`.
     """
+
+    queue_remarks: tuple[str, ...]
+
+    @property
+    def plans_by_nodes(self) -> bool:
+        """Return whether its plans know nodes, so that they can be later than the counts of a snapshot allow."""
 
     @property
     def policy(self) -> Policy:

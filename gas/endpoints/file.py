@@ -7,7 +7,7 @@ from pathlib import Path
 
 from documents.fields import Fields
 from gas.availability import AvailabilityList
-from gas.endpoints.endpoint import limits_from
+from gas.endpoints.endpoint import Endpoint, limits_from
 from gas.errors import BadInput
 from gas.planner import Limits
 from gas.reading import read_availability
@@ -16,7 +16,7 @@ __all__ = ["FileEndpoint"]
 
 
 @dataclass(frozen=True)
-class FileEndpoint:
+class FileEndpoint(Endpoint):
     """The list in a file; ``-`` is standard input.
 
     One that a configuration names must be a regular file: a pipe may never end, and the configuration may be

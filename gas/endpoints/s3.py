@@ -37,7 +37,7 @@ from documents.fields import FieldError, Fields, shown
 from gas.availability import AvailabilityList
 from gas.endpoints.access import Access, split_address
 from gas.endpoints.connection import Connection, NoAnswer, age_of
-from gas.endpoints.endpoint import InDoubt, JobDescription, Request, limits_from
+from gas.endpoints.endpoint import InDoubt, JobDescription, JobEndpoint, Request, limits_from
 from gas.endpoints.exchange import MOST_ANSWER_BYTES, Answer
 from gas.endpoints.s3_answers import job_of, jobs_of, machine_of, standing_of
 from gas.errors import BadInput, Conflict, Draining, GasError, TooMany, Unreachable
@@ -68,7 +68,7 @@ REMEMBERED = 5_000
 """Of how many ended jobs its past is asked for; some 600 bytes each."""
 
 
-class S3Endpoint:
+class S3Endpoint(JobEndpoint):
     """An S³ service.
 
     Parameters
@@ -90,13 +90,12 @@ class S3Endpoint:
     ----------
     is_local
         Whether the service runs on this machine, so that paths mean the same there.
-    tell
-        Is called with a line for the user when the service has to be waited for.
     """
 
     policy: Final = "s3"
-    keeps_own_clock: Final = True
-    """Its lists are of the instant at which they are asked for, by a clock that may be another than ours."""
+    queue_remarks: Final = ()
+    plans_by_nodes: Final = False
+    keeps_own_clock = True
 
     def __init__(
         self,
@@ -115,9 +114,8 @@ class S3Endpoint:
         self.is_local = self._connection.is_local
         self.limits = limits or Limits()
         self.patience = patience
-        self.tell: Callable[[str], None] = lambda text: None
+        self.timeout = (retries + 1) * timeout + patience  # for a question, with all repetitions
         self._retries = retries
-        self._timeout = timeout
         self._doubtful: set[str] = set()
 
     @classmethod
@@ -139,11 +137,6 @@ class S3Endpoint:
             raise fields.fail("url", str(error)) from None
         fields.done()
         return cls(name, url, timeout=timeout, retries=retries, patience=patience, limits=limits, access=access)
-
-    @property
-    def timeout(self) -> float:
-        """For how many seconds a question is asked at most, with all repetitions."""
-        return (self._retries + 1) * self._timeout + self.patience
 
     def availability(self) -> AvailabilityList:
         """Return the list, or raise `Unreachable`."""

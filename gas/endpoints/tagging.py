@@ -25,11 +25,10 @@ from __future__ import annotations
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from gas.endpoints.endpoint import InDoubt, JobDescription, Request
+from gas.endpoints.endpoint import InDoubt, JobDescription, JobEndpoint, Request
 from gas.endpoints.records import ACTIVE
 from gas.endpoints.sending import NotSent, RefusedAs, SendingTransport, Unclear
 from gas.errors import GasError, Unreachable
@@ -67,7 +66,7 @@ class Spans:
     search: float
 
 
-class TaggingEndpoint(ABC, Generic[T, B]):
+class TaggingEndpoint(JobEndpoint, ABC, Generic[T, B]):
     """A scheduler that takes jobs and knows no keys.
 
     Parameters
@@ -85,16 +84,6 @@ class TaggingEndpoint(ABC, Generic[T, B]):
     spans
         For how long the rest is tried.
 
-    Attributes
-    ----------
-    remarks
-        How sure what was last answered is, in sentences.
-    timeout
-        Seconds within which it answers, or is given up.
-    tell
-        Is called with a line for the user when something is not as it should be.
-    noted
-        Is called with the number of a job as soon as it is known.
     """
 
     def __init__(
@@ -104,10 +93,7 @@ class TaggingEndpoint(ABC, Generic[T, B]):
         self.transport = transport
         self.address = transport.address if part is None else f"{transport.address}#{part}"
         self.limits = limits or Limits()
-        self.remarks: tuple[str, ...] = ()
-        self.timeout: float = transport.timeout
-        self.tell: Callable[[str], None] = lambda text: None
-        self.noted: Callable[[int], object] = lambda id: None
+        self.timeout = transport.timeout
         self._patience, self._spans = patience, spans
         self._doubtful: set[str] = set()
         self._unused: set[str] = set()

@@ -32,6 +32,7 @@ __all__ = [
     "add_foot",
     "add_heading",
     "check_finished",
+    "fix_layout",
     "legend_below",
     "one_line",
     "picture_suffix",
@@ -112,15 +113,25 @@ def write_figure(make: Callable[[], Figure], path: str | Path) -> None:
 
     def laid_out() -> Figure:
         figure = make()
+        fix_layout(figure)
         # The solver of the layout differs in the last digit from time to time, and so would the names in an SVG.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
         for ax in figure.axes:
             left, bottom, width, height = (round(float(part), 5) for part in ax.get_position().bounds)
             ax.set_position((left, bottom, width, height))
         return figure
 
     write_picture(laid_out, path, _OF_SCHEDULES)
+
+
+def fix_layout(figure: Figure) -> None:
+    """Give the parts of a figure the places that its layout computes, for good, without drawing it.
+
+    A figure that keeps a layout, if only the one named "none", is drawn once more by matplotlib when it is written.
+    """
+    layout = figure.get_layout_engine()
+    if layout is not None and figure.axes:
+        layout.execute(figure)
+    figure.set_layout_engine(None)
 
 
 def picture_suffix(path: str | Path) -> str:

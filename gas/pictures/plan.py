@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gas.availability import Availability, AvailabilityList, NodeAvailability
 from gas.errors import BadInput
-from gas.pictures.canvas import GREY, INK, STYLE, one_line, write_picture
+from gas.pictures.canvas import GREY, INK, STYLE, fix_layout, one_line, write_picture
 from gas.pictures.terminal import least_free, processors_text, readable_horizon, request_text, tick_text, time_ticks
 from gas.planner import Candidate, Plan
 from gas.times import duration_text, iso_time, relative_text
@@ -212,8 +212,7 @@ def _figure(panels: Sequence[_Panel], now: int, span: int, title: str) -> Figure
         columnspacing=1.5,
     )
     # Labels need to know where things came to stand, and must not move them.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    fix_layout(figure)
     for ax, panel, shown in zip(axes, panels, drawn, strict=True):
         _label(ax, panel, shown, now, span)
     return figure

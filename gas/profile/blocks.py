@@ -52,7 +52,6 @@ MOST_STEPS = 8
 """The most steps of the staircase of a level (`gas.profile.staircase`)."""
 
 _FILL = 20  # the frames of a new block
-_DEAD = 8  # the past frames that the first block may have
 _A_DAY = 86_400
 
 # Of a frame, in `Blocks.frames`:

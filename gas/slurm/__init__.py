@@ -34,7 +34,9 @@ One cycle of the backfill scheduler, and one pass of the main scheduler, on arra
     state         all of that together: what a cycle begins with
     node_sets     sets of nodes as words of 64 bits
     rows          the arrays of a cycle: records, reservations, parameters, plans
-    fitting       whether a job fits on some nodes, and which of them it gets
+    machine       the machine, and what jobs have of it
+    fitting       how much of each node a job can have
+    choosing      which of those nodes it gets
     will_run      at which end of running jobs
     table         which jobs are planned in which span
     search        the start of one record

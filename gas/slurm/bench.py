@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.slurm.fitting import Machine
+from gas.slurm.machine import Machine
 from gas.slurm.node_sets import Words
 from gas.slurm.rows import Records
 from gas.slurm.search import Room, room_of

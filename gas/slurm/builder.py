@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.slurm.cluster import Cluster, Gres, Job
 from gas.slurm.features import allowed
-from gas.slurm.fitting import BOUNDLESS, Machine, Use
+from gas.slurm.machine import BOUNDLESS, Machine, Use
 from gas.slurm.needs import Needs, Resources
 from gas.slurm.order import end_of
 from gas.slurm.settings import Settings

@@ -17,9 +17,8 @@ from gas.slurm.fitting import (
     TASK_CPUS,
     TASK_MEMORY,
     WHOLE,
-    Machine,
-    Use,
 )  # fmt: skip
+from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import Words, of_given, unpacked
 from gas.slurm.rows import (
     ACCOUNT_DEPTH,

@@ -21,8 +21,8 @@ from gas.compiled import fastest
 from gas.slurm.clock import FULL_DEPTH, Clock
 from gas.slurm.cluster import Cluster, Job
 from gas.slurm.cycle import begin, run_cycle
-from gas.slurm.fitting import idle_of
 from gas.slurm.holders import Holder, Holders
+from gas.slurm.machine import idle_of
 from gas.slurm.main_pass import run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.passes import run_state

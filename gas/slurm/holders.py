@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.slurm.cluster import Cluster
-from gas.slurm.fitting import Use, idle_of
+from gas.slurm.machine import Use, idle_of
 from gas.slurm.order import end_of
 from gas.slurm.state import State
 from gas.slurm.will_run import Running, add

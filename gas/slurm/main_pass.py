@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
+from gas.slurm.choosing import choose_with
 from gas.slurm.cycle import begin, note
-from gas.slurm.fitting import HAS_REQUIRED, LEAST, Machine, Use, capable, choose_with
+from gas.slurm.fitting import HAS_REQUIRED, LEAST, capable
+from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import Words, count, has_outside, keep, put, remove, unpacked
 from gas.slurm.rows import Closures, Parameters, Plans, Records
 from gas.slurm.search import Room, reserved

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from gas.slurm import fitting
 from gas.slurm.cluster import Cluster, Gres, Job, Partition
 from gas.slurm.extent import extent_of
-from gas.slurm.fitting import BOUNDLESS
 from gas.slurm.levels import most_nodes
+from gas.slurm.machine import BOUNDLESS
 from gas.slurm.settings import Settings
 from gas.slurm.versions import Rules
 

@@ -13,7 +13,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from gas.slurm.cluster import Cluster, Job
-from gas.slurm.fitting import capable, idle_of, leave_weights
+from gas.slurm.fitting import capable, leave_weights
+from gas.slurm.machine import idle_of
 from gas.slurm.state import State
 from gas.slurm.versions import Rules
 
@@ -58,7 +59,7 @@ def alike_at_submission(job: Job) -> Hashable:
 
 
 def set_weights(state: State, *, submitted: bool = False) -> None:
-    """Set the weights that a cycle begins with (`gas.slurm.fitting.Machine.near`), where they stay at all.
+    """Set the weights that a cycle begins with (`gas.slurm.machine.Machine.near`), where they stay at all.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gas.compiled import fastest
 from gas.slurm.cluster import Cluster
-from gas.slurm.fitting import Use, idle_of
+from gas.slurm.machine import Use, idle_of
 from gas.slurm.main_pass import UNTRIED, run_pass
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import Blocked, Record

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.slurm.beyond import Beyond, moves
-from gas.slurm.fitting import capable, choose, idle_of
+from gas.slurm.choosing import choose
+from gas.slurm.fitting import capable
+from gas.slurm.machine import idle_of
 from gas.slurm.order import Record
 from gas.slurm.passes import Shares
 from gas.slurm.rows import Plans, nodes_of, shares_of

@@ -11,7 +11,7 @@ from gas.compiled import fastest
 from gas.slurm.bench import bench_of
 from gas.slurm.cluster import Job
 from gas.slurm.cycle import run_cycle
-from gas.slurm.fitting import Use, idle_of
+from gas.slurm.machine import Use, idle_of
 from gas.slurm.node_sets import words_of
 from gas.slurm.order import end_of
 from gas.slurm.rows import Found, Plans, Records, empty_plans, shares_of

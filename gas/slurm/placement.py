@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gas.slurm.fitting import CPUS, HAS_REQUIRED, WHOLE, capable, choose, idle_of
+from gas.slurm.choosing import choose
+from gas.slurm.fitting import CPUS, HAS_REQUIRED, WHOLE, capable
+from gas.slurm.machine import idle_of
 from gas.slurm.state import State
 
 __all__ = ["cpus_on", "fits_nowhere"]

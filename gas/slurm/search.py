@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
+from gas.slurm.choosing import Work, work_of
 from gas.slurm.fitting import (
     CPUS,
     HAS_GRES,
@@ -21,13 +22,10 @@ from gas.slurm.fitting import (
     MEMORY,
     PER_NODE,
     TASK_CPUS,
-    Machine,
-    Use,
-    Work,
     capable,
     cpus_on,
-    work_of,
-)
+)  # fmt: skip
+from gas.slurm.machine import Machine, Use
 from gas.slurm.node_sets import Words, appears, at_least, has_outside, keep, meets, of_given, put, remove, unpacked
 from gas.slurm.rows import IN_RESERVATION, NOW_ONLY, NOWHERE, PLANNED, STARTED, WINDOW, Closures, Parameters, Records
 from gas.slurm.table import Table, overlaps, slot_at, span_of

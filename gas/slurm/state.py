@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gas.slurm.builder import Builder, numbers_of
 from gas.slurm.cluster import Cluster, Job, Reservation
-from gas.slurm.fitting import Machine, Use
+from gas.slurm.machine import Machine, Use
 from gas.slurm.order import HOLDING, Record, end_of
 from gas.slurm.parameters import KILL_WAIT, parameters_of
 from gas.slurm.preemption import Preempts

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gas.compiled import lean_kernel
-from gas.slurm.fitting import CPUS, LEAST, Machine, Use, Work, choose_with, cpus_on, leave_weights, may_do
+from gas.slurm.choosing import Work, choose_with, may_do
+from gas.slurm.fitting import CPUS, LEAST, cpus_on, leave_weights
+from gas.slurm.machine import Machine, Use
 from gas.slurm.versions import Rules
 
 __all__ = ["FIRST_WINDOW", "NEVER", "Running", "add", "touches", "will_run"]

@@ -7,13 +7,13 @@ from made_endpoints import Queue, node_list
 
 from gas.agent import schedulers
 from gas.agent.schedulers import called, find_by_key, gather, lists_of, seconds_since
-from gas.endpoints import FileEndpoint
+from gas.endpoints import Endpoint, FileEndpoint
 from gas.errors import BadInput, Infeasible, NotFound, Unreachable
 from gas.planner import Limits
 
 
 @dataclass
-class Site:
+class Site(Endpoint):
     """Takes jobs on a second account, perhaps."""
 
     name: str

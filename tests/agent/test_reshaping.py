@@ -2,6 +2,7 @@
 
 import made_reshaping
 import pytest
+from made_endpoints import Queue
 
 from gas import Application
 from gas.agent import reshaping
@@ -80,7 +81,10 @@ def test_who_cannot_change_a_job_says_what_to_do():
     with pytest.raises(BadInput, match=r"s3: cannot change a job that waits; cancel it and submit another"):
         reshaping_endpoint(S3Endpoint("s3", "http://127.0.0.1:9"), 7)
 
-    class Moldable:
+    class Moldable(Queue):
+        def __init__(self):
+            pass
+
         name = "oar"
 
         def why_unchanged(self, id):

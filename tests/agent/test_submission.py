@@ -8,7 +8,7 @@ from made_endpoints import Queue, job
 from gas import Agent, Application, AvailabilityList
 from gas.agent import submission
 from gas.agent.options import PlanOptions, Run
-from gas.endpoints import InDoubt, JobDescription
+from gas.endpoints import Endpoint, InDoubt, JobDescription
 from gas.errors import BadInput, Conflict, Draining, OverLimit, StalePlan, Unreachable
 from speedup_models import Table
 
@@ -121,7 +121,7 @@ def test_a_job_of_the_key_is_found_on_any_scheduler(agent):
 
 
 def test_a_list_takes_no_jobs(agent):
-    class Listed:
+    class Listed(Endpoint):
         name, address, limits = "list", "list:", Site.limits
         availability = Site("list").availability
 

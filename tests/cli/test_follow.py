@@ -16,7 +16,7 @@ FAILED = job(1, "failed", start=160, finished=200, exit_status=3)
 @pytest.fixture
 def queue(endpoints, tmp_path, monkeypatch):
     """Return how to write a configuration with a scheduler that answers these lists of jobs, one after the other."""
-    monkeypatch.setattr("gas.cli.follow.PAUSES", (0.01, 0.02))
+    monkeypatch.setattr("gas.agent.following.PAUSES", (0.01, 0.02))
 
     def write(*rounds):
         (tmp_path / "queue.json").write_text(json.dumps(rounds))
@@ -60,7 +60,7 @@ def test_a_scheduler_that_is_away_for_a_while_is_asked_again(gas, queue):
 
 
 def test_one_that_stays_away_is_exit_4(gas, queue, monkeypatch):
-    monkeypatch.setattr("gas.cli.follow.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("gas.agent.following.PATIENCE", 0.05)
     result = gas("status", "--follow", "1", "--config", queue([RUNS], "hpc: away"))
     assert (result.code, result.err.splitlines()[-1]) == (4, "gas: hpc: away")
     assert gas("status", "--follow", "1", "--config", queue("hpc: never there")).code == 4

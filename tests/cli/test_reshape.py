@@ -14,6 +14,7 @@ import pytest
 from fake_slurm import FakeSlurm
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from made_endpoints import Queue
 from thorough import examples
 
 from gas.agent import reshaping, watching
@@ -211,7 +212,10 @@ def test_a_scheduler_that_cannot_change_jobs_says_what_to_do(gas, s3, app, comma
 
 @pytest.mark.parametrize("command", ["reshape", "watch"])
 def test_a_scheduler_that_shapes_its_jobs_itself_says_so(gas, app, command, monkeypatch):
-    class Moldable:
+    class Moldable(Queue):
+        def __init__(self):
+            pass
+
         name = "oar"
 
         def why_unchanged(self, id):

@@ -67,3 +67,9 @@ def test_the_rest_of_a_table_is_handed_over_once():
 def test_nearest_ignores_case_and_lists_what_is_known_if_nothing_is_near():
     assert nearest("lu", ["LU", "MG"]) == '; did you mean "LU"?'
     assert nearest("qqqq", ["MG", "LU"]) == "; known: LU, MG"
+
+
+def test_keys_and_words_of_others_are_shown_on_one_line():
+    with pytest.raises(FieldError, match=r'is missing \(is "sig\\nma" meant for it\?\)'):
+        fields(**{"sig\nma": 1}).number("sigma")
+    assert "\n" not in nearest("sigma", ["sig\nma"])

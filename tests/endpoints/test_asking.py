@@ -7,7 +7,7 @@ import pytest
 from made_endpoints import node_list
 
 from gas import AvailabilityList
-from gas.endpoints import FileEndpoint, S3Endpoint, ask
+from gas.endpoints import Endpoint, FileEndpoint, S3Endpoint, ask
 from gas.endpoints.asking import ask_again
 from gas.errors import Unreachable
 from gas.planner import Limits
@@ -40,7 +40,7 @@ def test_one_that_does_not_answer_leaves_the_others_alone(s3):
 def test_all_are_asked_at_the_same_time():
     barrier = threading.Barrier(3, timeout=10)
 
-    class Together:
+    class Together(Endpoint):
         name = address = "x"
         limits = Limits()
 
@@ -52,7 +52,7 @@ def test_all_are_asked_at_the_same_time():
 
 
 def test_a_plug_ins_own_error_is_its_own():
-    class Foreign:
+    class Foreign(Endpoint):
         name, address, limits = "foreign", "x", Limits()
 
         def availability(self):
@@ -61,7 +61,7 @@ def test_a_plug_ins_own_error_is_its_own():
     assert str(ask([Foreign()])[0].error) == "its own"
 
 
-class Plug:
+class Plug(Endpoint):
     """An endpoint that answers what it is given, or fails with it."""
 
     address = "x"

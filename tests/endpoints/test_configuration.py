@@ -130,17 +130,23 @@ def test_a_broken_plug_in_disturbs_only_its_own_endpoints(write, tmp_path, monke
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in\nVersion: 1\n")
     (metadata / "entry_points.txt").write_text(
-        "[gas.endpoints]\nbroken = broken_plug_in_of_a_test:make\nfailing = failing_plug_in_of_a_test:make\n"
+        "[gas.endpoints]\nbroken = broken_plug_in_of_a_test:make\nfailing = failing_plug_in_of_a_test:make\nother = "
+        "failing_plug_in_of_a_test:other\n"
     )
-    (metadata.parent / "failing_plug_in_of_a_test.py").write_text("def make(name, fields):\n    return 1 / 0\n")
+    (metadata.parent / "failing_plug_in_of_a_test.py").write_text(
+        "def make(name, fields):\n    return 1 / 0\ndef other(name, fields):\n    return name\n"
+    )
     monkeypatch.syspath_prepend(metadata.parent)
     text = f'{GOOD}\n[endpoints.other]\ntype = "broken"\n[endpoints.third]\ntype = "failing"\n'
+    text += '[endpoints.fourth]\ntype = "other"\n'
     configuration = load_configuration(write(text))
     assert configuration.endpoint("kth").name == "kth"
     with pytest.raises(Missing, match='plug-in "broken" cannot be loaded'):
         configuration.endpoint("other")
     with pytest.raises(Missing, match='plug-in "failing" failed: ZeroDivisionError'):
         configuration.endpoint("third")
+    with pytest.raises(Missing, match='plug-in "other" made a str, which is no gas.endpoints.Endpoint'):
+        configuration.endpoint("fourth")
     sys.modules.pop("failing_plug_in_of_a_test", None)
 
 

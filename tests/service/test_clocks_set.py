@@ -119,7 +119,7 @@ def test_a_walltime_counts_the_machine_s_sleep(clock_shim, serve):
     """By the service's clock as by the wrapper's, so that both see the same end."""
     service = serve()
     job = accepted(service, shell(4, 600, "touch begun; sleep 600"))
-    service.until(lambda: any(service.place.state.glob("jobs/*/work/begun")))
+    service.until(lambda: any(service.place.state.glob("jobs/*/*/begun")))
     clock_shim.set(HOUR, HOUR)
     service.until(lambda: state_of(service, job) == "timeout")
     assert service.job(job["id"])["finished"] - job["promise"] > HOUR - 60

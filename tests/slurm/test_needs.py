@@ -7,6 +7,7 @@ from made_clusters import MIDDLE, NEW, OLD, cluster, job, with_nodes
 from gas.slurm import fitting
 from gas.slurm.builder import Builder
 from gas.slurm.cluster import Gres, Partition
+from gas.slurm.machine import BOUNDLESS
 
 GPUS = [(Gres("gpu", "a100", 4),), (Gres("gpu", "", 2),)]
 
@@ -29,9 +30,9 @@ def test_cpus_are_those_of_all_tasks_and_one_of_each_node_at_least():
     ("fields", "numbers"),
     [
         ({"least_nodes": 2, "most_nodes": 6, "tasks_asked": 2}, (2, 6, 6)),
-        ({"tasks_asked": 5, "tasks_per_node": 2}, (3, 3, fitting.BOUNDLESS)),
+        ({"tasks_asked": 5, "tasks_per_node": 2}, (3, 3, BOUNDLESS)),
         ({"tasks_asked": 5, "tasks_per_node": 2, "least_nodes": 1, "most_nodes": 4}, (3, 4, 4)),
-        ({"tasks_asked": 12}, (1, 1, fitting.BOUNDLESS)),
+        ({"tasks_asked": 12}, (1, 1, BOUNDLESS)),
     ],
 )
 def test_a_range_of_nodes_is_wanted_as_large_as_it_may_be(fields, numbers):
@@ -45,7 +46,7 @@ def test_a_partition_bounds_the_number_of_nodes():
     assert build.needs.numbers_of_nodes(job(cpus=1, tasks_asked=1, most_nodes=8), partition) == (2, 3, 3)
 
 
-@pytest.mark.parametrize(("version", "most"), [(OLD, 2), (MIDDLE, fitting.BOUNDLESS), (NEW, 2)])
+@pytest.mark.parametrize(("version", "most"), [(OLD, 2), (MIDDLE, BOUNDLESS), (NEW, 2)])
 def test_on_22_05_and_26_05_gpus_in_all_are_on_no_more_nodes_than_there_are_tasks(version, most):
     asked = job(cpus=2, tasks_asked=2, gres_per_job=(Gres("gpu", "", 4),))
     assert needs(asked, version=version)[0][fitting.MOST] == most
@@ -56,7 +57,7 @@ def test_typed_gpus_count_among_all_and_what_there_is_not_is_more_than_any_node_
     _, gres, build = needs(job(gres_per_node=(Gres("gpu", "a100", 2),)))
     assert gres[fitting.OF_NODE].tolist() == [2, 2]
     assert build.resources.columns == {("gpu", ""): 0, ("gpu", "a100"): 1}
-    assert needs(job(gres_per_node=(Gres("fpga", "", 1),)))[1][fitting.OF_NODE, 0] == fitting.BOUNDLESS
+    assert needs(job(gres_per_node=(Gres("fpga", "", 1),)))[1][fitting.OF_NODE, 0] == BOUNDLESS
 
 
 TASKS = {"cpus": 2, "tasks_asked": 2, "gres_per_task": (Gres("gpu", "", 1),)}

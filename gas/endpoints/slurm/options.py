@@ -54,6 +54,7 @@ REFUSED = {
 """Options by which a submission would not be one, or would not be heard of, and why."""
 
 MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
+"""Of these sbatch takes only one."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +149,15 @@ class Options:
         """
         last: dict[str, Directive] = {}
         for one in found:
-            for name in MEMORY if one.name in MEMORY else (one.name,):  # of those only one counts (sbatch(1), --mem)
-                last.pop(name, None)
+            last.pop(one.name, None)
             last[one.name] = one
+        memory = [last[name] for name in last if name in MEMORY]
+        if len(memory) > 1:  # also where one is in the script and another on the command line (22.05 to 26.05)
+            first, second = memory[:2]
+            raise BadInput(
+                f"{second.place}: --{second.name} and --{first.name} ({first.place}) exclude each other for sbatch; "
+                "leave one of them out"
+            )
         values: dict[str, object] = {}
         unplanned = []
         for one in last.values():

@@ -49,10 +49,16 @@ def test_gpus_are_read_in_every_way_of_writing_them(word, field, gpus):
     assert getattr(options(word), field) == gpus
 
 
-def test_the_last_of_several_counts_and_of_the_kinds_of_memory_only_one():
-    found = options("-n4", "--mem=1G", "--mem-per-cpu=2G", "-n8", "--mem-per-gpu=3G", "--mem-per-cpu=100")
-    assert (found.tasks, found.memory_per_node, found.memory_per_cpu, found.memory_per_gpu) == (8, None, 100, None)
-    assert dict(found.given) == {"ntasks": "8", "mem-per-cpu": "100"}
+def test_the_last_of_several_counts():
+    found = options("-n4", "--mem=1G", "-n8", "--mem=100")
+    assert (found.tasks, found.memory_per_node) == (8, 100)
+    assert dict(found.given) == {"ntasks": "8", "mem": "100"}
+
+
+def test_of_the_kinds_of_memory_sbatch_takes_one():
+    """Seen on 22.05, 24.11 and 26.05, in a script as beside one."""
+    with pytest.raises(BadInput, match="--mem-per-cpu and --mem .* exclude each other for sbatch"):
+        options("--mem=1G", "--mem-per-cpu=2G")
 
 
 @pytest.mark.parametrize(

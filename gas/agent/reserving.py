@@ -1,0 +1,69 @@
+"""Processors reserved for a fixed time, once; and what a scheduler's clock says."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gas.agent.options import checked_key
+from gas.endpoints import InDoubt, JobEndpoint
+from gas.errors import GasError
+
+__all__ = ["Reserved", "clock_of", "reserve"]
+
+
+class Reserved(NamedTuple):
+    """A reservation, and whether an earlier call with the same key had made it already."""
+
+    job: dict[str, Any]
+    already: bool
+
+
+def reserve(
+    where: JobEndpoint,
+    name: str,
+    processors: int,
+    start: Callable[[], int],
+    seconds: int,
+    *,
+    key: str | None = None,
+    remark: Callable[[str], None],
+) -> Reserved:
+    """Reserve processors: at most one reservation a call, and one of all calls with the same key.
+
+    Parameters
+    ----------
+    start
+        Returns the epoch second at which it begins; called if there is none of this key yet.
+
+    Raises
+    ------
+    InDoubt
+        It may or may not have been made; the message says how to find out.
+    """
+    if key is not None and (earlier := where.job_by_key(checked_key(key))) is not None:
+        return Reserved(earlier, True)
+    begin = start()
+    where.tell = remark
+    used = key or uuid.uuid4().hex
+    way_out = (
+        f"it may or may not have been reserved: check with gas status --key {used} -e {where.name}, or repeat gas "
+        f"reserve with --key {used} (it never reserves twice)"
+    )
+    try:
+        return Reserved(where.reserve(name, processors, begin, seconds, used), False)
+    except GasError as error:
+        if where.in_doubt(used):
+            raise InDoubt(f"{error}; {way_out}", used) from None
+        raise
+    except KeyboardInterrupt:
+        if where.in_doubt(used):
+            remark(way_out)
+        raise
+
+
+def clock_of(where: JobEndpoint) -> int:
+    """Return the present of a scheduler, as an epoch second: one may have a clock of its own."""
+    return where.availability().now if where.keeps_own_clock else int(time.time())

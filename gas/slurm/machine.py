@@ -1,0 +1,57 @@
+"""The machine as a job's search sees it, and what jobs have of it: plain arrays by node."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BOUNDLESS", "Machine", "Use", "idle_of"]
+
+BOUNDLESS = 1 << 40
+"""A number of nodes or MB that is no limit."""
+
+
+class Machine(NamedTuple):
+    """What nodes have, in the order in which Slurm has its nodes.
+
+    Attributes
+    ----------
+    cpus, memory
+        CPUs; MB.
+    gres
+        Generic resources: a column for each name in all, and one for each of its types; one at least.
+    weight
+        Nodes of a low weight are given out first.
+    core
+        CPUs of a core, where jobs get whole cores; else 1.
+    gpu
+        Which of the columns of generic resources are GPUs.
+    near
+        By how much the weights of nodes were lowered for the last job with GPUs that was tested on them, where that
+        stays for the jobs behind it; it is changed. Empty where weights are set for each test.
+    """
+
+    cpus: NDArray[np.int64]
+    memory: NDArray[np.int64]
+    gres: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    core: NDArray[np.int64]
+    gpu: NDArray[np.bool_]
+    near: NDArray[np.int64]
+
+
+class Use(NamedTuple):
+    """What jobs have of each node: CPUs, MB, how many jobs, generic resources, and CPUs under each limit."""
+
+    cpus: NDArray[np.int64]
+    memory: NDArray[np.int64]
+    jobs: NDArray[np.int64]
+    gres: NDArray[np.int64]
+    limited: NDArray[np.int64]
+
+
+def idle_of(use: Use) -> Use:
+    """Return what is in use on the same machine without any job."""
+    return Use(*(np.zeros_like(one) for one in use))

@@ -1,0 +1,53 @@
+"""Waiting for a job and following a schedule, without a command line; tests/cli/test_follow.py has the rest."""
+
+import json
+from itertools import islice
+
+import pytest
+from made_endpoints import Queue, job
+
+from gas.agent import following
+from gas.agent.following import follow, wait
+
+PLANNED, RUNS = job(1, "queued", expected=100), job(1, "running", start=160, due=220)
+DONE = job(1, "completed", start=160, finished=200, exit_status=0)
+
+
+@pytest.fixture
+def queue(tmp_path, monkeypatch):
+    monkeypatch.setattr(following, "PAUSES", (0.001, 0.002))
+    monkeypatch.setattr(following, "WAITING_PAUSES", (0.001, 0.002))
+
+    def write(*rounds):
+        (tmp_path / "queue.json").write_text(json.dumps(rounds))
+        return Queue("hpc", str(tmp_path / "queue.json"))
+
+    return write
+
+
+def test_a_job_is_waited_for_and_its_states_are_reported_once_each(queue):
+    states, remarks = [], []
+    done = wait(
+        queue([PLANNED], [PLANNED], [RUNS], "hpc: away", [RUNS], [DONE]),
+        1,
+        report=lambda one: states.append(one["state"]),
+        remark=remarks.append,
+    )
+    assert (done["state"], states, remarks) == ("completed", ["queued", "running"], ["hpc: away; asking again"])
+
+
+def test_when_the_time_is_over_its_state_is_returned(queue):
+    assert wait(queue([PLANNED]), 1, 0, report=lambda one: None, remark=print) == "queued"
+
+
+def test_what_is_followed_says_what_is_news_and_ends_with_the_job(queue):
+    changes = list(follow(queue([PLANNED], [RUNS], [RUNS], [DONE]), 1, print))
+    assert [(c.event.kind, c.event.data["state"], c.is_news) for c in changes] == [
+        ("job", "queued", True), ("job", "running", True), ("job", "completed", True),
+    ]  # fmt: skip
+
+
+def test_a_schedule_begins_with_its_machine(queue):
+    first, second = islice(follow(queue([PLANNED], [RUNS]), None, print), 2)
+    assert (first.event.kind, first.event.data) == ("machine", {"running": 0, "in_use": 0, "queued": 1})
+    assert (second.event.kind, second.event.data["state"], second.is_news) == ("job", "running", True)

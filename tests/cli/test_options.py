@@ -1,0 +1,65 @@
+"""Options that several commands have alike stand once, as a group."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gas.cli.options import grouped, percentage
+from gas.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Size:
+    width: Annotated[int, typer.Option("--width", help="Across.")] = 3
+    height: Annotated[int, typer.Option("--height")] = 4
+
+
+@dataclass(frozen=True)
+class Box(Size):
+    width: Annotated[int, typer.Option("--width", help="Of the box.")] = 5
+
+
+@grouped
+def measured(context: typer.Context, size: Size, *, times: int = 1) -> None:
+    """Print an area."""
+    typer.echo(f"{context.command.name} {size.width * size.height * times}")
+
+
+@grouped
+def packed(size: Box) -> None:
+    typer.echo(str(size.width * size.height))
+
+
+def run(command, *arguments):
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def test_a_command_has_each_option_of_a_group_in_its_place():
+    assert list(inspect.signature(measured).parameters) == ["context", "width", "height", "times"]
+    assert run(measured, "--height", 10, "--times", 2).output == "measured 60\n"
+    assert "Across." in run(measured, "--help").output
+    assert "Print an area." in run(measured, "--help").output
+
+
+def test_a_group_derived_from_another_may_say_otherwise_what_one_means():
+    assert run(packed).output == "20\n"
+    assert "Of the box." in run(packed, "--help").output
+
+
+@pytest.mark.parametrize(("text", "share"), [("5%", 0.05), (" 100% ", 1), ("0%", 0)])
+def test_a_percentage_is_a_share(text, share):
+    assert percentage(text, "--x") == share
+
+
+@pytest.mark.parametrize("text", ["5", "x%", "101%", "-1%"])
+def test_what_is_none_is_refused(text):
+    with pytest.raises(BadInput, match="--x"):
+        percentage(text, "--x")
