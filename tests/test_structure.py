@@ -189,6 +189,32 @@ def test_studies_have_one_command_among_them():
     assert lines < 400, "what parses options and starts studies"
 
 
+def test_a_study_takes_three_or_four_files_and_no_copied_lines():
+    assert {path.name for path in (ROOT / "experiments" / "walk").glob("*.py")} == {
+        "__init__.py", "report.py", "run.py", "study.py",
+    }  # fmt: skip
+    standing = {}
+    for path in sorted((ROOT / "experiments").rglob("*.py")):
+        lines = code_of(path)
+        for place in range(len(lines) - COPIED + 1):
+            run = tuple(line for _, line in lines[place : place + COPIED])
+            first, number = standing.setdefault(run, (path, lines[place][0]))
+            assert first == path, f"{path}:{lines[place][0]} repeats {first}:{number}"
+
+
+COPIED = 6
+"""Lines that no two modules of `experiments` share to the letter, imports and lone brackets apart."""
+
+
+def code_of(path):
+    """Return the lines of a module that say something, with their numbers."""
+    text = path.read_text()
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    imported = {number for node in imports for number in range(node.lineno, node.end_lineno + 1)}
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if number not in imported]
+    return [(number, line) for number, line in lines if len(line) > 3 and not line.startswith("#")]
+
+
 def test_nothing_imports_experiments():
     for path in MODULES:
         if not name_of(path).startswith("experiments"):

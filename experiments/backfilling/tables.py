@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.backfilling.comparison import Cell, reasons
+from experiments.backfilling.comparison import reasons
 from experiments.backfilling.results import Results
 from experiments.framework.records import Field, Records
 from experiments.published import POLICIES
@@ -55,10 +55,6 @@ def _runs(study: Results) -> list[dict[str, Any]]:
 def _here(name: str) -> Any:
     """Return a figure of a cell, if the log at hand has any job of its month."""
     return lambda cell: getattr(cell, name) if cell.ours else None
-
-
-def _joined(cell: Cell) -> str:
-    return "; ".join(reasons(cell))
 
 
 TABLES = {
@@ -127,7 +123,7 @@ TABLES = {
                 Field("half_width_percent", "half of its 90% interval over days", "%", _here("error")),
                 Field("paper_difference_percent", "in the paper", "%", "paper.percent"),
                 Field("agrees", "whether both differences have the same sign"),
-                Field("reasons", "why they, or the means, may differ", value=_joined),
+                Field("reasons", "why they, or the means, may differ", value=lambda cell: "; ".join(reasons(cell))),
             ),
         },
     ),

@@ -20,7 +20,7 @@ from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import SOURCES, Found, Source, find_logs
 from experiments.framework.origin import Origin, origin_of
 from experiments.framework.records import Records, Written, columns_section, files_of
-from experiments.framework.rendering import write, write_files
+from experiments.framework.rendering import template, write, write_files
 from experiments.framework.report import Report
 from gas.cli.logs import courtesy
 from gas.cli.tables import note
@@ -196,6 +196,8 @@ def perform(study: Study[Any, Any, Any], given: Mapping[str, Any], where: Where,
     options = study.options(**given)
     at_hand = logs_at_hand(study, where.traces, study.named_logs(options), chosen)
     runs, left_out = study.runs(options, at_hand.logs)
+    if part is None:
+        template()  # what a report needs and lacks is said now, not after hours of computing
     results = computed(
         study.run,
         [run.configuration for run in runs],

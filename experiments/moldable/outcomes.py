@@ -7,7 +7,7 @@ ended there. So every run knows what Gas got, what the static request got, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.framework.ledger import Configuration
+from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
 from experiments.moldable.benchmarks import Form, application, requests
 from experiments.moldable.losses import Request, still_loses
-from experiments.moldable.substitution import Substitute, load_ratio, substitutes
+from experiments.moldable.substitution import Substitute, TooFewJobs, load_ratio, substitutes
 from gas.application import Application, Requests
 from gas.planner import plan
 from gas.simulation.schedule import Policy
@@ -27,7 +27,7 @@ from gas.simulation.simulate import Simulation, simulate
 from workloads import RigidJobs, apply_overrun, rigid_jobs
 from workloads.selection import in_months
 
-__all__ = ["Outcome", "month_with_substitutes", "outcomes", "rows_of", "stops"]
+__all__ = ["Outcome", "month_result", "month_with_substitutes", "outcomes", "rows_of", "stops"]
 
 
 Predicted: TypeAlias = Callable[[Simulation, tuple[NDArray[np.int64], ...], int], int]
@@ -163,6 +163,22 @@ def rows_of(found: Sequence[Outcome]) -> list[dict[str, Any]]:
     """Return outcomes as the ledger keeps them."""
     rows = [asdict(outcome) | {"still_loses": list(outcome.still_loses)} for outcome in found]
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
+
+def month_result(
+    configuration: Configuration,
+    files: Mapping[str, str],
+    come_of: Callable[[RigidJobs, list[Substitute], Form], Iterable[Mapping[str, Any]]],
+) -> Result:
+    """Return the result of a run of a month: what comes of its substitutes, or why there are none.
+
+    The first arguments are those of `experiments.power.run.power_run`.
+    """
+    try:
+        jobs, placed, form = month_with_substitutes(configuration, files)
+    except TooFewJobs as error:
+        return {"jobs": 0, "outcomes": [], "too_few": str(error)}
+    return {"jobs": len(jobs), "outcomes": list(come_of(jobs, placed, form))}
 
 
 def month_with_substitutes(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.framework.ledger import Configuration, Result
-from experiments.moldable.outcomes import month_with_substitutes, outcomes, rows_of
-from experiments.moldable.substitution import TooFewJobs
+from experiments.moldable.outcomes import month_result, outcomes, rows_of
 
 __all__ = ["power_run"]
 
@@ -23,9 +22,5 @@ def power_run(configuration: Configuration, *, files: Mapping[str, str]) -> Resu
     files
         The path of each log.
     """
-    try:
-        jobs, placed, form = month_with_substitutes(configuration, files)
-    except TooFewJobs as error:
-        return {"jobs": 0, "outcomes": [], "too_few": str(error)}
-    found = outcomes(jobs, placed, form, configuration["policy"])
-    return {"jobs": len(jobs), "outcomes": rows_of(found)}
+    policy = configuration["policy"]
+    return month_result(configuration, files, lambda jobs, placed, form: rows_of(outcomes(jobs, placed, form, policy)))

@@ -92,18 +92,8 @@ def _predicted(study: Results) -> Section:
         first, last = (_span([run.month for run, _ in study.months(trace, held_out=one)]) for one in (False, True))
         others = f", not held out {first}" if first else "; of the other months none takes part"
         months.append(f"{trace}: held out {last}{others}." if last else f"{trace}: {first}, not held out.")
-    return method_section(
-        "experiments.prediction",
-        "What is predicted",
-        months,
-        policy=POLICY,
-        options=study.options,
-        last=LAST,
-        prior=PRIOR,
-        streams=STREAMS,
-        tail=TAIL,
-        fewest=FEWEST,
-    )
+    given = {"policy": POLICY, "options": study.options, "last": LAST, "prior": PRIOR, "streams": STREAMS, "tail": TAIL}
+    return method_section("experiments.prediction", "What is predicted", months, **given, fewest=FEWEST)
 
 
 def _span(months: Sequence[str]) -> str:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import load_log
-from experiments.moldable.outcomes import month_with_substitutes, outcomes, rows_of
-from experiments.moldable.substitution import TooFewJobs
+from experiments.moldable.benchmarks import Form
+from experiments.moldable.outcomes import month_result, outcomes, rows_of
+from experiments.moldable.substitution import Substitute
 from gas.prediction.forecast import forecast
 from gas.prediction.past import Past
 from gas.prediction.simulated import snapshot_of
@@ -118,25 +119,24 @@ def choice_run(configuration: Configuration, *, files: Mapping[str, str]) -> Res
     The configuration is that of `experiments.power.run.power_run`, with "samples" beside it; so are the outcomes, and
     the other choices are the same.
     """
-    try:
-        jobs, placed, form = month_with_substitutes(configuration, files)
-    except TooFewJobs as error:
-        return {"jobs": 0, "outcomes": [], "too_few": str(error)}
     log = load_log(Path(files[configuration["log"]]), configuration["log"])
-    past = past_before(rigid_jobs(log, configuration["processors"]), ends(log), jobs, configuration["policy"])
+    policy = configuration["policy"]
 
-    def predicted(simulation: Simulation, requests: tuple[NDArray[np.int64], ...], planned: int) -> int:
-        sizes, times, walltimes = requests
-        among = _thinned(sizes, planned)
-        made = forecast(
-            snapshot_of(simulation), past, sizes[among], walltimes[among], times[among],
-            samples=configuration["samples"], seed=configuration["seed"], policy=configuration["policy"],
-            alone=len(among),
-        )  # fmt: skip
-        return int(sizes[among[int(np.argmin(made.scores()))]])
+    def with_predictions(jobs: RigidJobs, placed: list[Substitute], form: Form) -> list[dict[str, Any]]:
+        past = past_before(rigid_jobs(log, configuration["processors"]), ends(log), jobs, policy)
 
-    found = outcomes(jobs, placed, form, configuration["policy"], predicted)
-    return {"jobs": len(jobs), "outcomes": rows_of(found)}
+        def predicted(simulation: Simulation, requests: tuple[NDArray[np.int64], ...], planned: int) -> int:
+            sizes, times, walltimes = requests
+            among = _thinned(sizes, planned)
+            made = forecast(
+                snapshot_of(simulation), past, sizes[among], walltimes[among], times[among],
+                samples=configuration["samples"], seed=configuration["seed"], policy=policy, alone=len(among),
+            )  # fmt: skip
+            return int(sizes[among[int(np.argmin(made.scores()))]])
+
+        return rows_of(outcomes(jobs, placed, form, policy, predicted))
+
+    return month_result(configuration, files, with_predictions)
 
 
 def past_before(whole: RigidJobs, recorded: NDArray[np.int64], month: RigidJobs, policy: Any) -> Past:

@@ -184,14 +184,7 @@ class Results(StudyResults[Options, TrialRun]):
     def done(self) -> list[tuple[str, Configuration, Result]]:
         """Everything that was computed: the logs, a configuration and how many jobs and moldable ones it has."""
         return [
-            (
-                " + ".join(place.site.trace for place in run.places),
-                run.configuration,
-                {
-                    "jobs": result["applications"] + sum(one["rigid"] for one in result["machines"]),
-                    "moldable": result["applications"],
-                },
-            )
+            (" + ".join(place.site.trace for place in run.places), run.configuration, _counted(result))
             for run, result in self.pairs
         ]
 
@@ -238,6 +231,11 @@ class Results(StudyResults[Options, TrialRun]):
             if (run.others, run.some, run.share, run.setting) == wanted
             if (len(run.places) == self.most if places is None else run.places == places)
         ]
+
+
+def _counted(result: Result) -> Result:
+    rigid = sum(one["rigid"] for one in result["machines"])
+    return {"jobs": result["applications"] + rigid, "moldable": result["applications"]}
 
 
 def rigid_mean(result: Mapping[str, Any]) -> float:

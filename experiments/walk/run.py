@@ -12,8 +12,8 @@ import numpy as np
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.moldable.benchmarks import Form
-from experiments.moldable.outcomes import month_with_substitutes, stops
-from experiments.moldable.substitution import Substitute, TooFewJobs
+from experiments.moldable.outcomes import month_result, stops
+from experiments.moldable.substitution import Substitute
 from gas.planner import plan
 from gas.simulation.schedule import Policy
 from workloads import RigidJobs
@@ -69,9 +69,7 @@ def comparisons(jobs: RigidJobs, placed: list[Substitute], form: Form, policy: P
 
 def walk_run(configuration: Configuration, *, files: Mapping[str, str]) -> Result:
     """Return the comparisons of a month of a log; the arguments are those of `experiments.power.run.power_run`."""
-    try:
-        jobs, placed, form = month_with_substitutes(configuration, files)
-    except TooFewJobs as error:
-        return {"jobs": 0, "outcomes": [], "too_few": str(error)}
-    found = comparisons(jobs, placed, form, configuration["policy"])
-    return {"jobs": len(jobs), "outcomes": [asdict(one) for one in found]}
+    policy = configuration["policy"]
+    return month_result(
+        configuration, files, lambda jobs, placed, form: map(asdict, comparisons(jobs, placed, form, policy))
+    )

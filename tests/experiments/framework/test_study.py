@@ -1,6 +1,7 @@
 """A study as a value: what is asked of it, which logs take part, and how it is made again."""
 
 import json
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +13,10 @@ from experiments.cli import command_for, names
 from experiments.framework.claims import Claim
 from experiments.framework.options import FirstSeed, Seeds
 from experiments.framework.records import Field, Records
+from experiments.framework.rendering import template
 from experiments.framework.report import Report
 from experiments.framework.study import Chosen, Study, Where, command_of, logs_at_hand, perform
-from gas.errors import BadInput
+from gas.errors import BadInput, Missing
 
 COMMON = {"traces", "log", "month", "seeds", "quick", "output", "workers", "shard", "dask"}
 
@@ -184,6 +186,15 @@ def test_a_part_makes_no_report_and_all_parts_are_the_whole(made_logs, tmp_path)
     asked("--traces", made_logs, "--output", tmp_path, "--workers", 1)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()} == kept
     assert (tmp_path / "counting.md").exists()
+
+
+def test_what_a_report_lacks_is_said_before_anything_is_computed(made_logs, tmp_path, monkeypatch):
+    template.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(Missing, match="reports need jinja2"):
+        asked("--traces", made_logs, "--output", tmp_path, "--workers", 1)
+    assert list(tmp_path.iterdir()) == []
+    asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--shard", "1/2")  # makes no report
 
 
 def test_options_are_refused_before_logs_are_read(tmp_path):

@@ -1,10 +1,8 @@
 """``gas experiment power``: the whole study on made-up logs."""
 
 import csv
-import hashlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -18,13 +16,9 @@ from experiments.framework.intervals import interval
 from experiments.framework.logs import find_logs
 from experiments.framework.sites import SITES
 from experiments.moldable.months import Options, Results, month_runs
-from experiments.moldable.outcomes import month_with_substitutes
 from experiments.moldable.terms import BASE, PERFECT, TERMS, chosen_terms, perfect
 from experiments.power.claims import claims
-from experiments.power.run import power_run
 from experiments.published import one_apples
-from experiments.walk.run import walk_run
-from workloads import apply_overrun
 
 SMALL = ("--runs", 6, "--seeds", 2)
 SHORT = ("--runs", 8, "--seeds", 1, "--no-other-terms")
@@ -78,16 +72,6 @@ def test_the_published_tables_pool_to_the_first_one():
     for who in ("gas", "static"):
         means = [getattr(sites[site.trace], who)["mean"] * site.paper_runs for site in SITES]
         assert sum(means) / 4579 == pytest.approx(getattr(everything, who)["mean"], rel=1e-4)
-
-
-def test_every_month_of_a_log_is_run_on_every_term_and_the_papers_with_every_seed(made_logs):
-    runs, left_out = month_runs(Options(seeds=3, runs=12), find_logs(made_logs)[0])
-    months = {(run.site.trace, run.month) for run in runs}
-    assert len(months) >= 5
-    assert {trace for trace, _ in months} == {"CTC", "KTH"}
-    assert len(runs) == len(months) * (len(TERMS) + 2)
-    assert len({json.dumps(run.configuration, sort_keys=True) for run in runs}) == len(runs)
-    assert any("too few for 12" in words for words in left_out)
 
 
 def test_terms_of_ones_own_are_named_by_what_differs_from_the_papers():
@@ -223,14 +207,6 @@ def test_a_claim_fails_where_static_is_better(made_logs):
         assert found[4].holds is False  # regret, or lost
 
 
-def test_every_configuration_names_the_content_of_its_log(made_logs):
-    log = find_logs(made_logs)[0][0]
-    runs, _ = month_runs(Options(seeds=1, runs=12, others=False), [log], (BASE,))
-    assert {re.fullmatch(r"[0-9a-f]{64}", run.configuration["log"]) is not None for run in runs} == {True}
-    assert runs[0].configuration["log"] == log.sha256
-    assert hashlib.sha256(b"").hexdigest() != log.sha256
-
-
 @pytest.fixture
 def dask_cluster(tmp_path):
     """The address of a Dask scheduler with two workers on this machine."""
@@ -279,24 +255,3 @@ def test_what_is_no_address_is_refused_in_a_line(gas, made_logs, tmp_path, addre
     assert result.code == 2
     assert f"--dask {address}: " in result.err
     assert "tcp://HOST:8786" in result.err
-
-
-def test_a_month_with_too_few_jobs_is_left_out_and_says_why(made_logs):
-    log = find_logs(made_logs)[0][0]
-    run = month_runs(Options(seeds=1, runs=12, others=False), [log], (BASE,))[0][0]
-    for of_month in (power_run, walk_run):
-        result = of_month(run.configuration | {"runs": 10_000}, files={log.sha256: str(log.path)})
-        assert result["outcomes"] == []
-        assert "10000 substitutes: the log has only" in result["too_few"]
-
-
-def test_true_estimates_leave_the_work_of_the_month_as_it_was(made_logs):
-    log = find_logs(made_logs)[0][0]
-    runs, _ = month_runs(Options(seeds=1, runs=12, others=False), [log], (BASE, PERFECT))
-    files = {log.sha256: str(log.path)}
-    users, known = (
-        apply_overrun(month_with_substitutes(run.configuration, files)[0], "kill")
-        for run in (next(run for run in runs if run.terms == terms) for terms in (BASE, PERFECT))
-    )
-    assert (users.run_time == known.run_time).all()
-    assert (known.estimate == np.maximum(known.run_time, 1)).all()
