@@ -10,6 +10,7 @@ import typer
 from gas.agent.choice import Planned, predicted, why_nothing
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
+from gas.availability import NodeAvailability
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, grouped
 from gas.cli.planning import Explain, Planning, Plot, agent_for
 from gas.cli.scripts import Subject, repeated
@@ -213,9 +214,8 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
 def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
     """Return what is known of how its scheduler will treat a request, as a sentence; empty if nothing is."""
     for answer in answers:
-        said: Any = getattr(answer.availability, "said", None)
-        if answer.name == candidate.scheduler and said is not None:
-            words: str = said(candidate.processors, candidate.walltime)
+        if answer.name == candidate.scheduler and isinstance(answer.availability, NodeAvailability):
+            words = answer.availability.said(candidate.processors, candidate.walltime)
             return f"{words}." if words else ""
     return ""
 
