@@ -23,6 +23,9 @@ _SHARED = ("framework", "moldable", "published")
 """Packages that are no studies."""
 
 
+_KEPT = "A study may be interrupted: what was computed is kept, and the same command goes on from there."
+
+
 def names() -> list[str]:
     """Return the names of all studies: each other package is one."""
     return [one.name for one in pkgutil.iter_modules(experiments.__path__) if one.ispkg and one.name not in _SHARED]
@@ -48,16 +51,20 @@ def command_for(study: Study[Any, Any, Any]) -> Any:
         MonthsOption,
         OutputOption,
         QuickOption,
+        SeedsOption,
         ShardOption,
         TracesOption,
         WorkersOption,
     )
     from experiments.framework.study import Chosen, Where, perform
+    from gas.errors import BadInput
 
     own = inspect.signature(study.options, eval_str=True).parameters
     usual = {name: parameter.default for name, parameter in own.items()}
 
     def command(**given: Any) -> None:
+        if "seeds" not in own and (seeds := given.pop("seeds")) != 1:
+            raise BadInput(f"--seeds {seeds}: this study takes one seed; leave the option out, or give 1")
         where = Where(*(given.pop(name) for name in ("traces", "output", "workers", "shard", "dask")))
         chosen = Chosen(given.pop("log"), given.pop("month"))
         if study.quick and given.pop("quick"):
@@ -73,6 +80,7 @@ def command_for(study: Study[Any, Any, Any]) -> Any:
         option("month", MonthsOption, []),
         option("output", OutputOption, Path(study.name)),
         *(option(name, parameter.annotation, parameter.default) for name, parameter in own.items()),
+        *([] if "seeds" in own else [option("seeds", SeedsOption, 1)]),
         *([option("quick", QuickOption, False)] if study.quick else []),
         option("workers", WorkersOption, None),
         option("shard", ShardOption, None),
@@ -80,7 +88,7 @@ def command_for(study: Study[Any, Any, Any]) -> Any:
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
-    command.__doc__ = study.options.__doc__
+    command.__doc__ = f"{inspect.getdoc(study.options)}\n\n{_KEPT}"
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(study.name)(command)
     return typer.main.get_command(app)

@@ -50,7 +50,8 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_compiled: dict[types.FunctionType, Any] = {}
+_compiled: dict[types.FunctionType, Any] = {}  # what Python calls
+_inner: dict[types.FunctionType, Any] = {}  # what only machine code calls
 _turn: list[Path] = []  # whose locks this process holds
 
 
@@ -96,7 +97,7 @@ def compiled(function: F) -> F:
     """
     plain = cast(types.FunctionType, function)
     if plain not in _compiled:
-        _compile(plain, cache_directory(function))
+        _compiled[plain] = _compile(plain)
     return cast(F, _compiled[plain])
 
 
@@ -131,9 +132,9 @@ def is_ready(function: Callable[..., Any]) -> bool:
     return plain in _compiled or (cache_directory(plain) / f"{_file_name(plain)}.nbi").exists()
 
 
-def _file_name(function: types.FunctionType) -> str:
+def _file_name(function: types.FunctionType, *, inner: bool = False) -> str:
     """Return how the names of the files of a kernel's machine code begin."""
-    return f"{function.__module__}.{function.__qualname__}".replace("<locals>", "")
+    return f"{function.__module__}.{function.__qualname__}".replace("<locals>", "") + ("-inner" if inner else "")
 
 
 @functools.cache
@@ -212,31 +213,45 @@ def _import_numba() -> None:
             sys.modules["yaml"] = hidden
 
 
-def _compile(function: types.FunctionType, directory: Path) -> Any:
-    if function in _compiled:
-        return _compiled[function]
+def _compile(function: types.FunctionType, *, inner: bool = False) -> Any:
+    """Return the machine code of a kernel, compiled or loaded when it is first called.
+
+    One that only machine code calls, `inner`, goes without what translates Python's objects: for a state of dozens of
+    arrays that takes a seventh of the time of compiling.
+    """
     _import_numba()
     import numba
 
     namespace = dict(function.__globals__)
     # Each in the directory of its own sources: what two kernels call is compiled once, by the first.
-    namespace.update({name: _compile(callee, cache_directory(callee)) for name, callee in _callees(function)})
+    namespace.update({name: _called(callee) for name, callee in _callees(function)})
     clone = types.FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
     )
     clone.__module__, clone.__qualname__ = function.__module__, function.__qualname__
-    lean: dict[str, Any] = {"_nrt": False} if getattr(function, "__gas_lean__", False) else {}
+    options: dict[str, Any] = {"_nrt": False} if getattr(function, "__gas_lean__", False) else {}
     if getattr(function, "__gas_inlined__", False):
-        lean["forceinline"] = True
-    machine_code: Any = numba.njit(nogil=True, **lean)(clone)
+        options["forceinline"] = True
+    if inner:
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    machine_code: Any = numba.njit(nogil=True, **options)(clone)
     with contextlib.suppress(OSError):  # nowhere to write: compile in every process
-        machine_code._cache = _cache_in(directory)(clone)
+        directory = cache_directory(function)
+        machine_code._cache = _cache_in(directory, _file_name(function, inner=inner))(clone)
         machine_code.compile = _in_turn(machine_code.compile, directory)
-    _compiled[function] = machine_code
-    return _compiled[function]
+    return machine_code
 
 
-def _cache_in(directory: Path) -> Callable[[types.FunctionType], Any]:
+def _called(function: types.FunctionType) -> Any:
+    """Return the machine code of a kernel for another that calls it."""
+    if function in _compiled:
+        return _compiled[function]
+    if function not in _inner:
+        _inner[function] = _compile(function, inner=True)
+    return _inner[function]
+
+
+def _cache_in(directory: Path, file_name: str) -> Callable[[types.FunctionType], Any]:
     """Return numba's file cache, but in this directory only, whose name says all that the machine code depends on.
 
     numba's own asks where the source file stands and, in releases before 0.68, when it was last written, and where it
@@ -269,7 +284,7 @@ def _cache_in(directory: Path) -> Callable[[types.FunctionType], Any]:
         def __init__(self, function: types.FunctionType) -> None:
             self._locator = Locator(function)
             self._lineno = function.__code__.co_firstlineno
-            self._filename_base = _file_name(function)
+            self._filename_base = file_name
 
     class Cache(caching.FunctionCache):
         _impl_class = Implementation

@@ -21,7 +21,8 @@ def make_blocks_small(monkeypatch, width=4, fill=3, ring=16, few=0):
 
     Compiled kernels read these constants when they are compiled: those asked for from now on are made anew.
     """
-    monkeypatch.setattr(compiling, "_compiled", {})
+    for made in ("_compiled", "_inner"):
+        monkeypatch.setattr(compiling, made, {})
     for module in (in_blocks, changes):
         monkeypatch.setattr(module, "WIDTH", width)
     monkeypatch.setattr(in_blocks, "_FILL", fill)

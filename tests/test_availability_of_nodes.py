@@ -98,7 +98,7 @@ def test_the_counts_are_what_is_free_at_each_moment(machine):
 def test_no_request_starts_sooner_on_nodes_than_by_the_counts(machine, wanted):
     from gas.profile.flat import earliest_fit
 
-    sizes, walltimes = np.array(wanted, np.int64).T
+    sizes, walltimes = np.array(wanted, np.int64).T.copy()
     for size, walltime, anchor in zip(sizes, walltimes, machine.anchors(sizes, walltimes, machine.now), strict=True):
         by_counts = earliest_fit(machine.counts.profile, size, walltime, machine.now)
         assert anchor == by_counts == NEVER or by_counts <= anchor

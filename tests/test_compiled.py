@@ -2,12 +2,12 @@
 
 import importlib.util
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import types
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -46,38 +46,55 @@ def twice(x):
     return 2 * x + sum([STEP * y for y in OFFSETS])
 """
 CONSTANTS = "STEP = 1\nOFFSETS = (1, 0)\n"
-RUN = """
-import json
-from gas.compiled import compiled
-from outer import outer
-machine_code = compiled(outer)
-print(json.dumps([machine_code(1), sum(machine_code.stats.cache_hits.values())]))
-"""
+
+
+@pytest.fixture(scope="module")
+def started_numba():
+    """Have numba compile something: what it sets up once, in seconds, forked processes share."""
+    module._import_numba()
+    import numba
+
+    numba.njit(lambda x: x)(1)
 
 
 @pytest.fixture
-def sources(tmp_path):
+def sources(tmp_path, started_numba):
     folder = tmp_path / "sources"
     folder.mkdir()
     (folder / "outer.py").write_text(OUTER)
     (folder / "inner.py").write_text(INNER)
     (folder / "constants.py").write_text(CONSTANTS)
-    (folder / "run.py").write_text(RUN)
     return folder
 
 
-def run(sources, cache):
-    """Run the kernel in a process of its own; return its answer and how much came out of the file cache."""
-    answer = subprocess.run(
-        [sys.executable, "run.py"],
-        cwd=sources,
-        env={**os.environ, "GAS_CACHE": str(cache)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    value, hits = json.loads(answer.stdout)
-    return value, hits
+class Run:
+    """A kernel called in a fork of this process, which has started numba and knows nothing of the sources."""
+
+    def __init__(self, sources, cache, name="outer", given=lambda: 1):
+        forked = multiprocessing.get_context("fork")
+        self.answer, theirs = forked.Pipe(duplex=False)
+        self.process = forked.Process(target=self._call, args=(sources, cache, name, given, theirs))
+        self.process.start()
+        theirs.close()
+
+    def _call(self, sources, cache, name, given, answer):
+        os.environ["GAS_CACHE"] = str(cache)
+        sys.path.insert(0, str(sources))
+        sys.dont_write_bytecode = True  # sources change within a second
+        module._source.cache_clear()
+        machine_code = compiled(getattr(importlib.import_module(name), name))
+        answer.send((machine_code(given()), sum(machine_code.stats.cache_hits.values())))
+
+    def done(self):
+        """Return its answer and how much came out of the file cache."""
+        with self.answer:
+            answer = self.answer.recv()
+        self.process.join()
+        return answer
+
+
+def run(sources, cache, name="outer", given=lambda: 1):
+    return Run(sources, cache, name, given).done()
 
 
 def test_the_cache_serves_unchanged_sources_and_notices_changes_anywhere_below(sources, tmp_path):
@@ -111,15 +128,17 @@ def test_a_record_that_moves_to_another_module_leaves_no_files_that_cannot_be_re
         "from __future__ import annotations\nfrom gas.compiled import kernel\nfrom both import Both\n"
         "@kernel\ndef outer(both: Both) -> int:\n    return both.second\n"
     )
-    (sources / "run.py").write_text(
-        RUN.replace("import json", "import json, both").replace("code(1)", "code(both.Both(both.Pair(1, 2), 30))")
-    )
+
+    def pair_and_number():
+        both = importlib.import_module("both")
+        return both.Both(both.Pair(1, 2), 30)
+
     cache = tmp_path / "cache"
-    assert run(sources, cache) == (30, 0)
-    assert run(sources, cache) == (30, 1)
+    assert run(sources, cache, given=pair_and_number) == (30, 0)
+    assert run(sources, cache, given=pair_and_number) == (30, 1)
     (sources / "pairs.py").rename(sources / "couples.py")
     (sources / "both.py").write_text((sources / "both.py").read_text().replace("pairs", "couples"))
-    assert run(sources, cache) == (30, 0)
+    assert run(sources, cache, given=pair_and_number) == (30, 0)
 
 
 def test_a_copy_of_the_sources_elsewhere_shares_the_cache(sources, tmp_path):
@@ -133,18 +152,16 @@ def test_a_copy_of_the_sources_elsewhere_shares_the_cache(sources, tmp_path):
 
 
 def test_processes_that_need_it_at_the_same_time_compile_it_once(sources, tmp_path):
-    with ThreadPoolExecutor(3) as pool:
-        answers = list(pool.map(lambda _: run(sources, tmp_path / "cache"), range(3)))
-    assert sorted(answers) == [(30, 0), (30, 1), (30, 1)]
+    runs = [Run(sources, tmp_path / "cache") for _ in range(3)]
+    assert sorted(one.done() for one in runs) == [(30, 0), (30, 1), (30, 1)]
 
 
 def test_what_two_kernels_call_is_compiled_once(sources, tmp_path):
     cache = tmp_path / "cache"
     assert run(sources, cache) == (30, 0)
     (sources / "other.py").write_text(OUTER.replace("outer", "other"))
-    (sources / "run.py").write_text(RUN.replace("outer", "other"))
-    assert run(sources, cache) == (30, 0)
-    assert len(list(cache.rglob("*.twice.nbi"))) == 1
+    assert run(sources, cache, "other") == (30, 0)
+    assert len(list(cache.rglob("*.twice-inner.nbi"))) == 1
 
 
 def load(sources, name, monkeypatch):
@@ -226,6 +243,7 @@ def passes_constants(number):
 @pytest.fixture
 def nothing_compiled(monkeypatch):
     monkeypatch.setattr(module, "_compiled", {})
+    monkeypatch.setattr(module, "_inner", {})
 
 
 def test_small_problems_are_answered_by_the_plain_function(nothing_compiled):
@@ -261,7 +279,7 @@ def test_a_constant_that_is_passed_on_is_compiled_as_any_other_number(monkeypatc
     monkeypatch.setenv("GAS_CACHE", str(tmp_path))
     machine_code = compiled(passes_constants)
     assert machine_code(3) == 3 * 3 + 4 * 3
-    assert len(module._compiled[times].signatures) == 1
+    assert len(module._inner[times].signatures) == 1
 
 
 def test_without_numba_large_problems_are_answered_too(nothing_compiled, monkeypatch):

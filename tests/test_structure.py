@@ -176,12 +176,17 @@ def test_experiments_hold_packages_alone():
 def test_studies_have_one_command_among_them():
     folder = ROOT / "experiments"
     commands = [folder / "cli.py", folder / "framework" / "options.py"]
+    studies = [path for path in folder.glob("*/study.py") if path.parent.name != "framework"]
     of_typer = {path for path in folder.rglob("*.py") if "typer" in set(imported_by(path))}
-    assert of_typer <= {*commands, *folder.glob("*/study.py")}
-    assert sum(len(path.read_text().splitlines()) for path in commands) < 400
-    for path in folder.glob("*/study.py"):
-        if path.parent.name != "framework":
-            assert len(path.read_text().splitlines()) <= 80, "a study's own options, and what it consists of"
+    assert of_typer <= {*commands, *studies}
+    lines = sum(len(path.read_text().splitlines()) for path in commands)
+    for path in studies:
+        tree = ast.parse(path.read_text())
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        assert [node.name for node in functions] == [f"{path.parent.name}_options"], f"{path} holds more than options"
+        lines += sum(node.end_lineno - node.lineno + 1 for node in functions)
+        assert len(path.read_text().splitlines()) <= 80, "a study's own options, and what it consists of"
+    assert lines < 400, "what parses options and starts studies"
 
 
 def test_nothing_imports_experiments():

@@ -7,7 +7,6 @@ comparison     a cell of the paper's table beside ours: does its sign agree, and
 claims         which of the paper's statements hold
 pictures       its pictures
 tables         its results as rows
-method         how it was done, and in what form
 models_report  the parts of its report on the models
 report         its report
 study          the study as the command line finds it

@@ -17,19 +17,8 @@ from experiments.framework.claims import Claim
 from experiments.framework.ledger import Result
 from experiments.published import MEASURES, POLICIES, Measure, overall
 
-__all__ = [
-    "ALIKE",
-    "HIGH_LOAD",
-    "SAME_SHARE",
-    "WITHIN",
-    "alike",
-    "as_much_backfilled",
-    "claims",
-    "cut",
-    "headline",
-    "more_backfilled",
-    "percent",
-]
+__all__ = ["ALIKE", "HIGH_LOAD", "SAME_SHARE", "WITHIN", "alike", "as_much_backfilled", "claims", "cut", "headline"]
+__all__ += ["more_backfilled", "percent"]
 
 HIGH_LOAD = 0.75
 """From here on a load is called high."""

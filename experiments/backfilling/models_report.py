@@ -10,7 +10,7 @@ from experiments.backfilling.models import MOST_REPEATS, PROCESSORS, Model
 from experiments.backfilling.pictures import draw_backfilling, draw_models, unequal
 from experiments.backfilling.results import Results
 from experiments.framework.ledger import Result
-from experiments.framework.report import Block, Column, Picture, Section, Table, Text
+from experiments.framework.report import Block, Column, Picture, Section, Table, Text, heads
 from experiments.published import MEASURES, POLICIES, TRACES
 from workloads.jann import ctc_model
 
@@ -156,7 +156,7 @@ def amounts_section(study: Results) -> Section:
             rows.append((f"model {model}, load {_at(load, point)[0]}", *cells))
     columns = [Column("jobs", left=True)]
     for group in ("the same jobs or batches", "models, each run at its own end"):
-        columns += [Column(title, group) for title in ("EASY", "conservative", "difference, points")]
+        columns += heads("EASY", "conservative", "difference, points", group=group)
     picture = Picture("backfilling-amount", draw_backfilling(models, traces), caption)
     table = Table(tuple(columns), tuple(rows), f"{_DAGGER[0]} {_DAGGER[2:]}." if models else "")
     return Section("Fig. 5: amount of backfilling", (picture, table))

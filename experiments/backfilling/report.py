@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from experiments.backfilling.claims import WITHIN, claims, headline
-from experiments.backfilling.comparison import NOISE, UNEXPLAINED, Cell, count, distance, reasons
-from experiments.backfilling.method import form, method_section
+from experiments.backfilling.claims import HIGH_LOAD, WITHIN, claims, headline
+from experiments.backfilling.comparison import FIGURES_APART, NOISE, UNEXPLAINED, Cell, count, distance, reasons
 from experiments.backfilling.models_report import amounts_section, changes_section, figure, models_section
-from experiments.backfilling.results import BASE, DOUBLED, Results
+from experiments.backfilling.results import BASE, DOUBLED, LOADS, PAPER_JOBS, Options, Results, batch_jobs
 from experiments.framework.claims import Claim
 from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.logs import Found
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, remarks, thanks, version_of_log
-from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, agreed, no, yes
+from experiments.framework.report import Block, Bullets, Column, Report, Section, Table, Text, agreed, heads, no, yes
 from experiments.framework.report import Cell as TableCell
 from experiments.published import MEASURES, POLICIES, TRACES, Measure, overall, table1
 
-__all__ = ["backfilling_report"]
+__all__ = ["backfilling_report", "form"]
 
 _MEASURES: dict[Measure, str] = {"response": "mean response time (s)", "slowdown": "mean bounded slowdown (unclamped)"}
 _PAPER = (
@@ -39,10 +39,27 @@ def backfilling_report(study: Results, origin: Origin) -> Report:
         models_section(study),
         changes_section(study),
         amounts_section(study),
-        method_section(study.options),
+        _method(study.options),
     ]
     title = f"EASY against conservative backfilling{'' if study.options.full else ': not the full study'}"
     return Report(title, _lead(study), tuple(s for s in sections if s is not None), form(study.options))
+
+
+def form(options: Options) -> str:
+    """Return in what the models are run otherwise than in the full study; "" if they are not."""
+    if options.full:
+        return ""
+    jobs = [
+        f"{options.model_jobs(model):,} jobs of model {model} where the full study has {usual:,}, in batches of "
+        f"{batch_jobs(options.model_jobs(model)):,} instead of {batch_jobs(usual):,}"
+        for model, usual in PAPER_JOBS.items()
+        if options.model_jobs(model) != usual
+    ]
+    loads = "all loads" if options.loads == LOADS else f"{len(options.loads)} loads instead of {len(LOADS)}"
+    return (
+        f"Not the full study: models are run at {loads}{''.join(f'; {words}' for words in jobs)}. What is said of "
+        "models here is a first look and does not reproduce Fig. 4 and Fig. 5. Logs are simulated in full."
+    )
 
 
 def _lead(study: Results) -> str:
@@ -88,9 +105,9 @@ def _summary(study: Results) -> Section:
         total = count(cells)
         of_trace.append(f"{total.agree} of {total.cells}, {total.share:.0%}" if total.cells else "no log at hand")
         by_trace.append(tuple(of_trace))
-    heads = ("trace", "cells", "compared", "response agrees", "slowdown agrees", "all agree")
+    titles = ("trace", "cells", "compared", "response agrees", "slowdown agrees", "all agree")
     signs = Table(
-        tuple(Column(title, left=title == "trace") for title in heads),
+        tuple(Column(title, left=title == "trace") for title in titles),
         tuple(by_trace),
         "Cells of Table 1 in which the difference has the paper's sign.",
     )
@@ -234,7 +251,7 @@ def _overall(study: Results) -> Section:
         rows.append(tuple(line))
     columns = [Column("trace", left=True), Column("measure", left=True), Column("policy", left=True)]
     for group in ("estimates as they are", "estimates doubled"):
-        columns += [Column(title, group) for title in ("here", "paper", "off by", f"within {WITHIN:g}%")]
+        columns += heads("here", "paper", "off by", f"within {WITHIN:g}%", group=group)
     near = {
         policy: [abs(m / row.mean - 1) * 100 <= WITHIN for row, m in found if row.policy == policy]
         for policy in POLICIES
@@ -256,9 +273,9 @@ def _overall(study: Results) -> Section:
                 here, there = both or (None, None)
                 figures = (figure(here, measure), figure(there, measure), *_off(here, there))
                 months.append((trace, _MEASURES[measure], policy, *figures))
-    heads = ("trace", "measure", "policy", "here", "paper", "off by", f"within {WITHIN:g}%")
+    titles = ("trace", "measure", "policy", "here", "paper", "off by", f"within {WITHIN:g}%")
     means = Table(
-        tuple(Column(title, left=title in heads[:3]) for title in heads),
+        tuple(Column(title, left=title in titles[:3]) for title in titles),
         tuple(months),
         "The months of Table 1 that are at hand taken together, each by its number of jobs, here and in the paper: the "
         "only overall means there are for Par and CM5.",
@@ -296,7 +313,7 @@ def _sensitivity(study: Results) -> Section | None:
     columns = [Column("trace", left=True), Column("rules", left=True)]
     for measure in MEASURES:
         group = "mean response" if measure == "response" else "bounded slowdown"
-        columns += [Column(title, group) for title in ("EASY", "conservative", "difference", "signs agree")]
+        columns += heads("EASY", "conservative", "difference", "signs agree", group=group)
     columns.append(Column("off by (median)"))
     text = Text(
         "The same logs under other rules. The first line of each is what the tables above show; the others differ from "
@@ -318,3 +335,15 @@ def _nearest_rules(study: Results, log: Found) -> str:
     words = f"Rules: the paper's figures are met best with {best or 'its own rules'}"
     how = f"{off[best]:.1f}% away in the median, {counts.agree} of {counts.cells} signs"
     return f"{words} ({how})."
+
+
+def _method(options: Options) -> Section:
+    sizes = " and ".join(f"{batch_jobs(options.model_jobs(model)):,} jobs ({model})" for model in PAPER_JOBS)
+    batches = "with batches of " if options.full else "but with batches of another size than in the full study: "
+    return method_section(
+        "experiments.backfilling",
+        batches=f"{batches}{sizes}",
+        high_load=HIGH_LOAD,
+        figures_apart=FIGURES_APART,
+        noise=NOISE,
+    )

@@ -25,16 +25,14 @@ QUICK_HELP = "Few and short runs of the models: a first look, labelled so; 6 to 
 def backfilling_options(
     seed: Annotated[int, whole_seed("Of the models.")] = 0,
     jobs_per_point: Annotated[
-        int | None,
-        whole_number("--jobs-per-point", 2100, help="Of a model at each load (default: the paper's)."),
+        int | None, whole_number("--jobs-per-point", 2100, help="Of a model at each load (default: the paper's).")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help=QUICK_HELP)] = False,
 ) -> Options:
     """Compare EASY and conservative backfilling.
 
     Reproduces Table 1, the overall means of Table 4, Fig. 4 and Fig. 5 of Mu'alem and Feitelson (2001) from the logs at
-    hand, every figure beside the published one, as HTML, Markdown, CSV and Parquet. May be interrupted: what was
-    computed is kept, and the next call goes on.
+    hand, every figure beside the published one, as HTML, Markdown, CSV and Parquet.
 
     With five logs and two processors it takes 20 to 40 s, with --quick 6 to 20 s; the first time the simulator is
     compiled, which takes half a minute more.

@@ -19,19 +19,11 @@ from experiments.bushel.results import (
 )
 from experiments.framework.intervals import Interval, sureness
 from experiments.framework.ledger import Result
-from experiments.framework.report import Cell, Column, Picture, Section, Table, Text
+from experiments.framework.report import Cell, Column, Picture, Section, Table, Text, heads
 from experiments.moldable.substitution import Opponent
 
-__all__ = [
-    "drawn_section",
-    "means_caption",
-    "others_section",
-    "points",
-    "shades",
-    "terms_section",
-    "text_of",
-    "users_section",
-]
+__all__ = ["drawn_section", "means_caption", "others_section", "points", "shades", "terms_section", "text_of"]
+__all__ += ["users_section"]
 
 _OTHERS = (
     "Mean time from submission to end of the jobs that are not moldable, in the log as it was, with benchmarks in it "
@@ -94,7 +86,7 @@ def others_section(study: Results, opponent: Opponent) -> Section:
             ]
     columns = [Column("log and benchmarks", left=True), Column("replaced")]
     for group in ("mean turn-around (s)", "mean wait (s)", "utilization (%)"):
-        columns += [Column(world, group) for world in ("before", "static", "Gas")]
+        columns += heads("before", "static", "Gas", group=group)
     picture = Picture(
         f"bushel-others-{opponent}",
         draw_lines(panels, "mean turn-around of the others (h)"),
@@ -136,16 +128,11 @@ def drawn_section(study: Results) -> Section:
     columns = (
         Column("log", left=True),
         Column("moldable"),
-        Column("Gas", "moldable jobs, mean turn-around (s)"),
-        Column("own request", "moldable jobs, mean turn-around (s)"),
-        Column("times as long", "moldable jobs, mean turn-around (s)"),
+        *heads("Gas", "own request", "times as long", group="moldable jobs, mean turn-around (s)"),
         Column("Gas loses"),
-        Column("Gas", "others (s)"),
-        Column("own request", "others (s)"),
-        Column("Gas", "all jobs (s)"),
-        Column("own request", "all jobs (s)"),
-        Column("processor time of Gas's requests over that of their own"),
-        Column("requests a job could make"),
+        *heads("Gas", "own request", group="others (s)"),
+        *heads("Gas", "own request", group="all jobs (s)"),
+        *heads("processor time of Gas's requests over that of their own", "requests a job could make"),
     )
     picture = Picture(
         "bushel-drawn",
@@ -220,8 +207,8 @@ def users_section(study: Results) -> Section:
     columns = (
         Column("log", left=True),
         Column("replaced"),
-        *(Column(who, "mean, every job counting once (s)") for who in ("Gas", "static")),
-        *(Column(who, "mean, every user counting once (s)") for who in ("Gas", "static")),
+        *heads("Gas", "static", group="mean, every job counting once (s)"),
+        *heads("Gas", "static", group="mean, every user counting once (s)"),
     )
     text = "Users are those whose jobs gave way; if a few bursts made the means, the two pairs would differ in kind."
     return Section("Bursts of single users", (Text(text), Table(columns, tuple(rows))))

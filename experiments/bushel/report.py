@@ -16,41 +16,22 @@ from experiments.bushel.beyond import (
     text_of,
     users_section,
 )
-from experiments.bushel.claims import beyond, claims, likeness, share_lost
+from experiments.bushel.claims import Likeness, beyond, claims, likeness, share_lost
 from experiments.bushel.pictures import Lines, Role, draw_lines
 from experiments.bushel.results import FULL_SEEDS, KINDS, OPPONENTS, PERCENTS, Kind, Results
 from experiments.framework.claims import summary_section
+from experiments.framework.columns import Shown, table_of
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, not_the_full
 from experiments.moldable.benchmarks import Mix
 from experiments.moldable.pictures import draw_improvements
 from experiments.moldable.simulated import simulated_section
 from experiments.moldable.substitution import Opponent
 from experiments.published import Share, bushel, bushel_details, load_ratios
-from gas.printable import many
 
 __all__ = ["banner", "bushel_report"]
-
-_MATCH = (
-    "What the report of `gas experiment power` says of benchmark times, logs and walltimes.",
-    "Whom Gas is compared with. Every table is here with two opponents: the size of the job that gives way (the rule "
-    "in the authors' later code), and uniform over the sizes that a benchmark accepts (what the paper says of one "
-    "moldable job: a value picked at random).",
-    "A benchmark can only keep the size of a job whose size it accepts. With that opponent, and jobs on one processor "
-    "being many, some logs have too few of them for the largest shares; these scenarios are missing. Shortly before "
-    "they run out, those left are on few processors, where benchmarks run long: static requests then take longer "
-    "because they run longer, not because they wait (CTC, restricted, from 25% on: the median BT of class C stands on "
-    "4 processors instead of 16), so that restricted benchmarks seem to gain more than unrestricted ones.",
-    "The paper does not say whether it replaced jobs in whole logs or month by month; here all of its months of a log "
-    "are one simulation. The SDSC log was cleaned by the archive and has fewer jobs than the paper's.",
-    "Its load ratio is of requested processor time. A benchmark takes the place of the job that used up the nearest, "
-    "and asks for what it needs, where the job had asked for more: so what is requested falls, though what is used up "
-    "does not.",
-    "Table 5.8 cannot be right as printed: its CTC column is the restricted one of Table 5.16 in all ten rows, and its "
-    "KTH column the unrestricted one of Table 5.17.",
-)
-
 
 _TABLES: Mapping[str, tuple[Mix, ...]] = {
     "Tables 5.9 to 5.11: mean turn-around times": ("thirds",),
@@ -60,11 +41,8 @@ _TABLES: Mapping[str, tuple[Mix, ...]] = {
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    less = list(study.missing)
-    if study.options.seeds < FULL_SEEDS:
-        less.append(f"{many(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
-    if not study.options.others:
-        less.append("other terms than the paper's were not run")
+    less = [*study.missing, fewer(study.options.seeds, FULL_SEEDS, "seed")]
+    less += [] if study.options.others else ["other terms than the paper's were not run"]
     for site, log in study.logs:
         months = {run.months for run in study.runs if run.log == log}
         absent = len(site.months) - max(len(these) for these in months)
@@ -83,7 +61,7 @@ def bushel_report(study: Results, origin: Origin) -> Report:
     sections = (
         *holds,
         summary_section(beyond(study), "Beyond the paper", "what is asked"),
-        Section("What cannot match", (Bullets(_MATCH),)),
+        method_section("experiments.bushel", "What cannot match"),
         simulated_section(study.logs, "All months of a log are one simulation."),
         _likeness(study),
         _load(study),
@@ -120,22 +98,12 @@ def _lead(study: Results) -> str:
 
 
 def _likeness(study: Results) -> Section:
-    rows = tuple(
-        (
-            OPPONENTS[one.opponent],
-            f"{one.scenarios}",
-            f"{one.gas:.2f}",
-            f"{one.static:.2f}",
-            f"{one.furthest_static:.1f}",
-        )
-        for one in likeness(study)
-    )
-    columns = (
-        Column("static request", left=True),
-        Column("scenarios"),
-        Column("Gas", "ours over the paper's, geometric mean"),
-        Column("static", "ours over the paper's, geometric mean"),
-        Column("static, furthest scenario (times)"),
+    columns: Sequence[Shown[Likeness]] = (
+        Shown("static request", lambda one: OPPONENTS[one.opponent], left=True),
+        Shown("scenarios", lambda one: f"{one.scenarios}"),
+        Shown("Gas", lambda one: f"{one.gas:.2f}", "ours over the paper's, geometric mean"),
+        Shown("static", lambda one: f"{one.static:.2f}", "ours over the paper's, geometric mean"),
+        Shown("static, furthest scenario (times)", lambda one: f"{one.furthest_static:.1f}"),
     )
     text = (
         "Means of Tables 5.9 to 5.11 and 5.15 to 5.17. For one moldable job (Tables 5.1 to 5.7) the paper's static "
@@ -143,7 +111,7 @@ def _likeness(study: Results) -> Section:
         "changed between the two sections: SDSC's static mean falls from 39,722 s for one job to 16,829 s with 5% "
         "replaced, and one job in twenty does not do that to the others."
     )
-    return Section("Which opponent did the paper have?", (Text(text), Table(columns, rows)))
+    return Section("Which opponent did the paper have?", (Text(text), table_of(likeness(study), columns)))
 
 
 def _load(study: Results) -> Section:
@@ -262,7 +230,7 @@ def _details(study: Results) -> Section:
 def _rows(study: Results) -> list[dict[str, object]]:
     return [
         {"log": run.site.trace, "moldable_by": run.kind.name, "percent": run.percent, "seed": run.seed} | _flat(result)
-        for run, result in zip(study.runs, study.results, strict=True)
+        for run, result in study.pairs
     ]
 
 

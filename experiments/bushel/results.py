@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 
 from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Configuration, Result
-from experiments.framework.logs import Found, jobs_by_month
-from experiments.framework.sites import SITES, Site
+from experiments.framework.logs import Found
+from experiments.framework.results import SiteResults
+from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.moldable import substitution
 from experiments.moldable.benchmarks import Mix
@@ -129,17 +130,15 @@ def bushel_runs(options: Options, logs: Sequence[Found]) -> list[Run]:
     """
     found = []
     every_seed = range(options.seed, options.seed + options.seeds)
-    for site in SITES:
-        for log in (log for log in logs if log.source.trace == site.trace):
-            there = jobs_by_month(log)
-            months = tuple(month for month in site.months if month in there and log.takes(month))
-            if months:
-                found += [
-                    Run(log, site, months, kind, percent, seed)
-                    for kind, percents, seeds in _wanted(options, every_seed)
-                    for percent in percents
-                    for seed in seeds
-                ]
+    for site, log, there in at_sites(logs):
+        months = tuple(month for month in site.months if month in there and log.takes(month))
+        if months:
+            found += [
+                Run(log, site, months, kind, percent, seed)
+                for kind, percents, seeds in _wanted(options, every_seed)
+                for percent in percents
+                for seed in seeds
+            ]
     if not found:
         raise BadInput("none of the logs has a month that the paper took; give others by --traces")
     return found
@@ -154,26 +153,8 @@ def _wanted(options: Options, every_seed: range) -> Iterable[tuple[Kind, Sequenc
         yield from ((drawn, OTHER_DRAWN_PERCENTS, every_seed[:1]) for drawn in DRAWN[1:])
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
+class Results(SiteResults[Options, Run]):
     """All runs and their results, in the same order."""
-
-    options: Options
-    runs: Sequence[Run]
-    results: Sequence[Result]
-    missing: Sequence[str] = ()
-    """Logs that are not at hand."""
-
-    @property
-    def done(self) -> list[tuple[str, Configuration, Result]]:
-        """Everything that was computed: a log, a configuration and its result."""
-        pairs = zip(self.runs, self.results, strict=True)
-        return [(run.log.name, run.configuration, result) for run, result in pairs]
-
-    @cached_property
-    def logs(self) -> list[tuple[Site, Found]]:
-        """Sites and their logs that take part."""
-        return list(dict.fromkeys((run.site, run.log) for run in self.runs))
 
     @cached_property
     def kinds(self) -> list[Kind]:
@@ -183,7 +164,7 @@ class Results:
     @cached_property
     def _by_point(self) -> dict[tuple[str, Kind, int], list[Result]]:
         found: dict[tuple[str, Kind, int], list[Result]] = {}
-        for run, result in zip(self.runs, self.results, strict=True):
+        for run, result in self.pairs:
             found.setdefault((run.site.trace, run.kind, run.percent), []).append(result)
         return found
 
@@ -226,4 +207,4 @@ def summarised(computed: Computed[Options, Run]) -> Results:
     """
     if not any(result["moldable"] for result in computed.results):
         raise BadInput("no log has jobs that can give way, or be moldable: all are too large, or there is none")
-    return Results(computed.options, computed.runs, computed.results, computed.at_hand.absent)
+    return Results.of(computed)

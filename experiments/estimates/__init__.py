@@ -9,7 +9,6 @@ claims    which of the paper's statements hold
 pictures  its pictures
 tables    its results as rows
 beyond    the part of its report that goes beyond the paper
-method    how it was done
 report    its report
 study     the study as the command line finds it
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.estimates.claims import changed
 from experiments.estimates.results import EXACT, MODELS, Results
 from experiments.framework.intervals import sureness
-from experiments.framework.report import Bullets, Cell, Column, Section, Table, Text
+from experiments.framework.report import Bullets, Cell, Column, Section, Table, Text, heads
 from experiments.published import MEASURES, POLICIES
 
 __all__ = ["beyond_section"]
@@ -42,12 +42,7 @@ def beyond_section(study: Results) -> Section | None:
         return None
     columns = [Column("trace", left=True), Column("estimates", left=True), Column("jobs that exceed theirs")]
     for policy in ("EASY", "conservative"):
-        columns += [
-            Column("mean response (s)", policy),
-            Column("against exact", policy),
-            Column("bounded slowdown", policy),
-            Column("against exact", policy),
-        ]
+        columns += heads("mean response (s)", "against exact", "bounded slowdown", "against exact", group=policy)
     text = (
         "Some of these are too short for some jobs. So that all schemes do the same work, no job is killed here: an "
         "estimate that is exceeded is raised to the run time (`overrun extend`), which makes those exact and flatters "
@@ -57,7 +52,7 @@ def beyond_section(study: Results) -> Section | None:
         "model of Tsafrir, Etsion and Feitelson is the longest that at least one in a hundred jobs asked for; jobs "
         "that run longer exceed it."
     )
-    left_out = [Bullets(tuple(study.left_out))] if study.left_out else []
+    left_out = [Bullets(tuple(study.not_modelled))] if study.not_modelled else []
     caption = f"{sureness(study.options.seeds)} In brackets: the 90% interval over weeks."
     return Section(
         "Beyond the paper: other estimates", (Text(text), Table(tuple(columns), tuple(rows), caption), *left_out)

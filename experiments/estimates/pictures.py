@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_means", "draw_use"]
 
 # From Okabe and Ito's palette, distinct with any kind of colour vision.
-_PARTS: Final = {
-    "others": (BLUE, "other jobs"),
-    "short": (SKY, "below 90 s"),
-    "killed": (YELLOW, "killed"),
-}
+_PARTS: Final = {"others": (BLUE, "other jobs"), "short": (SKY, "below 90 s"), "killed": (YELLOW, "killed")}
 _COLOURS: Final = {"easy": ORANGE, "conservative": BLUE}
 _MARKERS: Final = {"easy": "o", "conservative": "s"}
 _NAMES: Final = {"easy": "EASY", "conservative": "conservative"}

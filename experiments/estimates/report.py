@@ -20,13 +20,13 @@ from experiments.estimates.cells import (
 )
 from experiments.estimates.claims import NAMES, SCHEMES, claims, coverage, estimates, over_seeds
 from experiments.estimates.history import READINGS
-from experiments.estimates.method import method_section
 from experiments.estimates.pictures import draw_means, draw_use
-from experiments.estimates.results import FULL_SEEDS, TRACES, USERS, Change, Results
+from experiments.estimates.results import FULL_SEEDS, RESAMPLES, TRACES, USERS, Change, Results
 from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, numbered, table_of
 from experiments.framework.intervals import Interval
 from experiments.framework.logs import Found
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
 from experiments.framework.report import (
     Bullets,
@@ -38,13 +38,13 @@ from experiments.framework.report import (
     Table,
     Text,
     agreed,
+    fewer,
     no,
     not_the_full,
     yes,
 )
 from experiments.framework.sites import Site
 from experiments.published import HISTORY, POLICIES, Measure
-from gas.printable import many
 
 __all__ = ["banner", "estimates_report"]
 
@@ -57,12 +57,9 @@ _PAPER = (
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    less = list(study.missing)
-    if study.options.seeds < FULL_SEEDS:
-        less.append(f"{many(study.options.seeds, 'seed')} instead of {FULL_SEEDS}")
-    if not study.options.others:
-        less.append("other rules, by which differences are explained, and other models of estimates were not run")
-    return not_the_full(less)
+    models = "other rules, by which differences are explained, and other models of estimates were not run"
+    seeds = fewer(study.options.seeds, FULL_SEEDS, "seed")
+    return not_the_full([*study.missing, seeds, "" if study.options.others else models])
 
 
 def estimates_report(study: Results, origin: Origin) -> Report:
@@ -78,7 +75,7 @@ def estimates_report(study: Results, origin: Origin) -> Report:
         *_table3(study, cells),
         _table4(study),
         beyond_section(study),
-        method_section(study.options, study.logs),
+        _method(study),
         origin_section(sites, origin),
     ]
     found = tuple(section for section in sections if section is not None)
@@ -207,9 +204,7 @@ def _history(study: Results) -> Section | None:
         return None
     rows: list[tuple[Cell | str, ...]] = []
     paper = coverage(HISTORY)
-    rows.append(
-        ("CTC", "the paper", f"{HISTORY['not killed']:,}", *_counted(HISTORY, paper), ""),
-    )
+    rows.append(("CTC", "the paper", f"{HISTORY['not killed']:,}", *_counted(HISTORY, paper), ""))
     for trace, one in found.items():
         for reading in READINGS:
             figures = one["readings"][reading.name]
@@ -277,7 +272,7 @@ def _table3(study: Results, cells: Sequence[Mean]) -> list[Section]:
         "lines are ours under the users' own estimates, the marks at the left edge the paper's."
     )
     found: list[Section] = [
-        Section("Table 3: the picture", (Picture("estimates-factors", draw_means(cells), caption),)),
+        Section("Table 3: the picture", (Picture("estimates-factors", draw_means(cells), caption),))
     ]
     for trace in dict.fromkeys(cell.trace for cell in at_hand):
         mine = [cell for cell in at_hand if cell.trace == trace]
@@ -352,3 +347,15 @@ def _table4(study: Results) -> Section:
         "the work is the same. Nothing is drawn here, so there is no interval over seeds; the one given is over weeks."
     )
     return Section("Table 4: twice the users' estimates", (Text(text), table_of(rows, columns)))
+
+
+def _method(study: Results) -> Section:
+    seeds = study.options.all_seeds
+    return method_section(
+        "experiments.estimates",
+        sizes=", ".join(f"{log.source.trace} {log.source.processors}" for log in study.logs),
+        drawn=f"Seeds {seeds[0]} to {seeds[-1]}, the same for all" if len(seeds) > 1 else f"Seed {seeds[0]} for all",
+        resamples=RESAMPLES,
+        apart=APART,
+        not_known=NOT_KNOWN,
+    )

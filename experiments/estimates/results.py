@@ -22,23 +22,8 @@ from experiments.framework.logs import Found, load_log
 from experiments.framework.results import LogResults
 from experiments.published import FACTORS, Measure
 
-__all__ = [
-    "DOUBLED",
-    "EXACT",
-    "FULL_SEEDS",
-    "MODELS",
-    "RESAMPLES",
-    "TRACES",
-    "USERS",
-    "Change",
-    "LogRun",
-    "Options",
-    "Results",
-    "Terms",
-    "over_weeks",
-    "study_runs",
-    "uniform",
-]
+__all__ = ["DOUBLED", "EXACT", "FULL_SEEDS", "MODELS", "RESAMPLES", "TRACES", "USERS", "Change", "LogRun", "Options"]
+__all__ += ["Results", "Terms", "over_weeks", "study_runs", "uniform"]
 
 TRACES = ("CTC", "KTH", "SDSC")
 """Whose users gave estimates, in the order of Table 3."""
@@ -144,11 +129,6 @@ class LogRun:
             "overrun": self.terms.overrun,
         }
 
-    @property
-    def label(self) -> str:
-        """The log."""
-        return self.log.name
-
 
 def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
     """Return all runs of the study with the logs at hand."""
@@ -228,25 +208,24 @@ class Results(LogResults[Options, LogRun]):
     @cached_property
     def _simulations(self) -> dict[tuple[Found, Terms], list[Result]]:
         found: dict[tuple[Found, Terms], list[Result]] = {}
-        for run, result in zip(self.runs, self.results, strict=True):
+        for run, result in self.pairs:
             if run.kind == "simulation":
                 found.setdefault((run.log, run.terms), []).append(result)
         return found
 
     def asked(self, log: Found, kind: Literal["use", "history"]) -> Result | None:
         """Return what was found of a log's estimates, None if it was not asked."""
-        runs = zip(self.runs, self.results, strict=True)
-        return next((result for run, result in runs if run.log == log and run.kind == kind), None)
+        return next((result for run, result in self.pairs if run.log == log and run.kind == kind), None)
 
     def simulations(self, log: Found, terms: Terms) -> list[Result]:
         """Return the results of a log on some terms, one a seed; none if it was not run or has no jobs."""
         return [result for result in self._simulations.get((log, terms), []) if result["jobs"]]
 
     @property
-    def left_out(self) -> list[str]:
+    def not_modelled(self) -> list[str]:
         """Models that could say nothing of a log, and why."""
-        runs = zip(self.runs, self.results, strict=True)
-        texts = [(f"{run.log.source.trace}, {run.terms.estimates}", result.get("left_out")) for run, result in runs]
+        named = [(f"{run.log.source.trace}, {run.terms.estimates}", result) for run, result in self.pairs]
+        texts = [(name, result.get("left_out")) for name, result in named]
         return list(dict.fromkeys(f"{of}: {why}" for of, why in texts if why))
 
     def mean(self, log: Found | None, policy: str, measure: Measure, terms: Terms) -> Interval | None:

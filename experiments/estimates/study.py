@@ -28,8 +28,7 @@ def estimates_options(
 
     Reproduces Tables 2, 3 and 4 and Fig. 8 and 9 of Mu'alem and Feitelson (2001, section 4) from the logs at hand,
     every figure beside the published one: how much of what they ask for jobs use, backfilling with estimates that are
-    up to f times too long, twice the users' own, and estimates from history. May be interrupted: what was computed is
-    kept, and the next call goes on.
+    up to f times too long, twice the users' own, and estimates from history.
 
     With three logs and two processors the whole study takes two to four minutes, with --seeds 1
     --no-other-terms up to one.
@@ -43,7 +42,7 @@ STUDY = Study(
     traces=TRACES,
     runs=lambda options, logs: (study_runs(options, logs), ()),
     run=estimates_run,
-    summarise=lambda computed: Results(computed.options, computed.runs, computed.results, computed.at_hand.absent),
+    summarise=Results.of,
     report=estimates_report,
     tables=TABLES,
     claims=lambda study: {"": claims(study)},

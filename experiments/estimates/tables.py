@@ -29,7 +29,7 @@ _AGREES = (
 
 
 def _simulations(study: Results) -> Iterable[SimpleNamespace]:
-    for run, result in zip(study.runs, study.results, strict=True):
+    for run, result in study.pairs:
         if run.kind == "simulation" and result["jobs"]:
             for policy in ("easy", "conservative"):
                 yield SimpleNamespace(run=run, result=result, policy=policy, means=result[policy])

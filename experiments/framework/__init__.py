@@ -7,7 +7,7 @@ dependencies  what computing a result depends on: modules reached by imports, da
 cluster       Dask workers in place of processes
 compiling     the simulator is compiled once, before worker processes start
 intervals     means over seeds, and how sure they are
-results       what came of a study whose runs are of one log each
+results       what came of a study: runs, and their results
 claims        statements and whether they hold
 report        what a report consists of
 rendering     reports as HTML and as Markdown, and written into a folder

@@ -109,14 +109,14 @@ def write_cost(
     study
         Its name on the command line.
     done
-        What was computed: a log, a configuration and its result, which counts its "jobs", and the "moldable" ones or
-        their "outcomes".
+        What was computed: a log, a configuration and its result, which counts its "jobs" and, if any are
+        moldable, these or their "outcomes".
     """
     ledger = Ledger(output / "runs", version_of(of_configuration))
     entries = []
     for log, configuration, result in done:
         cost = ledger.cost(of_configuration, configuration)
         if cost is not None:
-            moldable = result["moldable"] if "moldable" in result else len(result["outcomes"])
+            moldable = result.get("moldable", len(result.get("outcomes", ())))
             entries.append(Entry(log, result["jobs"], moldable, cost.seconds, cost.peak_bytes))
     return write(cost_report(study, entries), output, f"{study}-cost")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from importlib.resources import files
 
 from experiments.framework.report import Bullets, Section
@@ -10,14 +11,16 @@ from experiments.framework.report import Bullets, Section
 __all__ = ["method_section"]
 
 
-def method_section(package: str, **values: object) -> Section:
+def method_section(package: str, title: str = "How it was done", more: Iterable[str] = (), **values: object) -> Section:
     """Return the section.
 
     Parameters
     ----------
     package
         Of the study. The text is a list, with names of values in braces.
+    more
+        Further items.
     """
     text = files(package).joinpath("method.md").read_text(encoding="utf-8").format(**values)
-    items = re.split(r"^- ", text, flags=re.MULTILINE)[1:]
-    return Section("How it was done", (Bullets(tuple(" ".join(item.split()) for item in items)),))
+    items = [" ".join(item.split()) for item in re.split(r"^- ", text, flags=re.MULTILINE)[1:]]
+    return Section(title, (Bullets((*items, *more)),))

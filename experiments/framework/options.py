@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 __all__ = ["DaskOption", "FirstSeed", "LogsOption", "MonthsOption", "OtherTerms", "OutputOption"]
-__all__ += ["QuickOption", "Seeds", "ShardOption", "TracesOption", "WorkersOption", "whole_number", "whole_seed"]
+__all__ += ["QuickOption", "Seeds", "SeedsOption", "ShardOption", "TracesOption", "WorkersOption", "whole_number"]
+__all__ += ["whole_seed"]
 
 _SEEDS: Final = 2**62
 """The largest seed; a study counts on from it."""
@@ -59,8 +60,7 @@ ShardOption: TypeAlias = Annotated[
 ]
 
 DaskOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead."),
+    str | None, typer.Option("--dask", metavar="ADDRESS", help="Compute on the workers of this Dask scheduler instead.")
 ]
 
 LogsOption: TypeAlias = Annotated[
@@ -78,6 +78,8 @@ QuickOption: TypeAlias = Annotated[
 FirstSeed: TypeAlias = Annotated[int, whole_seed("The first one.")]
 
 Seeds: TypeAlias = Annotated[int, whole_number("--seeds", 1, 1000, help="How many, on the paper's terms.")]
+
+SeedsOption: TypeAlias = Annotated[int, whole_number("--seeds", 1, help="Number of seeds; this study takes one.")]
 
 OtherTerms: TypeAlias = Annotated[
     bool, typer.Option("--other-terms/--no-other-terms", help="Other opponents, data sets and policies, too.")

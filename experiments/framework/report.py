@@ -5,12 +5,14 @@ These are plain values that say nothing of how they look.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "agreed", "no"]
-__all__ += ["not_the_full", "yes"]
+from gas.printable import many
+
+__all__ = ["Block", "Bullets", "Cell", "Column", "Picture", "Report", "Section", "Table", "Text", "agreed"]
+__all__ += ["fewer", "heads", "no", "not_the_full", "yes"]
 
 Mark: TypeAlias = Literal["", "good", "bad", "quiet"]
 
@@ -31,6 +33,11 @@ class Column:
     group: str = ""
     left: bool = False
     """Text stands left, numbers right."""
+
+
+def heads(*titles: str, group: str = "", left: bool = False) -> tuple[Column, ...]:
+    """Return columns by their headings, which may share one."""
+    return tuple(Column(title, group, left) for title in titles)
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,12 @@ def agreed(holds: bool | None, unknown: str = "-") -> Cell | str:
     return unknown if holds is None else yes() if holds else no()
 
 
-def not_the_full(less: Sequence[str]) -> str:
-    """Return a banner that says in what a study is less than the full one; "" if it is not."""
-    return f"Not the full study: {'; '.join(less)}." if less else ""
+def fewer(given: int, full: int, thing: str, rest: str = "") -> str:
+    """Return in words that a study has fewer of a thing than the full one; "" if it has not."""
+    return f"{many(given, thing)}{rest} instead of {full}" if given < full else ""
+
+
+def not_the_full(less: Iterable[str]) -> str:
+    """Return a banner that says in what a study is less than the full one, but for "" where it is not."""
+    words = "; ".join(filter(None, less))
+    return f"Not the full study: {words}." if words else ""

@@ -1,19 +1,21 @@
-"""What came of a study whose runs are of one log each: runs and their results, in the same order."""
+"""What came of a study: runs and their results, in the same order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from experiments.framework.ledger import Configuration, Result
 from experiments.framework.logs import Found
+from experiments.framework.sites import Site
+from experiments.framework.study import Computed, HasConfiguration
 
-__all__ = ["LogResults"]
+__all__ = ["LogResults", "SiteResults", "StudyResults"]
 
 
-class OfLog(Protocol):
+class HasLog(HasConfiguration, Protocol):
     """A run of a log."""
 
     @property
@@ -21,38 +23,68 @@ class OfLog(Protocol):
         """The log."""
         ...
 
-    @property
-    def label(self) -> str:
-        """What the list of costs calls it."""
-        ...
+
+class AtSite(HasLog, Protocol):
+    """A run of a log on a machine of the Gas paper."""
 
     @property
-    def configuration(self) -> Configuration:
-        """What determines its result."""
+    def site(self) -> Site:
+        """The machine."""
         ...
 
 
 Options = TypeVar("Options")
-Run = TypeVar("Run", bound=OfLog)
+Run = TypeVar("Run", bound=HasConfiguration)
+LogRun = TypeVar("LogRun", bound=HasLog)
+SiteRun = TypeVar("SiteRun", bound=AtSite)
 
 
 @dataclass(frozen=True, eq=False)
-class LogResults(Generic[Options, Run]):
-    """All runs and their results, in the same order, of rigid jobs."""
+class StudyResults(Generic[Options, Run]):
+    """All runs and their results, in the same order."""
 
     options: Options
     runs: Sequence[Run]
     results: Sequence[Result]
     missing: Sequence[str] = ()
     """Logs that are not at hand."""
+    left_out: Sequence[str] = ()
+    """Parts of logs that have no run, and why."""
+
+    @classmethod
+    def of(cls, computed: Computed[Any, Any]) -> Self:
+        """Return what came out."""
+        absent = computed.at_hand.absent
+        return cls(computed.options, computed.runs, computed.results, absent, computed.left_out)
+
+    @property
+    def pairs(self) -> list[tuple[Run, Result]]:
+        """Runs with their results."""
+        return list(zip(self.runs, self.results, strict=True))
+
+    def label(self, run: Any) -> str:
+        """Return what the list of costs calls a run: its log."""
+        return str(run.log.name)
+
+    @property
+    def done(self) -> list[tuple[str, Configuration, Result]]:
+        """Everything that was computed: what it was, a configuration and its result."""
+        return [(self.label(run), run.configuration, result) for run, result in self.pairs]
+
+
+class LogResults(StudyResults[Options, LogRun]):
+    """The results of a study of logs."""
 
     @cached_property
     def logs(self) -> list[Found]:
         """The logs that take part."""
         return list(dict.fromkeys(run.log for run in self.runs))
 
-    @property
-    def done(self) -> list[tuple[str, Configuration, Result]]:
-        """Everything that was computed: what it was, a configuration and how many jobs; none of them is moldable."""
-        pairs = zip(self.runs, self.results, strict=True)
-        return [(run.label, run.configuration, {"jobs": result["jobs"], "moldable": 0}) for run, result in pairs]
+
+class SiteResults(StudyResults[Options, SiteRun]):
+    """The results of a study of logs on the machines of the Gas paper."""
+
+    @cached_property
+    def logs(self) -> list[tuple[Site, Found]]:
+        """Sites and their logs that take part."""
+        return list(dict.fromkeys((run.site, run.log) for run in self.runs))

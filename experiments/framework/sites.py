@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["SITES", "Site"]
+from experiments.framework.logs import Found, jobs_by_month
+
+__all__ = ["SITES", "Site", "at_sites"]
 
 
 @dataclass(frozen=True)
@@ -28,3 +31,8 @@ SITES = (
     Site("KTH", 100, _months(1996, 10, 11), 1857),
 )
 """The paper names 26 months and counts 22; which four it left out is not known, so none is left out here."""
+
+
+def at_sites(logs: Sequence[Found]) -> list[tuple[Site, Found, dict[str, int]]]:
+    """Return the logs of these machines, in the order of `SITES`, and how many jobs were submitted in each month."""
+    return [(site, log, jobs_by_month(log)) for site in SITES for log in logs if log.source.trace == site.trace]

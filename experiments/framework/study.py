@@ -26,7 +26,17 @@ from gas.cli.logs import courtesy
 from gas.cli.tables import note
 from gas.errors import BadInput
 
-__all__ = ["AtHand", "Chosen", "Computed", "Study", "Where", "command_of", "logs_at_hand", "perform"]
+__all__ = [
+    "AtHand",
+    "Chosen",
+    "Computed",
+    "HasConfiguration",
+    "Study",
+    "Where",
+    "command_of",
+    "logs_at_hand",
+    "perform",
+]
 
 
 class HasConfiguration(Protocol):
@@ -45,7 +55,7 @@ class HasDone(Protocol):
     def done(self) -> Sequence[tuple[str, Configuration, Result]]:
         """What was computed: a log, a configuration and its result.
 
-        That counts its "jobs", and the "moldable" ones or their "outcomes".
+        That counts its "jobs" and, if any are moldable, the "moldable" ones or their "outcomes".
         """
         ...
 

@@ -17,11 +17,7 @@ from speedup_models.nas import BENCHMARKS, CLASSES, DEFAULT, Nas, datasets
 
 __all__ = ["ERA_RATES", "GROUPS", "MIXES", "RATES", "Form", "Mix", "application", "choices", "is_there", "requests"]
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "power-of-two": ("MG", "LU"),
-    "perfect-square": ("SP", "BT"),
-    "any": ("EP",),
-}
+GROUPS: Mapping[str, tuple[str, ...]] = {"power-of-two": ("MG", "LU"), "perfect-square": ("SP", "BT"), "any": ("EP",)}
 """The benchmarks of each constraint class (paper, section 5.1)."""
 
 Mix = Literal["thirds", "uniform", "unrestricted", "restricted"]

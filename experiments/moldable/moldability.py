@@ -40,17 +40,8 @@ from speedup_models import Constraint, Downey
 from speedup_models.downey import speedup
 from workloads import RigidJobs
 
-__all__ = [
-    "MOST_REQUESTS",
-    "SURVEY",
-    "Moldability",
-    "MoldableJobs",
-    "average_parallelism",
-    "moldable_jobs",
-    "number_of_requests",
-    "smallest_size",
-    "variance_of_parallelism",
-]
+__all__ = ["MOST_REQUESTS", "SURVEY", "Moldability", "MoldableJobs", "average_parallelism", "moldable_jobs"]
+__all__ += ["number_of_requests", "smallest_size", "variance_of_parallelism"]
 
 Sizes = Literal["own", "survey", "none"]
 

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.framework.ledger import Configuration, Result
-from experiments.framework.logs import Found, jobs_by_month
+from experiments.framework.logs import Found
 from experiments.framework.records import Field
-from experiments.framework.sites import SITES, Site
+from experiments.framework.results import SiteResults
+from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.terms import BASE, TERMS, Terms
@@ -82,17 +83,15 @@ def month_runs(
 ) -> tuple[list[MonthRun], list[str]]:
     """Return all runs of the study with the logs at hand, and which months are left out and why."""
     found, left_out = [], []
-    for site in SITES:
-        for log in (log for log in logs if log.source.trace == site.trace):
-            jobs = jobs_by_month(log)
-            for month in filter(log.takes, site.months):
-                # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
-                if jobs.get(month, 0) < 1.5 * options.runs:
-                    left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
-                    continue
-                for terms in all_terms:
-                    seeds = range(options.seed, options.seed + (options.seeds if terms == options.terms else 1))
-                    found += [MonthRun(log, site, month, terms, seed, options.runs) for seed in seeds]
+    for site, log, jobs in at_sites(logs):
+        for month in filter(log.takes, site.months):
+            # Half as many again: some are larger than the machine, and some cannot give way to any benchmark.
+            if jobs.get(month, 0) < 1.5 * options.runs:
+                left_out.append(f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {options.runs}")
+                continue
+            for terms in all_terms:
+                seeds = range(options.seed, options.seed + (options.seeds if terms == options.terms else 1))
+                found += [MonthRun(log, site, month, terms, seed, options.runs) for seed in seeds]
     return found, left_out
 
 
@@ -141,28 +140,16 @@ class Outcomes:
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(SiteResults[Options, MonthRun]):
     """All runs and their results, in the same order."""
 
-    options: Options
-    runs: Sequence[MonthRun]
-    results: Sequence[Result]
-    missing: Sequence[str] = ()
-    """Logs that are not at hand."""
-    left_out: Sequence[str] = ()
     for_cost: Sequence[tuple[MonthRun, Result]] = ()
     """What was run for nothing else but to see how the cost grows."""
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
         """Everything that was computed: a log, a configuration and its result."""
-        every = [*zip(self.runs, self.results, strict=True), *self.for_cost]
-        return [(run.log.name, run.configuration, result) for run, result in every]
-
-    @cached_property
-    def logs(self) -> list[tuple[Site, Found]]:
-        """Sites and their logs that take part."""
-        return list(dict.fromkeys((run.site, run.log) for run in self.runs))
+        return super().done + [(run.log.name, run.configuration, result) for run, result in self.for_cost]
 
     @cached_property
     def seeds(self) -> list[int]:
@@ -188,7 +175,7 @@ class Results:
         terms = self.options.terms if terms is None else terms
         return [
             row
-            for run, result in zip(self.runs, self.results, strict=True)
+            for run, result in self.pairs
             if run.terms == terms and trace in ("", run.site.trace) and seed in (None, run.seed)
             if month in ("", run.month)
             for row in result["outcomes"]

@@ -104,11 +104,7 @@ def stops(jobs: RigidJobs, placed: Sequence[Substitute], form: Form, policy: Pol
 
 
 def outcomes(
-    jobs: RigidJobs,
-    placed: list[Substitute],
-    form: Form,
-    policy: Policy = "s3",
-    predicted: Predicted | None = None,
+    jobs: RigidJobs, placed: list[Substitute], form: Form, policy: Policy = "s3", predicted: Predicted | None = None
 ) -> list[Outcome]:
     """Return what comes of each substitute alone in the jobs, in order of submission.
 

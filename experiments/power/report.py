@@ -9,9 +9,10 @@ import numpy as np
 from experiments.framework.claims import summary_section, verdict
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.intervals import interval, sureness
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
 from experiments.framework.sites import SITES
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.improvement import classes
@@ -49,39 +50,22 @@ _STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
     "minimum": lambda times: float(times.min()),
     "maximum": lambda times: float(times.max()),
 }
-_MATCH = (
-    "The benchmark times that the paper used, NASA's public results of 1999, are lost. Ours were measured on a cluster "
-    "of 2012 (class C; class B is derived by operation counts) and slowed down by one factor a benchmark to the speed "
-    "of nodes of the paper's era, which the paper's own least turn-around times bound. Sizes between the measured ones "
-    "are filled in straight on log-log axes.",
-    "The logs are other versions than the paper's, and it does not say which 22 of the 26 months that it names it "
-    "used; here all of them are, of the logs at hand.",
-    'The static request is "randomly picked" in the paper; here uniform over the sizes that a benchmark accepts and '
-    "the machine has. How much Gas wins depends on this opponent more than on anything else: see the other terms.",
-    "How the walltime follows from the execution time is not said; here they are equal.",
-)
 
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    less = [*study.missing, *study.left_out]
     options = study.options
-    if options.seeds < FULL_SEEDS:
-        less.append(f"{many(options.seeds, 'seed')} instead of {FULL_SEEDS}")
-    if options.runs < FULL_RUNS:
-        less.append(f"{options.runs} runs a month instead of {FULL_RUNS}")
-    if options.terms != BASE:
-        less.append(f"not on the paper's terms, but {options.terms.name}")
-    if not options.others:
-        less.append("other terms were not run")
-    return not_the_full(less)
+    seeds, runs = fewer(options.seeds, FULL_SEEDS, "seed"), fewer(options.runs, FULL_RUNS, "run", " a month")
+    terms = f"not on the paper's terms, but {options.terms.name}" if options.terms != BASE else ""
+    others = "" if options.others else "other terms were not run"
+    return not_the_full([*study.missing, *study.left_out, seeds, runs, terms, others])
 
 
 def power_report(study: Results, origin: Origin) -> Report:
     """Return the report; the same study of the same origin gives the same bytes."""
     sections = [
         summary_section(claims(study)),
-        Section("What cannot match", (Bullets(_MATCH),)),
+        method_section("experiments.power", "What cannot match"),
         simulated_section(study.logs, "Each month is a simulation of its own."),
         _turnaround(study),
         _improvement(study),
@@ -145,10 +129,8 @@ def _turnaround(study: Results) -> Section:
         Column("table", left=True),
         Column("runs a seed"),
         Column("turn-around time (s)", left=True),
-        Column("paper", "Gas"),
-        Column("here", "Gas"),
-        Column("paper", "static"),
-        Column("here", "static"),
+        *heads("paper", "here", group="Gas"),
+        *heads("paper", "here", group="static"),
     )
     runs = ", ".join(f"{site.paper_runs:,} {site.trace}" for site in SITES)
     caption = f"{sureness(len(study.seeds))} The paper: 4,579 runs ({runs}, as follows from its tables)."
@@ -174,11 +156,8 @@ def _improvement(study: Results) -> Section:
     columns = (
         Column("", left=True),
         Column("of the means"),
-        Column("10%", "of the runs"),
-        Column("median", "of the runs"),
-        Column("90%", "of the runs"),
-        Column("Gas's best"),
-        Column("static's best"),
+        *heads("10%", "median", "90%", group="of the runs"),
+        *heads("Gas's best", "static's best"),
     )
     caption = (
         "How many times as long static takes. Over all runs the paper's best are 43,794 for Gas and 17.6 for static."
@@ -208,9 +187,7 @@ def _losing(study: Results) -> Section:
         rows.append((name, share, f"{count:,}", f"{np.median(late):,.0f}", *of_worlds, none))
     columns = (
         Column("", left=True),
-        Column("lost"),
-        Column("runs"),
-        Column("median (s) by which"),
+        *heads("lost", "runs", "median (s) by which"),
         *(Column(f"{text}", "still lost where") for text in WORLDS.values()),
         Column("in none of them"),
     )
@@ -243,14 +220,10 @@ def _regret(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        Column("runs with regret"),
-        Column("mean of all (s)"),
-        Column("median", "where there is some (s)"),
-        Column("90%", "where there is some (s)"),
-        Column("too few", "processors were chosen, of the runs"),
-        Column("too many", "processors were chosen, of the runs"),
-        Column("too few", "their share of all regret"),
-        Column("too many", "their share of all regret"),
+        *heads("runs with regret", "mean of all (s)"),
+        *heads("median", "90%", group="where there is some (s)"),
+        *heads("too few", "too many", group="processors were chosen, of the runs"),
+        *heads("too few", "too many", group="their share of all regret"),
     )
     sites = {name: parts[name] for site, _ in study.logs if (name := site.trace) in parts}
     picture = Picture(
@@ -286,12 +259,9 @@ def _users(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        Column("users"),
-        Column("share of the busiest"),
-        Column("Gas", "mean, every job counting once (s)"),
-        Column("static", "mean, every job counting once (s)"),
-        Column("Gas", "mean, every user counting once (s)"),
-        Column("static", "mean, every user counting once (s)"),
+        *heads("users", "share of the busiest"),
+        *heads("Gas", "static", group="mean, every job counting once (s)"),
+        *heads("Gas", "static", group="mean, every user counting once (s)"),
         Column("largest change of a month's load (millionths)"),
     )
     text = (

@@ -24,8 +24,7 @@ def power_options(
     runs: Annotated[int, whole_number("--runs", 2, help="Jobs of a month that give way, one at a time.")] = 210,
     others: OtherTerms = True,
     mix: Annotated[
-        str,
-        typer.Option("--mix", metavar="MIX", help="The benchmarks: thirds, uniform, unrestricted or restricted."),
+        str, typer.Option("--mix", metavar="MIX", help="The benchmarks: thirds, uniform, unrestricted or restricted.")
     ] = "thirds",
     opponent: Annotated[
         str, typer.Option("--opponent", metavar="NAME", help="The static request: uniform, powers or own.")
@@ -48,7 +47,7 @@ def power_options(
 
     Replaces jobs of real logs by NAS benchmarks, one in each run, and reproduces Tables 5.1 to 5.7 of Cirne and Berman
     (1999), every figure beside the published one. Every size that the benchmark accepts is followed to its end, so that
-    the best choice in hindsight is known. May be interrupted: what was computed is kept, and the next call goes on.
+    the best choice in hindsight is known.
 
     With three logs and two processors the whole study takes 10 to 20 minutes, with --no-other-terms --seeds 1 two.
 

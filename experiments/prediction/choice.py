@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.framework.intervals import interval, signed
-from experiments.framework.report import Block, Column, Picture, Section, Table, Text
+from experiments.framework.report import Block, Column, Picture, Section, Table, Text, heads
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.substitution import OPPONENTS
 from experiments.prediction.pictures import draw_choices
@@ -20,13 +20,11 @@ __all__ = ["choice_sections"]
 _PAIRED = "± is half of a 90% interval after Student with months as batches, of differences in pairs."
 
 
-def _of_both(group: str) -> tuple[Column, Column]:
-    return Column("Gas", group), Column("Gas that predicts", group)
+def _of_both(group: str) -> tuple[Column, ...]:
+    return heads("Gas", "Gas that predicts", group=group)
 
 
-_MEANS = tuple(
-    Column(title, "mean turn-around time (s)") for title in ("static", "Gas", "Gas that predicts", "best in hindsight")
-)
+_MEANS = heads("static", "Gas", "Gas that predicts", "best in hindsight", group="mean turn-around time (s)")
 
 
 def choice_sections(study: Results) -> list[Section]:
@@ -61,8 +59,7 @@ def _turnaround(study: Results) -> Section:
         Column("", left=True),
         Column("runs"),
         *_MEANS,
-        Column("seconds", "predicting adds"),
-        Column("of Gas's", "predicting adds"),
+        *heads("seconds", "of Gas's", group="predicting adds"),
         Column("share of Gas's regret that it takes away"),
     )
     opponent = OPPONENTS[study.choices[0].of.terms.opponent]
@@ -76,9 +73,7 @@ def _turnaround(study: Results) -> Section:
     )
     logs = {name: found for name, found in parts.items() if name in ("all", *study.traces)}
     picture = Picture(
-        "prediction-turnaround",
-        draw_choices(logs),
-        "Mean turn-around time of the four choices, on a logarithmic axis.",
+        "prediction-turnaround", draw_choices(logs), "Mean turn-around time of the four choices, on a logarithmic axis."
     )
     blocks: list[Block] = [Text(text), picture, Table(columns, tuple(rows), _PAIRED)]
     if len(study.seeds) > 1:
@@ -109,9 +104,7 @@ def _losing(study: Results) -> Section:
         Column("", left=True),
         *_of_both("loses to static"),
         Column("points that predicting adds", "loses to static"),
-        Column("both", "runs that lose"),
-        Column("Gas alone", "runs that lose"),
-        Column("predicting alone", "runs that lose"),
+        *heads("both", "Gas alone", "predicting alone", group="runs that lose"),
         *_of_both("median of losses (s)"),
         *_of_both("all losses over all runs (s)"),
     )
@@ -135,16 +128,10 @@ def _others(study: Results) -> Section:
         )
     columns = (
         Column("", left=True),
-        Column("another size", "of all runs"),
-        Column("fewer processors", "of all runs"),
-        Column("more", "of all runs"),
-        Column("sooner", "of these"),
-        Column("the same", "of these"),
-        Column("later", "of these"),
-        Column("mean", "sooner by (s)"),
-        Column("median", "sooner by (s)"),
-        Column("mean", "later by (s)"),
-        Column("median", "later by (s)"),
+        *heads("another size", "fewer processors", "more", group="of all runs"),
+        *heads("sooner", "the same", "later", group="of these"),
+        *heads("mean", "median", group="sooner by (s)"),
+        *heads("mean", "median", group="later by (s)"),
     )
     return Section("Where predicting chooses another size", (Table(columns, tuple(rows)),))
 
@@ -172,12 +159,5 @@ def _months(study: Results) -> Section:
                     *(f"{100 * lost.mean():.1f}%" for lost in (found.loses, found.predicting_loses)),
                 )
             )
-    columns = (
-        Column("log", left=True),
-        Column("month", left=True),
-        Column("", left=True),
-        Column("runs"),
-        *_MEANS,
-        *_of_both("loses to static"),
-    )
+    columns = (*heads("log", "month", "", left=True), Column("runs"), *_MEANS, *_of_both("loses to static"))
     return Section("The choice by month", (Table(columns, tuple(rows)),))

@@ -9,9 +9,10 @@ import numpy as np
 
 from experiments.framework.claims import summary_section
 from experiments.framework.intervals import FEWEST, by_months
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Bullets, Cell, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Cell, Column, Picture, Report, Section, Table, Text, fewer, heads, not_the_full
 from experiments.moldable.months import MONTH, OUTCOME, SEED, SUBSTITUTE, outcome_rows
 from experiments.moldable.simulated import simulated_section
 from experiments.prediction.choice import choice_sections
@@ -34,19 +35,15 @@ _SURE = "± is half of a 90% interval after Student, with months as batches."
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    less = [*study.missing, *study.left_out]
     options = study.options
-    for what, given, full in (
-        ("jobs predicted a month", options.jobs, FULL.jobs),
-        ("samples", options.samples, FULL.samples),
-        ("runs a month", options.runs, FULL.runs),
-        ("samples by which is chosen", options.choice_samples, FULL.choice_samples),
-    ):
-        if given < full:
-            less.append(f"{given} {what} instead of {full}")
-    if options.months is not None:
-        less.append(f"only the last {many(options.months, 'month')} of each log")
-    return not_the_full(less)
+    last = "" if options.months is None else f"only the last {many(options.months, 'month')} of each log"
+    less = (
+        fewer(options.jobs, FULL.jobs, "job", " predicted a month"),
+        fewer(options.samples, FULL.samples, "sample"),
+        fewer(options.runs, FULL.runs, "run", " a month"),
+        fewer(options.choice_samples, FULL.choice_samples, "sample", " by which is chosen"),
+    )
+    return not_the_full([*study.missing, *study.left_out, *less, last])
 
 
 def prediction_report(study: Results, origin: Origin) -> Report:
@@ -95,29 +92,17 @@ def _predicted(study: Results) -> Section:
         first, last = (_span([run.month for run, _ in study.months(trace, held_out=one)]) for one in (False, True))
         others = f", not held out {first}" if first else "; of the other months none takes part"
         months.append(f"{trace}: held out {last}{others}." if last else f"{trace}: {first}, not held out.")
-    options = study.options
-    return Section(
+    return method_section(
+        "experiments.prediction",
         "What is predicted",
-        (
-            Bullets(
-                (
-                    f"Policy {POLICY} on whole logs, every start a promise. In each month up to {options.jobs} jobs, "
-                    "drawn from those of all sizes that were not promised to start at once, are predicted in the "
-                    f"second of their submission, each from {options.samples} samples.",
-                    "The prediction knows which jobs run and wait, which have ended by then and how much of their "
-                    "walltimes they used, and which were submitted by then; nothing that happens later.",
-                    f"Run times are drawn from the last {LAST} jobs of the same user, processors and walltime, where "
-                    f"few are known from wider classes (a wider one counts as {PRIOR:g} jobs). Arrivals are those of "
-                    f"{STREAMS} past weeks. An interval takes {TAIL:.1%} of the samples more at either end than its "
-                    "probability names, or half of those left there, as samples are surer than they should be. These "
-                    "constants were chosen on the first half of the months of each log; the second half is held out, "
-                    "and verdicts come from it alone.",
-                    f"Intervals take each month as one batch; fewer than {FEWEST} months give no interval, and what "
-                    "would be judged by it has no verdict.",
-                    *months,
-                )
-            ),
-        ),
+        months,
+        policy=POLICY,
+        options=study.options,
+        last=LAST,
+        prior=PRIOR,
+        streams=STREAMS,
+        tail=TAIL,
+        fewest=FEWEST,
     )
 
 
@@ -147,15 +132,13 @@ def _coverage(study: Results) -> Section:
             )
             rows[-1] += (*covered, *outside)
     columns = (
-        Column("months", left=True),
-        Column("", left=True),
+        *heads("months", "", left=True),
         Column("starts"),
         *(
             Column(f"{100 * share:g}%", "% of the intervals of this probability that contain the truth")
             for share in SHARES
         ),
-        Column("before", "% that start outside of the 90% interval"),
-        Column("after", "% that start outside of the 90% interval"),
+        *heads("before", "after", group="% that start outside of the 90% interval"),
     )
     blocks: list[Any] = []
     if logs := _logs(study):
@@ -201,8 +184,7 @@ def _width(study: Results) -> Section:
     same, known_group = "the same interval for all jobs of a log", "width over way at 90%, were the run times known"
     columns = (
         Column("", left=True),
-        Column("way to the promise", "median (s)"),
-        Column("90% interval", "median (s)"),
+        *heads("way to the promise", "90% interval", group="median (s)"),
         Column("one median over the other"),
         *(Column(f"{100 * share:g}%", group) for share in SHARES),
         *((Column("width over way", same), Column("% that contain the truth", same)) if some_alike else ()),
@@ -281,12 +263,8 @@ def _by_size(study: Results) -> Section:
 
 
 _COLUMNS = (
-    Column("starts"),
-    Column("in 90% intervals (%)"),
-    Column("median way to the promise (s)"),
-    Column("width over way, median"),
-    Column("predicted mean", "mean absolute error (s)"),
-    Column("promise", "mean absolute error (s)"),
+    *heads("starts", "in 90% intervals (%)", "median way to the promise (s)", "width over way, median"),
+    *heads("predicted mean", "promise", group="mean absolute error (s)"),
 )
 
 
@@ -316,14 +294,7 @@ def _by_month(study: Results) -> Section:
                 *(_figures(found) if len(found) else ("0", *[""] * (len(_COLUMNS) - 1))),
             )
         )
-    columns = (
-        Column("log", left=True),
-        Column("month", left=True),
-        Column("", left=True),
-        Column("jobs"),
-        Column("promised to start at once"),
-        *_COLUMNS,
-    )
+    columns = (*heads("log", "month", "", left=True), *heads("jobs", "promised to start at once"), *_COLUMNS)
     held_out = [result for _, result in study.months(held_out=True)]
     count = sum(result["jobs"] for result in held_out)
     at_once = count - sum(result["waiting"] for result in held_out)

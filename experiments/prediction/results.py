@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from experiments.framework.intervals import Interval, by_months
 from experiments.framework.ledger import Configuration, Result
-from experiments.framework.logs import Found, jobs_by_month
-from experiments.framework.sites import SITES, Site
+from experiments.framework.logs import Found
+from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.moldable import months as power_study
 from experiments.moldable.benchmarks import GROUPS
@@ -123,14 +123,13 @@ class Choice:
 def study_runs(options: Options, logs: Sequence[Found]) -> tuple[list[Calibration], list[Choice], list[str]]:
     """Return all runs with the logs at hand, and which months of the choice are left out and why."""
     calibrations: list[Calibration] = []
-    for site in SITES:
-        for log in (log for log in logs if log.source.trace == site.trace):
-            months = sorted(jobs_by_month(log))
-            half = -(-len(months) // 2)  # a month in the middle was looked at when the constants were chosen
-            held_out = dict.fromkeys(months[:half], False) | dict.fromkeys(months[half:], True)
-            for month in filter(log.takes, months if options.months is None else months[-options.months :]):
-                revealed = tuple(REVEALED) if held_out[month] else ("nothing",)
-                calibrations += [Calibration(log, site, month, held_out[month], one, options) for one in revealed]
+    for site, log, jobs in at_sites(logs):
+        months = sorted(jobs)
+        half = -(-len(months) // 2)  # a month in the middle was looked at when the constants were chosen
+        held_out = dict.fromkeys(months[:half], False) | dict.fromkeys(months[half:], True)
+        for month in filter(log.takes, months if options.months is None else months[-options.months :]):
+            revealed = tuple(REVEALED) if held_out[month] else ("nothing",)
+            calibrations += [Calibration(log, site, month, held_out[month], one, options) for one in revealed]
     of_power = power_study.Options(options.seed, options.seeds, options.runs, others=False)
     found, left_out = power_study.month_runs(of_power, logs, (BASE,))
     last: dict[str, list[str]] = {}

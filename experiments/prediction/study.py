@@ -35,7 +35,7 @@ def prediction_options(
     Predicts starts of jobs in every month of the logs at hand and looks whether the truth lies in the intervals: the
     constants of the prediction were chosen on the first half of each log, verdicts come from the second. Then the
     months of `gas experiment power` again, one moldable job at a time, with a Gas that chooses by predictions beside
-    one that does not. May be interrupted: what was computed is kept, and the next call goes on.
+    one that does not.
 
     With three logs and two processors it takes 10 to 20 minutes, with --quick half a minute.
     """

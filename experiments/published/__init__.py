@@ -209,12 +209,13 @@ class Turnaround:
 def one_apples() -> tuple[Turnaround, ...]:
     """Return Tables 5.1 to 5.7 of the Gas paper; statistics are "mean", "standard deviation", "median", ...."""
     of = ("", "SDSC", "CTC", "KTH", "power-of-two", "perfect-square", "any")
-    found = []
-    for number, what in enumerate(of, 1):
-        rows = _rows(f"cirne-berman-table5-{number}.csv")
-        gas, static = ({row["statistic"]: float(row[f"{who}_s"]) for row in rows} for who in ("gas", "static"))
-        found.append(Turnaround(f"5.{number}", what, gas, static))
-    return tuple(found)
+    return tuple(_turnaround(number, what) for number, what in enumerate(of, 1))
+
+
+def _turnaround(number: int, of: str) -> Turnaround:
+    rows = _rows(f"cirne-berman-table5-{number}.csv")
+    gas, static = ({row["statistic"]: float(row[f"{who}_s"]) for row in rows} for who in ("gas", "static"))
+    return Turnaround(f"5.{number}", of, gas, static)
 
 
 @dataclass(frozen=True)
@@ -260,12 +261,8 @@ def load_ratios() -> dict[tuple[str, int], float]:
 @cache
 def bushel_details() -> tuple[tuple[Turnaround, int], ...]:
     """Return Tables 5.12 to 5.14 of the Gas paper, each with the per cent of the jobs that are replaced."""
-    found = []
-    for number, (trace, percent) in enumerate((("SDSC", 20), ("CTC", 20), ("KTH", 50)), 12):
-        rows = _rows(f"cirne-berman-table5-{number}.csv")
-        gas, static = ({row["statistic"]: float(row[f"{who}_s"]) for row in rows} for who in ("gas", "static"))
-        found.append((Turnaround(f"5.{number}", trace, gas, static), percent))
-    return tuple(found)
+    percents = (("SDSC", 20), ("CTC", 20), ("KTH", 50))
+    return tuple((_turnaround(number, trace), percent) for number, (trace, percent) in enumerate(percents, 12))
 
 
 @dataclass(frozen=True)

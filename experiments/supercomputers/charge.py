@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.framework.report import Block, Column, Picture, Section, Table, Text
+from experiments.framework.report import Block, Column, Picture, Section, Table, Text, heads
 from experiments.supercomputers.pictures import draw_charge
 from experiments.supercomputers.results import (
     GAMES,
@@ -58,11 +58,9 @@ def charge_section(study: Results) -> Section:
     never = [game.name for game in GAMES if break_even(study.of_game(game, 0), "seconds") <= 0]
     if swept:
         columns = (
-            Column("temptation", left=True),
-            Column("charge", left=True),
+            *heads("temptation", "charge", left=True),
             Column("give way"),
-            Column("applications", "mean of all (s)"),
-            Column("rigid jobs", "mean of all (s)"),
+            *heads("applications", "rigid jobs", group="mean of all (s)"),
         )
         blocks.append(Table(columns, tuple(row for table in swept for row in table), "In equilibrium, by the charge."))
         blocks.append(

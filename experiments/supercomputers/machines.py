@@ -25,18 +25,8 @@ from gas.simulation.schedule import NEVER_STARTED, Policy
 from gas.simulation.simulate import Simulation
 from workloads import RigidJobs
 
-__all__ = [
-    "STRATEGIES",
-    "Arriving",
-    "Decide",
-    "Machines",
-    "Strategy",
-    "Submission",
-    "World",
-    "follow",
-    "submissions",
-    "world_of",
-]
+__all__ = ["STRATEGIES", "Arriving", "Decide", "Machines", "Strategy", "Submission", "World", "follow", "submissions"]
+__all__ += ["world_of"]
 
 Strategy = Literal["home-static", "home", "choose-static", "everywhere-static", "choose", "everywhere", "hedge"]
 """What an application does when it arrives.

@@ -9,8 +9,20 @@ import numpy as np
 
 from experiments.framework.intervals import Interval, interval
 from experiments.framework.ledger import Result
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section
-from experiments.framework.report import Block, Bullets, Column, Picture, Report, Section, Table, Text, not_the_full
+from experiments.framework.report import (
+    Block,
+    Column,
+    Picture,
+    Report,
+    Section,
+    Table,
+    Text,
+    fewer,
+    heads,
+    not_the_full,
+)
 from experiments.supercomputers.charge import charge_section
 from experiments.supercomputers.machines import STRATEGIES
 from experiments.supercomputers.pictures import draw_temptation
@@ -30,7 +42,6 @@ from experiments.supercomputers.results import (
     rigid_mean,
     rigid_mean_of,
 )
-from gas.printable import many
 
 __all__ = ["banner", "supercomputers_report"]
 
@@ -67,33 +78,15 @@ _GAIN = (
     "other user submits more than once. Changes are against the same runs where none gives way. The last column "
     "compares the two groups as they came out, without following any job twice, and so differs by chance, too."
 )
-_LIMITS = (
-    "Every machine's nodes are equally fast, so an application takes as long on any of them. On real machines they "
-    "are not, and choosing then has more to win.",
-    "The months are of different years, put beside each other at their first second: hours of the day agree, days of "
-    "the week do not.",
-    "Who gives way is drawn at random; in the mean over all applications, not by what each expects at its moment.",
-    "An application does not ask again while it waits, and moves no processors between machines; there are no "
-    "reservations and no co-allocation.",
-    "A month begins with empty machines.",
-    "The static request is uniform over the sizes that the benchmark accepts on its home machine; where another "
-    "machine does not have so many processors it is not submitted there.",
-    "Seeds of the same months share their rigid jobs, so intervals over months and seeds are narrower than over months "
-    "alone.",
-)
 
 
 def banner(study: Results) -> str:
     """Return in what the study is less than the full one; "" if it is not."""
-    less = [*study.missing, *study.left_out]
-    full, options = Options(), study.options
-    if options.seeds < FULL_SEEDS:
-        less.append(f"{many(options.seeds, 'seed')} instead of {FULL_SEEDS}")
-    if options.months < full.months:
-        less.append(f"{many(options.months, 'month')} of each log instead of {full.months}")
-    if not options.others:
-        less.append("other settings were not run")
-    return not_the_full(less)
+    options = study.options
+    seeds = fewer(options.seeds, FULL_SEEDS, "seed")
+    months = fewer(options.months, Options().months, "month", " of each log")
+    others = "" if options.others else "other settings were not run"
+    return not_the_full([*study.missing, *study.left_out, seeds, months, others])
 
 
 def supercomputers_report(study: Results, origin: Origin) -> Report:
@@ -105,7 +98,7 @@ def supercomputers_report(study: Results, origin: Origin) -> Report:
         charge_section(study),
         _machines(study),
         *_settings(study),
-        Section("Limits", (Bullets(_LIMITS),)),
+        method_section("experiments.supercomputers", "Limits"),
         origin_section(study.logs, origin),
     )
     return Report("Several supercomputers: choosing, or submitting everywhere", _lead(study), sections, banner(study))
@@ -183,12 +176,9 @@ def _same(study: Results) -> Section:
         )
     columns = (
         Column("all users", left=True),
-        Column("mean", "applications (s)"),
-        Column("median", "applications (s)"),
-        Column("submissions", "of one application"),
-        Column("processor-hours", "of one application"),
-        Column("sooner", "than promised"),
-        Column("later", "than promised"),
+        *heads("mean", "median", group="applications (s)"),
+        *heads("submissions", "processor-hours", group="of one application"),
+        *heads("sooner", "later", group="than promised"),
         Column("away from home"),
         Column("all", "mean of the rigid jobs (s)"),
         *(Column(site, "mean of the rigid jobs (s)") for site in sites),
@@ -232,16 +222,11 @@ def _temptation(study: Results) -> Section:
     columns = (
         Column("temptation", left=True),
         Column("give way"),
-        Column("all", "gain (s)"),
-        Column("waiting", "gain (s)"),
+        *heads("all", "waiting", group="gain (s)"),
         Column("waiting, of all"),
-        Column("sooner", "of the waiting"),
-        Column("later", "of the waiting"),
+        *heads("sooner", "later", group="of the waiting"),
         Column("submissions beyond the first"),
-        Column("applications", "mean of all (s)"),
-        Column("change", "mean of all (s)"),
-        Column("rigid jobs", "mean of all (s)"),
-        Column("change", "mean of all (s)"),
+        *heads("applications", "change", "rigid jobs", "change", group="mean of all (s)"),
         Column("groups apart (s)"),
     )
     blocks: tuple[Block, ...] = (
@@ -306,8 +291,7 @@ def _machines(study: Results) -> Section:
         )
     columns = (
         Column("machines and months", left=True),
-        Column("home", "applications' mean (s)"),
-        Column("choose", "applications' mean (s)"),
+        *heads("home", "choose", group="applications' mean (s)"),
         *(Column(f"{share}%", f"gain (s), {game.name}") for game in GAMES for share in (SHARES[0], SHARES[-1])),
         *(Column(("first", "second", "third", "fourth")[i], "machine used") for i in range(study.most)),
     )
@@ -338,16 +322,11 @@ def _settings(study: Results) -> list[Section]:
                 )
             )
     columns = (
-        Column("setting", left=True),
-        Column("temptation", left=True),
-        Column("no user", "gain (s) where … gives way"),
-        Column("all users", "gain (s) where … gives way"),
-        Column("s", "break-even where no user does"),
-        Column("of the run", "break-even where no user does"),
-        Column("no user", "applications' mean (s) where … gives way"),
-        Column("all users", "applications' mean (s) where … gives way"),
-        Column("no user", "rigid jobs' mean (s) where … gives way"),
-        Column("all users", "rigid jobs' mean (s) where … gives way"),
+        *heads("setting", "temptation", left=True),
+        *heads("no user", "all users", group="gain (s) where … gives way"),
+        *heads("s", "of the run", group="break-even where no user does"),
+        *heads("no user", "all users", group="applications' mean (s) where … gives way"),
+        *heads("no user", "all users", group="rigid jobs' mean (s) where … gives way"),
     )
     caption = f"One seed, {'; '.join(' + '.join(map(str, one)) for one in places)}."
     return [Section("Other settings", (Table(columns, tuple(rows), caption),))]

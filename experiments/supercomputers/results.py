@@ -11,34 +11,16 @@ from typing import Any
 import numpy as np
 
 from experiments.framework.ledger import Configuration, Result
-from experiments.framework.logs import Found, jobs_by_month
-from experiments.framework.sites import SITES, Site
+from experiments.framework.logs import Found
+from experiments.framework.results import StudyResults
+from experiments.framework.sites import Site, at_sites
 from experiments.framework.study import Computed
 from experiments.moldable.benchmarks import Form
 from experiments.supercomputers.machines import Strategy
 from gas.errors import BadInput
 
-__all__ = [
-    "FULL_SEEDS",
-    "GAMES",
-    "HOME",
-    "PAY",
-    "PERFECT",
-    "SHARES",
-    "Game",
-    "Options",
-    "Place",
-    "Results",
-    "Setting",
-    "TrialRun",
-    "break_even",
-    "equilibrium",
-    "mean_of",
-    "pooled",
-    "rigid_mean",
-    "rigid_mean_of",
-    "trial_runs",
-]
+__all__ = ["FULL_SEEDS", "GAMES", "HOME", "PAY", "PERFECT", "SHARES", "Game", "Options", "Place", "Results", "Setting"]
+__all__ += ["TrialRun", "break_even", "equilibrium", "mean_of", "pooled", "rigid_mean", "rigid_mean_of", "trial_runs"]
 
 
 @dataclass(frozen=True)
@@ -155,16 +137,14 @@ def trial_runs(options: Options, logs: Sequence[Found]) -> tuple[list[TrialRun],
     """
     at_site: dict[Site, list[Place]] = {}
     left_out = []
-    for site in SITES:
-        for log in (log for log in logs if log.source.trace == site.trace):
-            jobs = jobs_by_month(log)
-            for month in list(filter(log.takes, site.months))[: options.months]:
-                if jobs.get(month, 0) * options.percent < 100 * _FEWEST:
-                    left_out.append(
-                        f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {_FEWEST} applications"
-                    )
-                else:
-                    at_site.setdefault(site, []).append(Place(log, site, month))
+    for site, log, jobs in at_sites(logs):
+        for month in list(filter(log.takes, site.months))[: options.months]:
+            if jobs.get(month, 0) * options.percent < 100 * _FEWEST:
+                left_out.append(
+                    f"{log.name}: {month} has {jobs.get(month, 0)} jobs, too few for {_FEWEST} applications"
+                )
+            else:
+                at_site.setdefault(site, []).append(Place(log, site, month))
     if len(at_site) < 2:
         raise BadInput(
             "several supercomputers need two logs of CTC-SP2, KTH-SP2 and SDSC-SP2, with months of enough jobs; name "
@@ -197,16 +177,8 @@ def _runs(
 # ---------------------------------------------------------------------------------------------------------- results
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
+class Results(StudyResults[Options, TrialRun]):
     """All runs and their results, in the same order."""
-
-    options: Options
-    runs: Sequence[TrialRun]
-    results: Sequence[Result]
-    missing: Sequence[str] = ()
-    """Logs that are not at hand."""
-    left_out: Sequence[str] = ()
 
     @property
     def done(self) -> list[tuple[str, Configuration, Result]]:
@@ -220,7 +192,7 @@ class Results:
                     "moldable": result["applications"],
                 },
             )
-            for run, result in zip(self.runs, self.results, strict=True)
+            for run, result in self.pairs
         ]
 
     @cached_property
@@ -262,7 +234,7 @@ class Results:
         wanted = (others, some, share, setting)
         return [
             result
-            for run, result in zip(self.runs, self.results, strict=True)
+            for run, result in self.pairs
             if (run.others, run.some, run.share, run.setting) == wanted
             if (len(run.places) == self.most if places is None else run.places == places)
         ]
@@ -331,5 +303,4 @@ def summarised(computed: Computed[Options, TrialRun]) -> Results:
     """
     if not any(result["applications"] for result in computed.results):
         raise BadInput("no machine has jobs that can give way to applications; name other logs by --traces")
-    absent, left_out = computed.at_hand.absent, computed.left_out
-    return Results(computed.options, computed.runs, computed.results, absent, left_out)
+    return Results.of(computed)

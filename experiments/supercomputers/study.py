@@ -30,8 +30,7 @@ def supercomputers_options(
 
     Puts moldable applications in front of two or three machines, each with a month of its own log (Cirne and Berman
     1999, section 6.2 ii): what Gas gains by choosing among them, what submitting everywhere and withdrawing the losers
-    gains its user and costs all others, and the charge for submissions from which on it does not pay. May be
-    interrupted: what was computed is kept, and the next call goes on.
+    gains its user and costs all others, and the charge for submissions from which on it does not pay.
 
     With three logs and two processors it takes five to ten minutes, with --no-other-settings --seeds 1 two.
     """

@@ -12,7 +12,7 @@ __all__ = ["TABLES"]
 
 def _rows(study: Results) -> list[dict[str, Any]]:
     rows = []
-    for run, result in zip(study.runs, study.results, strict=True):
+    for run, result in study.pairs:
         row: dict[str, Any] = {
             "machines": ", ".join(map(str, run.places)),
             "setting": run.setting.name,

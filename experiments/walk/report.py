@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.origin import Origin, origin_section
 from experiments.framework.records import Field, Records
-from experiments.framework.report import Report, Section, Table, Text, not_the_full
+from experiments.framework.report import Report, Section, Table, Text, fewer, not_the_full
 from experiments.moldable.benchmarks import GROUPS
 from experiments.moldable.months import FULL_RUNS, MONTH, SUBSTITUTE, Results, outcome_rows
 from experiments.moldable.simulated import simulated_section
-from gas.printable import many
 
 __all__ = ["TABLES", "walk_report"]
 
@@ -54,9 +53,8 @@ def walk_report(study: Results, origin: Origin) -> Report:
         Section("Real", (Text(_REAL), _table(study, "real"))),
         origin_section(study.logs, origin),
     )
-    runs = study.options.runs
-    less = [f"{many(runs, 'moment')} a month instead of {FULL_RUNS}"] if runs < FULL_RUNS else []
-    return Report("The paper's walk against the exact planner", lead, sections, not_the_full(less))
+    less = fewer(study.options.runs, FULL_RUNS, "moment", " a month")
+    return Report("The paper's walk against the exact planner", lead, sections, not_the_full([less]))
 
 
 def _promised_later(row: Mapping[str, Any]) -> bool:

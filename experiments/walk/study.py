@@ -21,7 +21,7 @@ def walk_options(
     """Compare the paper's walk over the availability list with the exact planner.
 
     At the moments at which `gas experiment power` plans, how often the walk of Cirne and Berman's Fig. 4.3 chooses
-    worse, by the list and as it comes out, and by how much. May be interrupted: what was computed is kept.
+    worse, by the list and as it comes out, and by how much.
 
     With three logs and two processors it takes half a minute to a minute.
     """

@@ -9,7 +9,6 @@ pictures         its pictures
 tables           its results as rows
 account          the part of its report that accounts for selective against regular adjustment
 accuracy_report  the part that needs no simulation
-method           how it was done, and what stands in for the paper's log
 report           its report
 study            the study as the command line finds it
 """

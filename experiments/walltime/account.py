@@ -9,10 +9,10 @@ import numpy as np
 
 from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
-from experiments.framework.report import Block, Bullets, Cell, Column, Section, Table, Text
+from experiments.framework.report import Block, Bullets, Cell, Column, Section, Table, Text, heads
 from experiments.walltime.accuracy import LEAST
+from experiments.walltime.accuracy_report import CATEGORIES_MEAN
 from experiments.walltime.claims import NAMES, advantages
-from experiments.walltime.method import CATEGORIES_MEAN
 from experiments.walltime.results import ADJUSTMENTS, MEASURES, NEIGHBOURS, PERCENTILES, QUEUES, Results, adjusted
 
 __all__ = ["account_section", "class_rows", "points"]
@@ -65,9 +65,7 @@ def _advantage_table(study: Results) -> Table:
     columns += [Column(f"p{percentile}", "selective − regular, points") for percentile in PERCENTILES]
     if not study.options.quick:
         columns += [
-            Column("p85, mean of five", "selective − regular, points"),
-            Column("p85, months apart", "selective − regular, points"),
-            Column("exact walltimes", "selective − regular, points"),
+            *heads("p85, mean of five", "p85, months apart", "exact walltimes", group="selective − regular, points")
         ]
     caption = (
         "± is half of a 90% interval over months (Student, paired); “sure” where it does not hold 0. “Mean of five”: "
@@ -232,13 +230,11 @@ def _exposure_table(study: Results) -> Table:
                             "-" if base["all"]["backfilled"] is None else f"{100 * base['all']['backfilled']:.1f}%",
                         )
                     )
-    columns = [Column(title, left=True) for title in ("log", "order", "adjustment", "scheme")]
+    columns = list(heads("log", "order", "adjustment", "scheme", left=True))
     columns += [Column(part, "jobs") for part in ("NA", "OE", "UE", "BE")]
     columns += [
-        Column("work beyond adjusted walltimes"),
-        Column("mean accuracy"),
-        Column("here", "backfilled"),
-        Column("without adjustment", "backfilled"),
+        *heads("work beyond adjusted walltimes", "mean accuracy"),
+        *heads("here", "without adjustment", group="backfilled"),
     ]
     caption = (
         f"In the simulations. {CATEGORIES_MEAN} UE and BE jobs outlive their adjusted walltimes; under regular "
@@ -264,7 +260,7 @@ def _chance_table(study: Results) -> Table:
                     for text in (f"{m:+.1f}%" if m is not None else "-", f"{c:.1f}" if c else "-")
                 ]
                 rows.append((log.source.trace, queue.upper(), adjustment, *line))
-    columns = [Column(title, left=True) for title in ("log", "order", "adjustment")]
+    columns = list(heads("log", "order", "adjustment", left=True))
     for measure in MEASURES:
         columns += [Column("gain, mean of five", NAMES[measure]), Column("standard deviation", NAMES[measure])]
     caption = (
@@ -321,7 +317,7 @@ def _class_table(study: Results) -> Table:
                         f"{_change(row) / jobs:+.3f}",
                     )
                 )
-    columns = [Column(title, left=True) for title in ("log", "order", "run time", "asked for")]
+    columns = list(heads("log", "order", "run time", "asked for", left=True))
     columns.append(Column("jobs"))
     columns += [Column(title, "mean wait (s)") for title in ("without", *ADJUSTMENTS)]
     columns += [Column(title, "mean slowdown") for title in ("without", *ADJUSTMENTS)]

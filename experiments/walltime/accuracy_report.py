@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from experiments.framework.report import Cell, Column, Picture, Section, Table, Text
+from typing import Final
+
+from experiments.framework.report import Cell, Column, Picture, Section, Table, Text, heads
 from experiments.published import walltime_spread
 from experiments.walltime.accuracy import CATEGORIES, FLOORS, KEYS
 from experiments.walltime.accuracy import PERCENTILES as ALL_PERCENTILES
-from experiments.walltime.method import CATEGORIES_MEAN
 from experiments.walltime.pictures import (
     draw_accuracy,
     draw_cumulative,
@@ -18,7 +19,13 @@ from experiments.walltime.pictures import (
 )
 from experiments.walltime.results import Results
 
-__all__ = ["accuracy_sections"]
+__all__ = ["CATEGORIES_MEAN", "accuracy_sections"]
+
+CATEGORIES_MEAN: Final = (
+    "NA: not adjusted. OE: adjusted and long enough. UE: too short by less than 30 minutes. BE: too short by 30 "
+    "minutes or more."
+)
+"""What the paper's categories of jobs are, in few words; how it was done says more."""
 
 
 def accuracy_sections(study: Results) -> list[Section]:
@@ -83,7 +90,7 @@ def _accuracy(study: Results) -> Section:
                             *texts,
                         )
                     )
-    columns = [Column(title, left=True) for title in ("log", "similar by", "window", "floor")]
+    columns = list(heads("log", "similar by", "window", "floor", left=True))
     columns += [Column(f"p{percentile}", "mean accuracy") for percentile in ALL_PERCENTILES]
     return Section(
         "Fig. 4 and 8: accuracy by scheme",
@@ -110,7 +117,7 @@ def _categories(study: Results) -> Section:
                     shares = (f"{100 * cell[part] / cell['jobs']:.1f}%" for part in CATEGORIES)
                     name = key.replace("+", ", ")
                     rows.append((log.source.trace, name, str(floor) if floor else "none", f"p{percentile}", *shares))
-    columns = [Column(title, left=True) for title in ("log", "similar by", "floor", "percentile")]
+    columns = list(heads("log", "similar by", "floor", "percentile", left=True))
     columns += [Column(part) for part in CATEGORIES]
     return Section(
         "Fig. 5, 6 and 7: jobs by category",

@@ -20,16 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "draw_accuracy",
-    "draw_cumulative",
-    "draw_gains",
-    "draw_months",
-    "draw_shares",
-    "draw_short",
-    "draw_tested",
-    "draw_use",
-]
+__all__ = ["draw_accuracy", "draw_cumulative", "draw_gains", "draw_months", "draw_shares", "draw_short", "draw_tested"]
+__all__ += ["draw_use"]
 
 # From Okabe and Ito's palette, distinct with any kind of colour vision.
 _COLOURS: Final = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY)

@@ -10,6 +10,7 @@ from experiments.framework.claims import summary_section
 from experiments.framework.columns import Shown, table_of
 from experiments.framework.intervals import Interval, sure
 from experiments.framework.logs import Found
+from experiments.framework.method import method_section
 from experiments.framework.origin import Origin, origin_section, remarks, thanks, version_of_log
 from experiments.framework.report import (
     Bullets,
@@ -21,6 +22,7 @@ from experiments.framework.report import (
     Table,
     Text,
     agreed,
+    heads,
     not_the_full,
     yes,
 )
@@ -29,7 +31,6 @@ from experiments.walltime.account import account_section, points
 from experiments.walltime.accuracy_report import accuracy_sections
 from experiments.walltime.cells import OTHER_LOG, GainCell, TextCell, gain_cells, text_cells
 from experiments.walltime.claims import NAMES, advantages, claims
-from experiments.walltime.method import method_section, replaced
 from experiments.walltime.pictures import draw_gains, draw_months
 from experiments.walltime.results import (
     ADJUSTMENTS,
@@ -56,7 +57,36 @@ def banner(study: Results) -> str:
     less = [text for text in study.missing if INTREPID.stem not in text]
     if study.options.quick:
         less.append("two windows instead of six; neither months apart nor changes of the scheme were run (--quick)")
-    return " ".join(words for words in (replaced(study), not_the_full(less)) if words)
+    return " ".join(words for words in (_replaced(study), not_the_full(less)) if words)
+
+
+def _replaced(study: Results) -> str:
+    """Return what stands in for what the paper had."""
+    blank = [log.name for log in study.logs if (use := study.use(log)) and not use["known"]]
+    unadjusted = (
+        f" {', '.join(blank)}: no job names both its user and its group, so none is similar to another by both, and "
+        "none is adjusted."
+        if blank
+        else ""
+    )
+    return _stand_in(study) + unadjusted
+
+
+def _stand_in(study: Results) -> str:
+    traces = [log.source.trace for log in study.logs]
+    others = " and ".join(log.name for log in study.logs if log.source != INTREPID)
+    stands = "the group of the log stands for the paper's project, processors for its nodes"
+    if INTREPID.trace in traces:
+        return (
+            "Intrepid's log is here as the archive has it: January to September 2009 of the paper's thirty months, "
+            f"and none of the twelve on which it evaluated schedules; {stands}. {others or 'No other log'} beside it."
+        )
+    return (
+        f"Replaced: the paper's log, of Intrepid (Blue Gene/P, 275,858 jobs, 2009 to 2011), is not at hand. {others} "
+        f"stand in for it; {stands}. So figures cannot be the paper's: what can be asked is whether its statements "
+        f"hold on other machines. Name Intrepid's log by `--intrepid FILE`, or put `{INTREPID.stem}-1.swf.gz` into the "
+        "folder of the logs, and the study includes it."
+    )
 
 
 def walltime_report(study: Results, origin: Origin) -> Report:
@@ -71,7 +101,7 @@ def walltime_report(study: Results, origin: Origin) -> Report:
         _text(study),
         _logs(study),
         *accuracy_sections(study),
-        method_section(study),
+        _method(study),
         origin_section(sites, origin),
     ]
     return Report(
@@ -145,8 +175,8 @@ def _improvements(study: Results) -> Section:
                 whole = study.whole_gain(log, terms, measure)
                 line += [points(study.gain(log, terms, measure)), "-" if whole is None else f"{whole:+.1f}"]
             every.append(tuple(line))
-    heads = [Column(title, left=True) for title in ("log", "order", "adjustment", "scheme")]
-    heads += [Column(title, NAMES[measure]) for measure in MEASURES for title in ("months", "all jobs")]
+    every_head = list(heads("log", "order", "adjustment", "scheme", left=True))
+    every_head += [Column(title, NAMES[measure]) for measure in MEASURES for title in ("months", "all jobs")]
     caption = (
         "Average improvement over the months, with 90% intervals (Fig. 14 to 17 d); hollow marks are what the paper's "
         "text names. Above 0 is better than without adjustment."
@@ -156,7 +186,9 @@ def _improvements(study: Results) -> Section:
         (
             Picture("walltime-gains", draw_gains(study), caption),
             table_of(gain_cells(study), columns, "Every improvement that the text of the paper names, in per cent."),
-            Table(tuple(heads), tuple(every), "All of ours, in per cent; “sure” where the interval does not hold 0."),
+            Table(
+                tuple(every_head), tuple(every), "All of ours, in per cent; “sure” where the interval does not hold 0."
+            ),
         ),
     )
 
@@ -179,8 +211,7 @@ def _months(study: Results, queue: str) -> Section:
 def _apart(study: Results) -> Section:
     caption = "The same as the average improvements above, with each month simulated alone."
     return Section(
-        "With months apart, as in the paper",
-        (Picture("walltime-gains-apart", draw_gains(study, apart=True), caption),),
+        "With months apart, as in the paper", (Picture("walltime-gains-apart", draw_gains(study, apart=True), caption),)
     )
 
 
@@ -192,7 +223,7 @@ def _changes(study: Results) -> Section:
                 terms = [adjusted(queue, adjustment, **change) for adjustment in ADJUSTMENTS]
                 cells = [points(study.gain(log, one, measure)) for measure in MEASURES for one in terms]
                 rows.append((log.source.trace, queue.upper(), name, *cells))
-    columns = [Column(title, left=True) for title in ("log", "order", "scheme")]
+    columns = list(heads("log", "order", "scheme", left=True))
     columns += [Column(adjustment, NAMES[measure]) for measure in MEASURES for adjustment in ADJUSTMENTS]
     text = (
         "One change at a time to the triple key, one month, p85 and a floor of 0.5, in per cent of the baseline. The "
@@ -268,3 +299,13 @@ def _logs(study: Results) -> Section:
 
 
 _INTREPID = ("Intrepid", "the paper's", "275,858", "275,858", "503", "208 projects", "-", "5,199", "9,096")
+
+
+def _method(study: Results) -> Section:
+    months = "; ".join(
+        f"{log.source.trace} {averaged[0]} to {averaged[-1]} ({len(averaged)} months)"
+        for log in study.logs
+        if (averaged := study.averaged(log))
+    )
+    sizes = ", ".join(f"{log.source.trace} {log.source.processors:,}" for log in study.logs)
+    return method_section("experiments.walltime", sizes=sizes, months=months)

@@ -21,22 +21,8 @@ from experiments.framework.results import LogResults
 from experiments.walltime.accuracy import KEYS, LEAST, WINDOWS
 from workloads.adjustment import MONTH, Key
 
-__all__ = [
-    "ADJUSTMENTS",
-    "CHANGES",
-    "INTREPID",
-    "MEASURES",
-    "NEIGHBOURS",
-    "PERCENTILES",
-    "QUEUES",
-    "TRACES",
-    "LogRun",
-    "Options",
-    "Results",
-    "Terms",
-    "adjusted",
-    "study_runs",
-]
+__all__ = ["ADJUSTMENTS", "CHANGES", "INTREPID", "MEASURES", "NEIGHBOURS", "PERCENTILES", "QUEUES", "TRACES", "LogRun"]
+__all__ += ["Options", "Results", "Terms", "adjusted", "study_runs"]
 
 INTREPID: Final = Source(
     "Intrepid",
@@ -142,11 +128,6 @@ class LogRun:
             found |= {"processors": self.log.source.processors, **vars(self.terms)}
         return found
 
-    @property
-    def label(self) -> str:
-        """The log, and what was computed, in a word."""
-        return f"{self.log.name}, {_WORDS[self.kind]}"
-
 
 def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
     """Return all runs of the study with the logs at hand."""
@@ -173,9 +154,13 @@ def study_runs(options: Options, logs: Sequence[Found]) -> list[LogRun]:
 class Results(LogResults[Options, LogRun]):
     """All runs and their results, in the same order."""
 
+    def label(self, run: LogRun) -> str:
+        """Return the log, and what was computed, in a word."""
+        return f"{run.log.name}, {_WORDS[run.kind]}"
+
     @cached_property
     def _by_run(self) -> dict[LogRun, Result]:
-        return dict(zip(self.runs, self.results, strict=True))
+        return dict(self.pairs)
 
     def _result(self, run: LogRun) -> Result | None:
         found = self._by_run.get(run)

@@ -32,8 +32,7 @@ def walltime_options(
     accurate walltimes are that were adjusted by what similar jobs used, and what EASY makes of them, for waiting and
     running jobs (regular) or waiting ones alone (selective), under WFP and FCFS; every figure beside the published one.
     The paper's log, of Intrepid, is taken if it is at hand (--intrepid, or ANL-Intrepid-2009-*.swf.gz among the
-    others); KTH-SP2 and SDSC-SP2 stand in for it. May be interrupted: what was computed is kept, and the next call
-    goes on.
+    others); KTH-SP2 and SDSC-SP2 stand in for it.
 
     With two logs and two processors the whole study takes 2 to 4 minutes, with --quick about one.
     """
@@ -46,7 +45,7 @@ STUDY = Study(
     traces=TRACES,
     runs=lambda options, logs: (study_runs(options, logs), ()),
     run=walltime_run,
-    summarise=lambda computed: Results(computed.options, computed.runs, computed.results, computed.at_hand.absent),
+    summarise=Results.of,
     report=walltime_report,
     tables=TABLES,
     claims=lambda study: {"": claims(study)},

@@ -131,6 +131,7 @@ def starts_of_each(
     stream = arrivals.of_samples(len(run_times))
     state.work[W_EARLIEST, len(snapshot)] = first_instant(snapshot, not_before)
 
+    candidates = np.ascontiguousarray(candidates)  # some columns of a table are not: compiled anew, for them alone
     follow = machine(follow_each)
 
     def ahead(scratch: State, rows: slice, found: NDArray[np.int64], done: NDArray[np.int64]) -> bool:

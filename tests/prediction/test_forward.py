@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from small_logs import logs, random_log, standing_at
 from thorough import examples, some
 
+from gas.compiled import compiled
 from gas.errors import BadInput
-from gas.prediction.forward import Arrivals, latest_starts, starts_of_each, starts_of_waiting
+from gas.prediction.forward import Arrivals, follow_each, latest_starts, starts_of_each, starts_of_waiting
 from gas.prediction.simulated import snapshot_of
 from gas.prediction.snapshot import Snapshot
 from gas.prediction.together import starts_of_all
@@ -44,6 +45,18 @@ def test_machine_code_and_threads_change_nothing(seed):
     found = starts_of_each(snapshot, np.repeat(run_times, 7, axis=0), candidates, arrivals, threads=3)
     assert (found == outcomes).all()
     assert found.shape == (7, candidates.shape[1])
+
+
+def test_some_of_many_candidates_are_followed_by_the_machine_code_that_follows_all():
+    """Columns that are picked out lie otherwise in memory: numba would compile anew, while the user waits again."""
+    case = random_log(1, jobs=(20, 40))
+    _, snapshot, run_times, arrivals = standing_at(case, len(case.rows) // 2)
+    candidates = candidates_of(case)
+    found = starts_of_each(snapshot, run_times, candidates, arrivals)
+    before = len(compiled(follow_each).signatures)
+    some_of_them = starts_of_each(snapshot, run_times, candidates[:, [0, 2]], arrivals)
+    assert (some_of_them == found[:, [0, 2]]).all()
+    assert len(compiled(follow_each).signatures) == before
 
 
 @pytest.mark.parametrize("policy", PLANNED)

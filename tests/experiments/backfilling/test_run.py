@@ -41,7 +41,7 @@ def test_a_month_holds_the_means_of_the_jobs_submitted_in_it(kth):
         assert month[policy]["slowdown"] == pytest.approx(slowdown.mean())
 
 
-def test_months_hold_every_job_once_however_they_are_told_apart(kth):
+def test_months_hold_every_job_once_however_they_are_divided(kth):
     result = run(kth)
     for months in (result["months"], result["by_end"]):
         assert sum(month["jobs"] for month in months) == result["jobs"] == 500

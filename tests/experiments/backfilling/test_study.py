@@ -4,7 +4,6 @@ import csv
 import gzip
 import hashlib
 import io
-import json
 import os
 import re
 import shutil
@@ -19,9 +18,9 @@ from importlib.metadata import version
 import pytest
 from study_files import contents
 
-from experiments.backfilling.method import form
 from experiments.backfilling.models import CHANGES
-from experiments.backfilling.results import Options, log_runs, model_runs, variants
+from experiments.backfilling.report import form
+from experiments.backfilling.results import Options, log_runs
 from experiments.backfilling.run import log_run
 from experiments.framework.logs import find_logs
 from experiments.published import overall, table1
@@ -295,27 +294,6 @@ def test_bad_logs_and_folders_are_errors_without_a_traceback(gas, made_logs, tmp
     refused = study(gas, made_logs, tmp_path / "file")
     assert refused.code in (1, 2)
     assert str(tmp_path / "file") in refused.err
-
-
-def test_logs_run_as_the_paper_did_and_under_other_rules(made_logs):
-    by_trace = {log.source.trace: variants(log) for log in find_logs(made_logs)[0]}
-    assert [v.name for v in by_trace["KTH"]] == [
-        "", "order event", "months by end", "overrun extend", "overrun extend and months by end", "estimates doubled",
-    ]  # fmt: skip
-    assert (by_trace["CTC"][0].processors, by_trace["CM5"][0].estimates) == (512, "perfect")
-    assert {"users' estimates", "users' estimates and overrun extend"} <= {v.name for v in by_trace["CM5"]}
-
-
-def test_variants_that_differ_only_in_their_months_share_a_run(made_logs):
-    runs = log_runs(find_logs(made_logs)[0])
-    distinct = {json.dumps(dict(run.configuration), sort_keys=True) for run in runs}
-    assert len(distinct) == sum(not run.variant.by_end for run in runs)
-
-
-def test_batches_are_those_of_the_paper():
-    batches = {run.model: run.configuration["batch"] for run in model_runs(Options())}
-    assert batches["F"] == 3333
-    assert 900 < batches["J"] < 1000
 
 
 @pytest.mark.parametrize("trace", ["KTH", "CTC"])

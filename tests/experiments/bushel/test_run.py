@@ -80,7 +80,7 @@ def test_alone_in_the_system_it_is_the_study_of_one(jobs, placed):
         assert simulate(alone.jobs, "s3").end[one.place] - outcome.submit == outcome.static
 
 
-def test_nobody_starts_later_than_promised(bushel):
+def test_no_job_starts_later_than_promised(bushel):
     schedule = with_gas(bushel)
     assert (schedule.start <= schedule.promise).all()
 
@@ -129,7 +129,7 @@ def test_the_load_ratio_is_that_of_the_substitution(jobs, placed, bushel):
     assert work[0] / work[1] == load_ratio(jobs, placed, FORM)
 
 
-def test_with_nobody_moldable_nothing_changes(configuration):
+def test_with_no_moldable_job_nothing_changes(configuration):
     given, files = configuration
     found = bushel_run(given | {"percent": 0}, files=files)
     assert found["others"]["before"] == found["others"]["static"] == found["others"]["gas"]

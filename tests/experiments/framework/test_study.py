@@ -16,7 +16,7 @@ from experiments.framework.report import Report
 from experiments.framework.study import Chosen, Study, Where, command_of, logs_at_hand, perform
 from gas.errors import BadInput
 
-COMMON = {"traces", "log", "month", "output", "workers", "shard", "dask"}
+COMMON = {"traces", "log", "month", "seeds", "quick", "output", "workers", "shard", "dask"}
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def test_every_study_has_the_same_options_beside_its_own(name):
     assert (study.name, command.name) == (name, name)
     there = {parameter.name for parameter in command.params}
     assert there >= COMMON
-    assert "quick" in there
+    assert "what was computed is kept" in command.help
     assert all(value != usual(study)[option] for option, value in study.quick.items())
 
 
@@ -130,6 +130,19 @@ def test_a_log_can_be_chosen_and_the_report_says_that_others_are_missing(made_lo
     asked("--traces", made_logs, "--output", tmp_path, "--workers", 1, "--log", "KTH", "--seeds", 1)
     assert (tmp_path / "counting-runs.csv").read_text() == "seed,jobs\n0,1\n"
     assert "no log CTC-SP2-1996" in (tmp_path / "counting.md").read_text()
+
+
+def test_a_study_that_takes_one_seed_says_so(made_logs, tmp_path):
+    def one_seed(seed: FirstSeed = 0):
+        """Count."""
+        return options(seed, 1)
+
+    command = command_for(replace(STUDY, options=one_seed, quick={}))
+    given = ["--traces", str(made_logs), "--output", str(tmp_path), "--workers", "1", "--log", "KTH"]
+    command.main([*given, "--seeds", "1"], standalone_mode=False)
+    assert (tmp_path / "counting-runs.csv").read_text() == "seed,jobs\n0,1\n"
+    with pytest.raises(BadInput, match="--seeds 3: this study takes one seed; leave the option out, or give 1"):
+        command.main([*given, "--seeds", "3"], standalone_mode=False)
 
 
 def test_a_log_that_is_not_of_the_study_is_refused(made_logs):

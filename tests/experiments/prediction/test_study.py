@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from itertools import product
@@ -11,23 +10,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_predictions import SMALL, outcome, predicted
 from study_files import contents
 
 from experiments.framework.intervals import FEWEST, Interval, better, by_months, interval, within
-from experiments.framework.logs import find_logs, jobs_by_month
+from experiments.framework.logs import find_logs
 from experiments.framework.origin import Origin
 from experiments.framework.rendering import markdown
 from experiments.framework.sites import SITES
-from experiments.moldable.months import Options as PowerOptions
-from experiments.moldable.months import month_runs
-from experiments.moldable.terms import BASE
 from experiments.prediction.claims import claims
 from experiments.prediction.report import prediction_report
-from experiments.prediction.results import Choices, Options, Predictions, Results, study_runs
-from experiments.prediction.run import REVEALED, SHARES
+from experiments.prediction.results import Results, study_runs
 
 SHORT = ("--jobs", 5, "--samples", 15, "--runs", 6)
-SMALL = Options(jobs=5, samples=20, runs=8)
 
 
 def run_once(folder, logs, *options):
@@ -100,79 +95,6 @@ def test_less_is_believed_only_where_its_interval_leaves_out_zero(difference, ve
 )  # fmt: skip
 def test_a_share_is_believed_to_lie_outside_only_where_its_whole_interval_does(share, verdict):
     assert within(Interval(*share), 85, 95) is verdict
-
-
-# ------------------------------------------------------------------------------------------------- what was predicted
-
-
-def predicted(start, low, high, promise=1000, processors=10):
-    row = {"now": 0, "promise": promise, "start": start, "processors": processors, "rank": 0.5}
-    row |= {"mean": (low + high) / 2, "median": (low + high) / 2}
-    return row | {f"{end}_{share:g}": at for share in SHARES for end, at in (("low", low), ("high", high))}
-
-
-def test_every_start_is_before_within_or_after_its_interval():
-    rows = [predicted(99, 100, 200), predicted(100, 100, 200), predicted(200, 100, 200), predicted(201, 100, 200)]
-    found = Predictions(rows, [("KTH", "1997-01")] * 4, [100] * 4)
-    assert found.below(0.9).tolist() == [True, False, False, False]
-    assert found.inside(0.9).tolist() == [False, True, True, False]
-    assert found.above(0.9).tolist() == [False, False, False, True]
-    assert found.coverage(0.9).mean == 50
-    assert found.width(0.9).tolist() == [100] * 4
-    assert found.share.tolist() == [0.1] * 4
-    assert found.where(found.below(0.9)).start.tolist() == [99]
-
-
-def outcome(static, gas, predicting, best=1):
-    row = {"static": static, "gas": gas, "predicting": predicting, "best": best, "promised": gas, "user": 1}
-    return row | {"gas_size": 2, "best_size": 1, "predicting_size": 4, "load_ratio": 1.0, "benchmark": "EP"}
-
-
-def test_losses_are_compared_run_by_run():
-    rows = [outcome(10, 20, 5), outcome(10, 5, 20), outcome(10, 20, 30), outcome(10, 10, 10)]
-    found = Choices(rows, [("KTH", "1997-01")] * 4)
-    assert found.loses.tolist() == [True, False, True, False]
-    assert found.predicting_loses.tolist() == [False, True, True, False]
-    assert found.loses_more.tolist() == [-100, 100, 0, 0]
-    assert found.later.tolist() == [-15, 15, 10, 0]
-
-
-# ------------------------------------------------------------------------------------------------------------ the runs
-
-
-def test_the_second_half_of_the_months_of_each_log_is_held_out(made_logs):
-    logs = find_logs(made_logs)[0]
-    runs, _, _ = study_runs(SMALL, logs)
-    assert {run.site.trace for run in runs} == {"CTC", "KTH"}
-    for log in logs:
-        held_out = {run.month: run.held_out for run in runs if run.log == log}
-        if held_out:
-            months = sorted(jobs_by_month(log))
-            assert sorted(held_out) == months
-            count = len(months) // 2  # the one in the middle is not
-            assert [month for month in months if held_out[month]] == months[len(months) - count :]
-        for revealed in REVEALED:
-            months_revealed = {run.month for run in runs if run.log == log and run.revealed == revealed}
-            assert months_revealed == {month for month in held_out if held_out[month] or revealed == "nothing"}
-    assert len({json.dumps(run.configuration, sort_keys=True) for run in runs}) == len(runs)
-
-
-def test_the_choice_is_studied_on_the_runs_of_the_study_of_one_job(made_logs):
-    logs = find_logs(made_logs)[0]
-    options = replace(SMALL, seeds=2)
-    _, choices, left_out = study_runs(options, logs)
-    of_power, left_out_there = month_runs(PowerOptions(seeds=2, runs=8, others=False), logs, (BASE,))
-    assert [choice.of for choice in choices] == of_power
-    assert left_out == left_out_there
-    assert {choice.configuration["seed"] for choice in choices} == {0, 1}
-
-
-def test_the_quick_form_takes_the_last_months(made_logs):
-    runs, choices, _ = study_runs(replace(SMALL, months=1), find_logs(made_logs)[0])
-    assert [(run.site.trace, run.month, run.revealed) for run in runs] == [
-        (trace, month, revealed) for trace, month in (("CTC", "1996-09"), ("KTH", "1996-12")) for revealed in REVEALED
-    ]
-    assert [(choice.of.site.trace, choice.of.month) for choice in choices] == [("CTC", "1996-09"), ("KTH", "1996-12")]
 
 
 # ---------------------------------------------------------------------------------------------------------- the claims

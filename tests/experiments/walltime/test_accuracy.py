@@ -168,7 +168,7 @@ def test_r_is_counted_by_class_and_quarter():
     ]  # fmt: skip
 
 
-def test_jobs_are_as_similar_as_the_key_says_and_unknown_users_to_nobody():
+def test_jobs_are_as_similar_as_the_key_says_and_unknown_users_to_none():
     jobs = jobs_of([0.5] * 4, user=[1, 1, 2, -1], group=[5, 6, 5, 5], request=[100, 100, 100, 200])
     assert keys_of(jobs, "all").tolist() == [0, 0, 0, 0]
     by_user, by_group = keys_of(jobs, "user"), keys_of(jobs, "group")

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from experiments.framework.execution import computed
-from experiments.framework.intervals import sure
 from experiments.framework.logs import SOURCES, find_logs, load_log, log_in
 from experiments.published import walltime_gains, walltime_spread, walltime_text
 from experiments.walltime.account import account_section, class_rows
@@ -123,23 +122,6 @@ def ran(log, terms, files):
 # ------------------------------------------------------------------------------------------------------------ the runs
 
 
-def test_every_key_window_order_adjustment_and_percentile_is_run_once(logs):
-    runs = study_runs(Options(), logs)
-    assert len(set(runs)) == len(runs)
-    for log in logs:
-        mine = [run for run in runs if run.log == log]
-        assert {(run.key, run.months) for run in mine if run.kind == "accuracy"} == {
-            (key, window) for key in KEYS for window in WINDOWS
-        }
-        terms = [run.terms for run in mine if run.kind == "simulation"]
-        for queue in QUEUES:
-            for apart in (False, True):
-                assert Terms(queue, apart=apart) in terms
-                for adjustment in ADJUSTMENTS:
-                    assert all(adjusted(queue, adjustment, p, apart=apart) in terms for p in PERCENTILES)
-    assert len(study_runs(Options(quick=True), logs)) < len(runs) / 2
-
-
 def test_a_month_has_the_means_of_the_simulator(study):
     log = study.logs[1]
     jobs = rigid_jobs(content(log), log.source.processors)
@@ -165,7 +147,7 @@ def test_months_apart_are_simulated_alone(study):
         assert month["wait"] == pytest.approx(metrics(alone).mean_wait)
 
 
-def test_where_nobody_has_a_history_nothing_changes(study):
+def test_where_no_user_has_a_history_nothing_changes(study):
     log = study.logs[0]
     files = {log.sha256: str(log.path)}
     for terms in (adjusted("wfp", "regular", least=10_000), adjusted("fcfs", "selective", least=10_000, apart=True)):
@@ -174,7 +156,7 @@ def test_where_nobody_has_a_history_nothing_changes(study):
             assert ours == without
 
 
-def test_exact_walltimes_are_never_outlived_nor_kill_anybody(study):
+def test_exact_walltimes_are_never_outlived_nor_kill_a_job(study):
     log = study.logs[0]
     found = study.simulation(log, adjusted("fcfs", "regular", None))
     assert (found["all"]["UE"], found["all"]["BE"], found["all"]["beyond"]) == (0, 0, 0)
@@ -196,33 +178,6 @@ def test_adjusting_makes_walltimes_of_people_with_habits_more_accurate(study):
 def test_months_are_averaged_from_a_window_after_the_first_submission_on(study):
     assert study.averaged(study.logs[0]) == ["1996-11", "1996-12"]
     assert study.averaged(study.logs[1])[0] == "1998-06"
-
-
-def test_gains_are_against_the_same_month_and_advantages_paired():
-    log = object()
-
-    def result(**by_month):
-        days = {"a": 0, "b": 40, "c": 70, "d": 100}
-        return {"jobs": 4, "months": [{"month": m, "after": days[m] * 86400, "wait": w} for m, w in by_month.items()]}
-
-    known = {
-        Terms(): result(a=100, b=100, c=200, d=0),
-        adjusted("wfp", "regular"): result(a=500, b=90, c=200, d=3),
-        adjusted("wfp", "selective"): result(a=1, b=80, c=180, d=3),
-    }
-
-    class Months(Results):
-        def simulation(self, log, terms):
-            return known.get(terms)
-
-    study = Months(Options(), [], [])
-    assert study.gains(log, adjusted("wfp", "regular"), "wait") == pytest.approx({"b": 10.0, "c": 0.0})
-    assert study.gain(log, adjusted("wfp", "selective"), "wait").mean == pytest.approx(15.0)
-    advantage = study.advantage(log, adjusted("wfp", "regular"), "wait")
-    assert advantage.mean == pytest.approx(10.0)
-    assert advantage.half_width == pytest.approx(0.0, abs=1e-9)
-    assert sure(advantage)
-    assert study.gain(log, adjusted("fcfs", "selective"), "wait") is None
 
 
 def test_five_throws_are_averaged_month_by_month(study):
@@ -384,7 +339,7 @@ def test_a_file_that_is_not_there_and_a_folder_without_logs_are_named(gas, made,
     assert "ANL-Intrepid-2009" in found.err
 
 
-def test_in_a_log_that_names_nobody_nothing_is_adjusted_and_no_statement_is_tested(logs, tmp_path):
+def test_in_a_log_that_names_no_user_nothing_is_adjusted_and_no_statement_is_tested(logs, tmp_path):
     whole = content(logs[0])
     unknown = whole.with_columns(user=np.full(len(whole), -1), group=np.full(len(whole), -1))
     write_swf(unknown, tmp_path / f"{logs[0].name}.swf.gz")
