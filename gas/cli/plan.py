@@ -12,8 +12,8 @@ from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
 from gas.availability import NodeAvailability
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, grouped
-from gas.cli.planning import Explain, Planning, Plot, agent_for
-from gas.cli.scripts import Subject, repeated
+from gas.cli.planning import Explain, Planning, Plot, agent_for, repeated
+from gas.cli.scripts import Subject
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
 from gas.errors import Infeasible
