@@ -16,7 +16,7 @@ from gas import Application, AvailabilityList, BadInput, Limits, plan
 from gas.availability import NodeAvailability, Spans
 from gas.planner import soonest
 from gas.profile.flat import NEVER
-from gas.times import LATEST
+from gas.times import LATEST, LONGEST
 from speedup_models import Amdahl, Constraint, Downey, Table
 
 # ------------------------------------------------------------------------------------------------ the brute force
@@ -506,6 +506,12 @@ def test_one_impossible_walltime_does_not_spoil_the_others():
     assert (result.best.processors, result.best.execution_time) == (10_000, 500_000)
     assert {r.processors for r in result.rejected} == {1}
     assert "136 years" in result.rejected[0].reason
+
+
+def test_the_longest_walltime_is_possible_and_one_second_more_is_not():
+    result = plan(exactly({1: LONGEST + 1, 2: LONGEST}), AvailabilityList.of([0], [2]))
+    assert [(c.processors, c.walltime) for c in result.candidates] == [(2, LONGEST)]
+    assert [(r.processors, r.kind) for r in result.rejected] == [(1, "constraint")]
 
 
 def test_a_table_is_no_matter_of_the_machines_size():

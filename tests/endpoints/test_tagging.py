@@ -121,11 +121,12 @@ def test_what_is_lost_is_searched_for_as_long_as_it_takes(made, clock):
     assert not made.in_doubt("k")
 
 
-def test_the_time_of_a_search_is_that_of_one_who_answers(made, clock):
-    made.transport.faults = {"submit": ["lost"], "ask": ["", "no"], "cancel": []}
+@pytest.mark.parametrize("answers", [0, 1, 3])
+def test_the_time_of_a_search_is_that_of_one_who_answers_without_a_break(made, clock, answers):
+    made.transport.faults = {"submit": ["lost"], "ask": [*[""] * (1 + answers), "no"], "cancel": []}
     with pytest.raises(InDoubt):
         made.submit(REQUEST, JOB, "k")
-    assert clock[0] == tagging.PAUSE_SECONDS + made._spans.search
+    assert clock[0] == (answers + 1) * tagging.PAUSE_SECONDS + made._spans.search
 
 
 def test_one_who_does_not_answer_is_asked_until_patience_is_over(made, clock):
@@ -179,6 +180,38 @@ def test_whoever_comes_again_counts_the_jobs_that_came_late(made):
     made.transport.make("k")
     assert made.submit(REQUEST, JOB, "k")["id"] == 1
     assert made.transport.active() == [1]
+
+
+def test_a_second_one_that_runs_already_is_not_cancelled(made):
+    made.suspect("k")
+    for _ in range(2):
+        made.transport.jobs[made.transport.make("k") - 1]["state"] = "running"
+    assert made.submit(REQUEST, JOB, "k")["id"] == 1
+    assert [job["state"] for job in made.transport.jobs] == ["running", "running"]
+
+
+def test_a_refusal_is_believed_where_the_only_job_of_the_key_has_ended(made):
+    made.transport.jobs[made.transport.make("k") - 1]["state"] = "completed"
+    made.unused("k")
+    made.transport.faults["submit"] = ["refused"]
+    with pytest.raises(BadInput, match="refused"):
+        made.submit(REQUEST, JOB, "k")
+    assert not made.in_doubt("k")
+
+
+def test_that_a_key_is_new_is_believed_for_one_submission(made):
+    made.unused("k")
+    assert [made.submit(REQUEST, JOB, "k")["id"] for _ in range(2)] == [1, 1]
+    assert made.transport.sent == ["k"]
+
+
+def test_a_program_that_has_ended_says_nothing_of_what_was_sent_before(made, clock):
+    made.suspect("k")
+    made.transport.faults["submit"] = ["ended"]
+    with pytest.raises(InDoubt, match="ended; what was sent may have got through"):
+        made.submit(REQUEST, JOB, "k")
+    assert clock[0] == made._spans.settle + made._spans.search
+    assert made.in_doubt("k")
 
 
 def test_a_second_one_that_cannot_be_cancelled_is_named(made):

@@ -16,6 +16,7 @@ from gas.profile.flat import NEVER, earliest_fit
 from gas.profile.flat import give_back as give_back_in_arrays
 from gas.profile.flat import take as take_in_arrays
 from gas.s3.placing import (
+    A_MOVE,
     AGAIN_FROM_THE_HEAD,
     NEXT,
     NO_LIMIT,
@@ -380,6 +381,19 @@ def test_long_queues_too(walk, hint):
     for _ in range(rounds(25)):
         history.round(arrivals=30, longest_pause=50)
     assert history.moves > 12 * rounds(25)
+
+
+@pytest.mark.parametrize("moves", [1, 2, 3])
+def test_a_move_costs_patience_as_five_looks_do(moves):
+    """One look finds the new start; the move itself changes the profile, and the caller stores it."""
+    blocks, queue = empty_blocks(MACHINE, 0), empty_queue()
+    place(blocks, MACHINE, 100, 0)
+    for job in range(6):
+        append(queue, blocks, job, MACHINE, 10, 0, place(blocks, MACHINE, 10, 0))
+    give_back_in_blocks(blocks, 0, 100, MACHINE)
+    assert promote(blocks, queue, 0, UNTIL_NOTHING_MOVES, (1 + A_MOVE) * moves) == moves
+    assert queue.used[UNFINISHED] == 1
+    assert queue.jobs[Q_START, :6].tolist() == [10 * n if n < moves else 100 + 10 * n for n in range(6)]
 
 
 @pytest.mark.parametrize("patience", [1, 7, 60])

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gas.errors import Conflict
+from gas.errors import Conflict, StoreDamaged
 from gas.service.jobs import Job, JobRequest
+from gas.service.listing import Wanted
 from gas.service.store import SCHEMA_VERSION, Store
 
 REQUEST = JobRequest(
@@ -94,6 +95,62 @@ def test_a_key_belongs_to_its_user(path):
     hers = replace(JOB, id=2, request=replace(REQUEST, user="bob"))
     store.write(new=[JOB, hers])
     assert (store.by_key("alice", "k"), store.by_key("bob", "k")) == (JOB, hers)
+    store.close()
+
+
+def test_a_page_of_ended_jobs_begins_after_the_last_one_of_the_page_before(path):
+    store = Store(path)
+    store.write(
+        new=[replace(JOB, id=n, request=replace(REQUEST, key=None), state="failed", finished=9) for n in range(1, 8)]
+    )
+    store.write(new=[replace(JOB, id=8)])
+    pages = [[job.id for job in store.ended(Wanted(after=after, limit=2, ended=5))] for after in (0, 4, 6)]
+    assert pages == [[3, 4, 5], [5, 6, 7], [7]], "one more than the limit where there are more; the latest five"
+    store.close()
+
+
+def test_a_fact_that_was_changed_is_not_believed(path):
+    store = Store(path)
+    store.write(new=[JOB], meta={"version": "3"})
+    store.close()
+    with sqlite3.connect(path) as database:
+        assert database.execute("UPDATE meta SET value = '4' WHERE key = 'version'").rowcount == 1
+    database.close()
+    with pytest.raises(StoreDamaged, match="fact 'version' is damaged"):
+        Store(path)
+
+
+def test_each_time_that_an_old_copy_is_put_in_its_place_an_epoch_of_its_own_begins(path, tmp_path):
+    store = Store(path)
+    store.write(new=[JOB])
+    store.close()
+    copy = shutil.copy(path, tmp_path / "copy")
+    epochs = [store.epoch]
+    for id in (2, 3):
+        store = Store(path)
+        store.write(new=[replace(JOB, id=id, request=replace(REQUEST, key=None))])
+        store.close()
+        for beside in ("-wal", "-shm"):
+            path.with_name(path.name + beside).unlink(missing_ok=True)
+        shutil.copy(copy, path)
+        store = Store(path)
+        epochs.append(store.epoch)
+        assert store.last_id() == id, "no number is given again"
+        store.close()
+    assert epochs == [0, 1, 2]
+
+
+def test_nothing_is_written_to_a_file_that_is_no_longer_in_its_place(path, tmp_path):
+    store = Store(path)
+    store.write(new=[JOB])
+    path.rename(tmp_path / "away")
+    with pytest.raises(sqlite3.OperationalError, match="is gone"):
+        store.write(meta={"version": "9"})
+    shutil.copy(tmp_path / "away", path)
+    with pytest.raises(sqlite3.OperationalError, match="was replaced by another file"):
+        store.write(meta={"version": "9"})
+    (tmp_path / "away").replace(path)
+    store.write(meta={"version": "9"})
     store.close()
 
 
