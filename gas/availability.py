@@ -308,6 +308,10 @@ class NodeAvailability:
         fastest(earliest_in_gaps, steps)(self.gaps, processors, walltimes, max(first, self.now), found)
         return found
 
+    def said(self, processors: int, walltime: int) -> str:
+        """Return in a sentence how sure the start of a request is that `anchors` was asked for; empty if unknown."""
+        return ""
+
     def why_never(self, processors: int, walltime: int) -> str:
         """Return in words why a request that `anchors` finds no start for never starts; empty if nothing is known."""
         return ""

@@ -261,6 +261,17 @@ def test_the_agent_knows_no_terminal(path):
     assert not {"print", "input"} & set(calls)
 
 
+@pytest.mark.parametrize("package", ["agent", "cli", "workflows"])
+def test_what_an_endpoint_can_do_is_said_by_its_class(package):
+    for path in (ROOT / "gas" / package).glob("*.py"):
+        if name_of(path) in ("gas.cli.main", "gas.cli.logs"):  # errors of other libraries
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr"):
+                _, name, *_ = node.args
+                assert not isinstance(name, ast.Constant), f"{path.name} {node.lineno}: {ast.unparse(node)}"
+
+
 ACTS = {"gas.cli.serve"}
 """A command that is a service: it waits for its own end."""
 

@@ -10,9 +10,10 @@ import typer
 from gas.agent.choice import Planned, predicted, why_nothing
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
+from gas.availability import NodeAvailability
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, grouped
-from gas.cli.planning import Explain, Planning, Plot, agent_for
-from gas.cli.scripts import Subject, repeated
+from gas.cli.planning import Explain, Planning, Plot, agent_for, repeated
+from gas.cli.scripts import Subject
 from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
 from gas.errors import Infeasible
@@ -213,9 +214,8 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
 def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
     """Return what is known of how its scheduler will treat a request, as a sentence; empty if nothing is."""
     for answer in answers:
-        said: Any = getattr(answer.availability, "said", None)
-        if answer.name == candidate.scheduler and said is not None:
-            words: str = said(candidate.processors, candidate.walltime)
+        if answer.name == candidate.scheduler and isinstance(answer.availability, NodeAvailability):
+            words = answer.availability.said(candidate.processors, candidate.walltime)
             return f"{words}." if words else ""
     return ""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from gas.compiled import tell_of_compiling
 from gas.errors import BadInput
 from gas.planner import Algorithm
 
-__all__ = ["Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for"]
+__all__ = ["Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for", "repeated"]
 
 NotBefore = Annotated[
     str | None,
@@ -153,6 +154,24 @@ def _share(text: str) -> float:
             "90% is the finish that 9 of 10 samples meet"
         )
     return value
+
+
+SHARED = frozenset(one.name for group in (Subject, Planning) for one in fields(group)) | {"endpoint", "config"}
+"""Parameters that ``gas plan`` and ``gas submit`` have alike, and that decide what is submitted."""
+
+
+def repeated(context: typer.Context, verb: str) -> str:
+    """Return the command line that was given, with another verb in it."""
+    words = ["gas", verb]
+    for parameter in context.command.params:
+        name, value = parameter.name or "", context.params.get(parameter.name or "")
+        source = context.get_parameter_source(name)
+        if name not in SHARED or source is None or source.name != "COMMANDLINE":
+            continue
+        for one in value if isinstance(value, list | tuple) else [value]:
+            option = [] if parameter.param_type_name == "argument" else [parameter.opts[0]]
+            words += option if one is True else [*option, str(one)]
+    return shlex.join(words)
 
 
 def agent_for(work: Work, schedulers: Sequence[Scheduler], config: Path | None = None) -> Agent:

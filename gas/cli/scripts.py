@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from gas.reading import read_application
 from gas.times import parse_duration
 from speedup_models.constraints import MOST_PROCESSORS
 
-__all__ = ["Subject", "Work", "repeated"]
+__all__ = ["Subject", "Work"]
 
 ApplicationFile = Annotated[
     str | None,
@@ -98,27 +97,6 @@ class Subject:
         else:
             app = _application(found, self.sizes, self.times, self.unit)
         return Work(app, found, self.unit, _counted(found, self.unit))
-
-
-SHARED = frozenset(
-    {"application", "script", "sizes", "times", "unit", "endpoint", "not_before", "deadline", "max_processor_hours"}
-    | {"tolerance", "algorithm", "probe", "predict", "risk", "samples", "seed", "stale_ok", "config"}
-)
-"""Parameters that ``gas plan`` and ``gas submit`` have alike, and that decide what is submitted."""
-
-
-def repeated(context: typer.Context, verb: str) -> str:
-    """Return the command line that was given, with another verb in it."""
-    words = ["gas", verb]
-    for parameter in context.command.params:
-        name, value = parameter.name or "", context.params.get(parameter.name or "")
-        source = context.get_parameter_source(name)
-        if name not in SHARED or source is None or source.name != "COMMANDLINE":
-            continue
-        for one in value if isinstance(value, list | tuple) else [value]:
-            option = [] if parameter.param_type_name == "argument" else [parameter.opts[0]]
-            words += option if one is True else [*option, str(one)]
-    return shlex.join(words)
 
 
 def _is_script(path: str) -> bool:

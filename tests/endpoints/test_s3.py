@@ -347,3 +347,11 @@ def test_one_that_something_in_between_has_kept_for_longer_is_refused(scripted):
     scripted.answers = [(200, LIST, {"Age": "600"})]
     with pytest.raises(Unreachable, match="answered with a list of 10m00s ago"):
         S3Endpoint("kth", scripted.url).availability()
+
+
+def test_what_it_cannot_do_is_said_as_for_any_other_endpoint():
+    kth = S3Endpoint("kth", "http://127.0.0.1:1")
+    with pytest.raises(BadInput, match="kth: is no Slurm; gas status 7 says when the job starts"):
+        kth.why(7)
+    assert kth.why_unchanged(7) == "kth: cannot change a job that waits; cancel it and submit another (gas submit)"
+    assert (kth.line(None, "x"), kth.preview(None, None), kth.choices(), kth.target) == (None, None, (), kth.address)
