@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gas.slurm.cluster import Cluster, Job, Partition
 
-__all__ = ["Preempts", "preempting"]
+__all__ = ["Preempts", "in_the_way", "preempting"]
 
 Preempts = Callable[[Job, Partition, Job], bool]
 """Whether a waiting job in a partition may take the place of a running one."""
@@ -33,3 +33,12 @@ def preempting(cluster: Cluster) -> Preempts | None:
         return own is not None and running.qos in own.preempts
 
     return {"partition_prio": by_tier, "qos": by_qos}.get(settings.preempt_type or "")
+
+
+def in_the_way(cluster: Cluster, job: Job, partition: Partition, nodes: Iterable[str]) -> tuple[Job, ...]:
+    """Return the running jobs on some nodes whose place a waiting job may take."""
+    may, there = preempting(cluster), frozenset(nodes)
+    if may is None:
+        return ()
+    running = (one for one in cluster.jobs if one.state == "RUNNING" and not there.isdisjoint(one.nodes))
+    return tuple(one for one in running if may(job, partition, one))

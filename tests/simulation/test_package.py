@@ -31,5 +31,5 @@ def test_the_package_itself_imports_nothing_heavy():
 def test_other_names_are_not_there():
     import gas.simulation
 
-    with pytest.raises(AttributeError, match="no attribute 'simulated'"):
+    with pytest.raises(AttributeError, match="No gas.simulation attribute simulated"):
         gas.simulation.simulated  # noqa: B018

@@ -16,9 +16,10 @@ from gas.printable import many
 from gas.profile.flat import NEVER
 from gas.slurm.at_start import outlooks_at_start
 from gas.slurm.cluster import Cluster, Job, Partition
-from gas.slurm.forecast import Forecast
+from gas.slurm.forecast import Forecast, forecast
 from gas.slurm.order import Limits
 from gas.slurm.outlook import Outlook
+from gas.slurm.preemption import in_the_way
 from gas.slurm.priority import Priority, own_priority
 from gas.slurm.why import Why
 from gas.times import iso_time, relative_text
@@ -73,6 +74,8 @@ class SlurmAvailability(NodeAvailability):
         Names of the groups of who submits, where they are known.
     seen
         The forecast of the queue without such jobs, if it has been made.
+    doubted
+        How many of Slurm's plans Gas would have made alike, and of how many, where these are too few to be sure.
     """
 
     cluster: Cluster | None = None
@@ -83,6 +86,7 @@ class SlurmAvailability(NodeAvailability):
     limits: Limits | None = None
     groups: frozenset[str] | None = None
     seen: Forecast | None = field(default=None, repr=False)
+    doubted: tuple[int, int] | None = None
     _found: dict[tuple[int, int], Outlook] = field(default_factory=dict, repr=False)
 
     def anchors(self, processors: NDArray[np.int64], walltimes: NDArray[np.int64], first: int) -> NDArray[np.int64]:
@@ -129,10 +133,42 @@ class SlurmAvailability(NodeAvailability):
         return "" if one is None else one.words or ("" if one.why is None else one.why.value)
 
     def said(self, processors: int, walltime: int) -> str:
-        """Return in a sentence whether Slurm will plan a request that `anchors` was asked for, and when it starts."""
+        """Return in words whether Slurm will plan a request that `anchors` was asked for, when it starts, and how."""
         one = self._found.get((processors, walltime))
         if one is None or one.expected is None:
             return ""
+        parts = [self._start_of(one)]
+        if victims := self._preempted_for(one, processors, walltime):
+            names = ", ".join(f"{job.id} of {job.user or 'another user'}" for job in victims[:3])
+            more = f" or {len(victims) - 3} more" if len(victims) > 3 else ""
+            parts.append(f"it starts so soon only by preempting running jobs: {names}{more}")
+        if self.doubted is not None:
+            alike, total = self.doubted
+            parts.append(
+                f"this is uncertain: Gas works out {alike} of Slurm's {total} plans as they are published; after a job "
+                "has ended early or was cancelled they are out of date until Slurm plans again, within a minute or so"
+            )
+        return "; ".join(parts)
+
+    def _preempted_for(self, one: Outlook, size: int, walltime: int) -> tuple[Job, ...]:
+        """Return the running jobs of which some have to end for a job that starts now; none if it starts without."""
+        partition = next((each for each in self.partitions if each.name == one.partition), None)
+        job = self._job(size, walltime, 0)
+        soon = one.planned is not None and one.planned < self.now + 60
+        if self.cluster is None or job is None or partition is None or not soon:
+            return ()
+        there = in_the_way(self.cluster, job, partition, one.nodes)
+        if not there:
+            return ()
+        without = forecast(
+            self.cluster, [job], limits=self.limits, preempts=lambda *_: False, unseen_until=self.unseen_until,
+            beyond=False, rest=False,
+        )  # fmt: skip
+        planned = without.outlooks[0].planned
+        return () if planned is not None and planned < self.now + 60 else there
+
+    def _start_of(self, one: Outlook) -> str:
+        assert one.expected is not None
         expected = relative_text(one.expected, self.now)
         if one.planned is None:
             why = one.words or ("" if one.why is None else one.why.value)

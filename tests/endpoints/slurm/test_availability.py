@@ -10,6 +10,7 @@ from gas.endpoints.slurm.interpretation import interpret
 from gas.endpoints.slurm.options import Options
 from gas.profile.flat import NEVER
 from gas.slurm.cluster import Cluster, Job, Licence, Node, Partition, Scheduling
+from gas.slurm.settings import Settings
 
 NODES = tuple(Node(f"n{k}", 4, memory=1000, partitions=("main",)) for k in range(2))
 MAIN = Partition("main", ("n0", "n1"), longest=86400, default=True)
@@ -83,3 +84,50 @@ def test_who_waits_for_a_limit_starts_after_who_does_not():
     limited = interpret(cluster, options=found.options, user="ada").availability
     assert (limited.outlook(4, 600).planned, limited.outlook(4, 600).expected) == (None, NOW + 1800)
     assert start(limited, 4, 10) == NOW + 1801
+
+
+# -- plans that are out of date
+
+
+def published(id, at, hours=1):
+    """Return a waiting job that wants the whole machine, and the plan that Slurm has published for it."""
+    return replace(waiting(id, 60 * hours, 8), start=NOW + at, planned_nodes=("n0", "n1"))
+
+
+def test_plans_that_slurm_has_outgrown_are_made_anew():
+    """A running job was cancelled: what it leaves goes to those that wait, as soon as Slurm plans again."""
+    queue = [published(2 + k, (5 + k) * 3600) for k in range(3)]
+    found = availability(*queue)
+    assert start(found, 8, 60) >= NOW + 2 * 3600  # by the published plans it could start now
+    assert "uncertain" not in found.said(8, 3600)
+    kept = availability(started(1, 300, 8), *queue)  # the same plans, as they should be
+    assert start(kept, 8, 60) == NOW + 8 * 3600
+
+
+def test_where_some_plans_are_others_than_gas_makes_a_start_is_said_to_be_uncertain():
+    queue = [published(2 + k, 1800 + 3600 * k) for k in range(3)]
+    found = availability(started(1, 30, 8), *queue, published(5, 90_000))
+    start(found, 4, 10)
+    assert "this is uncertain: Gas works out 3 of Slurm's 4 plans as they are published" in found.said(4, 600)
+    sure = availability(started(1, 30, 8), *queue)
+    start(sure, 4, 10)
+    assert "uncertain" not in sure.said(4, 600)
+
+
+# -- jobs of others that have to end
+
+
+@pytest.mark.parametrize(
+    ("cpus", "said"), [(8, "it starts so soon only by preempting running jobs: 1 of bob"), (2, "")]
+)  # fmt: skip
+def test_whose_running_jobs_end_for_a_start_is_said(cpus, said):
+    partitions = (replace(MAIN, tier=1), Partition("urgent", ("n0", "n1"), longest=86400, tier=5))
+    cluster = Cluster(
+        "ada", NOW, "24.11.5", NODES, (started(1, 300, cpus),), (), partitions, Scheduling(), planned=NOW,
+        others_visible=True, settings=Settings(preempt_type="partition_prio", preempt_mode=frozenset({"REQUEUE"})),
+    )  # fmt: skip
+    options = Options.of(from_words(["-p", "urgent"], "here"), now=NOW)
+    found = interpret(cluster, "urgent", options=options, user="ada").availability
+    assert start(found, 4, 10) <= NOW + 1
+    assert (said or "Slurm will plan it") in found.said(4, 600)
+    assert bool(said) == ("preempting" in found.said(4, 600))
