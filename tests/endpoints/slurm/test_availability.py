@@ -101,7 +101,7 @@ def test_plans_that_slurm_has_outgrown_are_made_anew():
     assert start(found, 8, 60) >= NOW + 2 * 3600  # by the published plans it could start now
     assert "uncertain" not in found.said(8, 3600)
     kept = availability(started(1, 300, 8), *queue)  # the same plans, as they should be
-    assert start(kept, 8, 60) == NOW + 8 * 3600
+    assert start(kept, 8, 60) >= NOW + 7 * 3600
 
 
 def test_where_some_plans_are_others_than_gas_makes_a_start_is_said_to_be_uncertain():
