@@ -7,7 +7,8 @@ Its modules, from the bottom:
     rows         jobs as rows of the store, sealed
     tables       the tables of the store, and older ones brought up to date
     mark         how far the store had got, beside it
-    store        every job in one SQLite file
+    database     the SQLite file: transactions that are surely on disk, or surely not
+    store        every job in that file
     command      what a job runs, and its environment
     wrapper      the small program that runs one command and outlives the service
     clock        scheduler time: elapsed time that follows the wall clock, perhaps faster than the world's

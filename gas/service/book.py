@@ -22,6 +22,7 @@ from gas.errors import BadInput, Conflict, StoreFailed, StoreInDoubt
 from gas.printable import many
 from gas.s3 import S3, Entry, Event, Machine, State
 from gas.service.clock import RECORD_SECONDS, Clock
+from gas.service.database import CommitInDoubt
 from gas.service.feed import Feed
 from gas.service.grace import Grace
 from gas.service.jobs import BEING, Job, JobState
@@ -30,7 +31,7 @@ from gas.service.prediction import MOST_ENDED, Experience
 from gas.service.pulse import PAUSE_SECONDS, Pulse
 from gas.service.reconciling import reconcile
 from gas.service.runner import POLL_SECONDS, Host, Runner
-from gas.service.store import CommitInDoubt, Store
+from gas.service.store import Store
 from gas.times import iso_time
 
 __all__ = ["LEAD_SECONDS", "Book"]

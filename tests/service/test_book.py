@@ -8,8 +8,9 @@ import pytest
 from gas.errors import BadInput, Conflict, StoreFailed, StoreInDoubt
 from gas.service.book import Book
 from gas.service.clock import Clock
+from gas.service.database import CommitInDoubt
 from gas.service.jobs import Job, JobRequest
-from gas.service.store import CommitInDoubt, Store
+from gas.service.store import Store
 
 NOW = 1_000_000
 
