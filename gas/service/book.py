@@ -28,7 +28,7 @@ from gas.service.jobs import BEING, Job, JobState
 from gas.service.metrics import Metrics
 from gas.service.prediction import MOST_ENDED, Experience
 from gas.service.pulse import PAUSE_SECONDS, Pulse
-from gas.service.reconciling import reconcile
+from gas.service.reconciling import note_start, reconcile
 from gas.service.runner import POLL_SECONDS, Host, Runner
 from gas.service.store import CommitInDoubt, Store
 from gas.times import iso_time
@@ -313,6 +313,13 @@ class Book:
         job.finished = self.machine.schedule.now if time is None else time
         return job
 
+    def take_as_running(self, job: Job) -> Job:
+        """Return a waiting job as one that runs: a wrapper to which an earlier life handed it came up late."""
+        note_start(job, self.runner.directory_of(job), self.clock)
+        self.store.write(changed=[job])
+        self.read_back()
+        return self.jobs[job.id]
+
     def write(self, gone: list[Job], meta: dict[str, str] | None = None, *, noted: Sequence[Job] = ()) -> None:
         """Make the present schedule durable, publish the changes, then start the processes that are due.
 
@@ -451,7 +458,7 @@ class Book:
             if job.state == "running" and lasts is None and not self.runner.was_begun(job):
                 # An earlier life died between noting the start and making it. Begun now, the job would lose what has
                 # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
-                if job.message is not None and job.message.startswith(BEING):
+                if job.message is not None and job.message.startswith(BEING) and self.runner.forestall(job):
                     rest = job.message.removeprefix(BEING)
                     job.message = None if rest == "cancelled" else rest
                     self._ended_before.append(self.leave(job, "cancelled", now))
