@@ -268,7 +268,7 @@ class Runner:
             self._uncancelled.add(job.id)
 
     def forestall(self, job: Job) -> bool:
-        """Make sure that a waiting job does not start any more; return False if it has, by an earlier life's wrapper."""
+        """Keep a waiting job from being started; return False if a wrapper of an earlier life has."""
         return job.request.actuator != "process" or processes.forestall(self.directory_of(job))
 
     def output(self, job: Job, stream: str, limit: int) -> bytes:
