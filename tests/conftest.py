@@ -52,6 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(budget.Budget(config.getoption("budget")))
+    config.pluginmanager.register(thorough.Thorough())
     config.pluginmanager.register(layers.Layers(strict="pure" in config.option.markexpr))
 
 
