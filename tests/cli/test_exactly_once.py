@@ -85,6 +85,7 @@ ONCE = {
 }
 
 
+@pytest.mark.thorough(but=6)
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE.keys())
 def test_a_fault_that_passes_costs_nothing_but_time(s3, proxy, configure, submit, fault):
     proxy.faults = [fault] * 2
@@ -96,6 +97,7 @@ def test_a_fault_that_passes_costs_nothing_but_time(s3, proxy, configure, submit
     assert [j["id"] for j in jobs_of(s3)] == [result.json["job"]["id"]]
 
 
+@pytest.mark.thorough(but=6)
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE.keys())
 def test_a_fault_that_stays_ends_with_the_command_that_finds_out(s3, proxy, configure, submit, gas, fault):
     proxy.for_ever = fault
@@ -230,6 +232,7 @@ class Embedded:
         self.proxy, self.get = proxy, s3.get
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_any_faults_leave_one_job_for_each_submission(s3, proxy, configure, submit, seed):
     bombard(seed, Embedded(s3, proxy), 8, configure, submit, kills=False)

@@ -125,6 +125,7 @@ def test_an_existing_application_file_is_kept_unless_forced(gas, timings, tmp_pa
     assert tomllib.loads(output.read_text())["name"] == "lu"
 
 
+@pytest.mark.thorough
 def test_the_same_seed_writes_the_same_bytes(gas, timings, tmp_path):
     for name in ("a.toml", "b.toml"):
         gas(timings, "-o", tmp_path / name, "--seed", 4)
@@ -153,6 +154,7 @@ def test_mistakes_are_errors_that_name_the_place(gas, timings, tmp_path):
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("suffix", SIGNATURES)
 def test_the_picture_is_of_the_suffixs_kind_and_the_same_every_time(gas, timings, tmp_path, suffix):
     first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
@@ -172,6 +174,7 @@ def test_the_picture_ignores_the_users_style(timings, tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.SVG").read_bytes()
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize(
     "pairs",
     [

@@ -275,6 +275,7 @@ def test_a_log_is_not_overwritten_by_its_own_schedule(gas, three):
     assert three.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_policies_share_a_picture_unless_its_name_tells_them_apart(gas, three, tmp_path):
     assert gas("simulate", three, "--policy", "easy,s3", "--plot", tmp_path / "both.png").code == 0
     assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")

@@ -308,6 +308,7 @@ def test_the_backup_of_another_store_names_what_it_takes_the_place_of(machine, t
     assert [(job.id, job.request.user) for job in restore(tmp_path / "backup", other.state).lost] == [(hers.id, "eve")]
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize(
     "forged",
     [

@@ -128,6 +128,7 @@ def test_who_does_not_read_an_answer_is_cut_off(address, s3):
         assert read_all(deaf) < whole
 
 
+@pytest.mark.thorough
 def test_who_reads_an_answer_in_drops_is_cut_off(address, s3, monkeypatch):
     monkeypatch.setattr(connections, "LEAST_RATE", 1e9)
     for _ in range(300):

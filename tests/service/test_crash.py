@@ -530,6 +530,7 @@ def test_nothing_answered_is_lost_and_nothing_runs_twice(tmp_path):
     run(Place(tmp_path), tmp_path, 1, CRASHES or rounds(5), faults=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", [NoWrites, FullDisk])
 def test_nothing_is_lost_when_writes_fail_too(tmp_path, place):
     run(place(tmp_path), tmp_path, 2, CRASHES or rounds(6), faults=True)

@@ -99,6 +99,7 @@ def test_the_document_says_which_routes_need_a_token(site):
     assert free == {"/", "/healthz"}
 
 
+@pytest.mark.thorough(but=5)
 @pytest.mark.parametrize(("method", "path"), sorted(ROUTES))
 def test_the_table_of_rights_holds_for_everybody_on_every_route(site, method, path):
     right = RIGHTS[ROUTES[method, path]]

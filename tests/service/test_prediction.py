@@ -244,6 +244,7 @@ def test_without_numba_nothing_is_predicted(live, hand, monkeypatch):
     assert is_null(told(live, waiting.id))
 
 
+@pytest.mark.thorough
 def test_until_the_machine_code_is_made_answers_are_null_and_at_once(live, hand, monkeypatch):
     teach(live, hand)
     submit(live, 10, 1000)

@@ -301,6 +301,7 @@ def test_a_restarted_service_finds_the_jobs_and_the_helper_of_the_dead_one_is_go
     assert uids(site.service.pid) == {site.users.uid(site.users.service)}
 
 
+@pytest.mark.thorough
 def test_without_its_helper_a_service_starts_nothing_and_says_so(unix_users: UnixUsers, tmp_path: Path) -> None:
     place = PrivilegedPlace()
     site = Site(unix_users, place, tmp_path / "log")

@@ -240,6 +240,7 @@ def test_a_job_that_is_started_twice_runs_once(tmp_path: Path) -> None:
     assert output(tmp_path) == b"ran\n"
 
 
+@pytest.mark.thorough
 def test_thirty_jobs_at_once_end_and_leave_neither_process_nor_zombie(tmp_path: Path) -> None:
     jobs = [tmp_path / str(i) for i in range(30)]
     for i, directory in enumerate(jobs):

@@ -68,6 +68,7 @@ def started(runner: Runner, job: Job) -> Started:
 STOPPING = "while :; do kill -STOP $PPID 2>/dev/null; done"
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("helpers", [0, 3])
 def test_a_job_that_stops_its_wrapper_in_a_loop_gives_its_processors_back_soon_after_its_walltime(
     runner: Runner, helpers: int
@@ -84,6 +85,7 @@ def test_a_job_that_stops_its_wrapper_in_a_loop_gives_its_processors_back_soon_a
     ]
 
 
+@pytest.mark.thorough
 def test_a_cancelled_job_that_stops_its_wrapper_in_a_loop_ends_long_before_its_walltime(runner: Runner) -> None:
     one = shell(f"trap '' TERM; {UP}; {STOPPING}", walltime=600)
     runner.begin(one)

@@ -83,6 +83,7 @@ def test_machine_code_does_the_same_on_thousands_of_logs(policy, order, overrun)
 # ----------------------------------------------------------------------------------------------------- long queues
 
 
+@pytest.mark.thorough(but=8)
 @each_order
 @each_policy
 @pytest.mark.parametrize(("seed", "disturbed"), [(1, False), (2, True)])

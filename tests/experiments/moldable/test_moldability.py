@@ -163,6 +163,7 @@ def test_every_other_size_is_named_as_often():
     assert np.abs(others - others.mean()).max() < five_errors(others)
 
 
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize("constraint", ["own", "survey", "none"])
 @pytest.mark.parametrize("own", [3, 8, 100])
 def test_users_name_their_own_size_and_others_out_of_all_that_are_accepted(constraint, own):

@@ -232,6 +232,7 @@ def test_alone_among_true_estimates_choosing_ends_as_soon_as_any_request_to_any_
 # ----------------------------------------------------------------------------------------------------------- deviating
 
 
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize(
     ("others", "some"), [("choose", "everywhere"), ("choose", "hedge"), ("choose-static", "everywhere-static")]
 )

@@ -66,6 +66,7 @@ def test_what_came_of_both_is_what_whole_simulations_say(jobs, placed, found):
             assert simulate(altered, "s3").end[one.place] - comparison.submit == end
 
 
+@pytest.mark.thorough
 def test_the_report_says_how_often_and_by_how_much(gas, made_logs, tmp_path):
     result = gas("experiment", "walk", "--traces", made_logs, "--output", tmp_path, "--workers", 1, *SMALL)
     assert result.code == 0
