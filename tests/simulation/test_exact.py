@@ -64,6 +64,7 @@ def thousands(policy, order, overrun, count, first):
             check(case, policy, machine_code=True, order=order, overrun=overrun)
 
 
+@pytest.mark.thorough(but=14)
 @each_overrun
 @each_order
 @each_policy

@@ -281,6 +281,7 @@ def test_what_cannot_be_fitted_is_refused(arguments, options, message):
         fit(*arguments, **options)
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("model", [None, "downey", "amdahl"])
 def test_the_application_file_holds_the_fitted_model(model):
     report = fit(COUNTS, noisy(Downey(36000, 40, 0.6), COUNTS, 0.02), bootstrap=5)

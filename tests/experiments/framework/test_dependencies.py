@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from thorough import some
 
 import experiments
 from experiments.backfilling.run import study_run
@@ -61,10 +62,10 @@ def test_an_edit_in_any_module_that_a_run_reaches_changes_its_version(tmp_path):
     of_power, of_prediction = (
         {relative(path) for path in reached([run.__module__]).values()} for run in (power_run, prediction_run)
     )
-    names = sorted(of_power | of_prediction)
+    names = some(sorted(of_power | of_prediction), 20)
     first, changed = edited(tmp_path, names)
-    assert {name for name in names if changed[name][0] != first[0]} == of_power
-    assert {name for name in names if changed[name][1] != first[1]} == of_prediction
+    assert {name for name in names if changed[name][0] != first[0]} == of_power.intersection(names)
+    assert {name for name in names if changed[name][1] != first[1]} == of_prediction.intersection(names)
 
 
 def test_an_edit_in_a_report_a_picture_or_a_page_of_the_guide_leaves_the_version(tmp_path):
