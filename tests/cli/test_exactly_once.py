@@ -238,6 +238,7 @@ def test_any_faults_leave_one_job_for_each_submission(s3, proxy, configure, subm
     bombard(seed, Embedded(s3, proxy), 8, configure, submit, kills=False)
 
 
+@pytest.mark.thorough
 def test_any_faults_and_kills_leave_one_job_for_each_submission(tmp_path, configure, submit):
     with Restarted(tmp_path) as site:
         bombard(11, site, 6, configure, submit, kills=True)
@@ -307,6 +308,7 @@ def test_two_calls_with_one_key_at_the_same_time_make_one_job(start_s3, configur
     assert sorted(a["already"] for a in answers) == [False, True, True]
 
 
+@pytest.mark.thorough(but=2)
 @pytest.mark.parametrize("key", ["", "two words", "é", "k" * 201])
 def test_a_key_is_a_word(s3, configure, submit, key):
     result = submit(configure(kth=s3.url), "--key", key)

@@ -77,12 +77,14 @@ def test_json_holds_no_infinity(gas, tmp_path):
     assert (a["high"], a["unbounded"]) == (None, True)
 
 
+@pytest.mark.thorough
 def test_without_a_bootstrap_there_are_no_intervals(gas, timings):
     assert "no interval" in gas(timings, "--bootstrap", 0).stdout
     document = json.loads(gas(timings, "--json", "--bootstrap", 0).stdout)
     assert document["models"]["amdahl"]["parameters"]["serial_fraction"]["low"] is None
 
 
+@pytest.mark.thorough
 def test_timings_come_from_standard_input_too(gas, timings):
     result = gas("-", "--json", input=timings.read_text())
     assert json.loads(result.stdout)["name"] == "application"
@@ -164,6 +166,7 @@ def test_the_picture_is_of_the_suffixs_kind_and_the_same_every_time(gas, timings
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_picture_ignores_the_users_style(timings, tmp_path):
     import matplotlib
 

@@ -251,6 +251,7 @@ def test_one_that_never_answers_is_given_up_and_the_others_are_planned(example, 
     assert json.loads(out)["best"]["processors"] == 20
 
 
+@pytest.mark.thorough
 def test_the_only_one_that_never_answers_is_exit_4(example, endpoints):
     call = start("plan", example, "--config", endpoints(hung='type = "hanging"\ntimeout = 0.2'))
     out, err = call.communicate(timeout=60)

@@ -312,6 +312,7 @@ def test_a_shape_that_has_disappointed_is_tried_again_when_it_gains_more_than_th
     assert [size for _, size, _ in story.asked] == [16, 4, 16]
 
 
+@pytest.mark.thorough
 @examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(st.sampled_from(sorted(TIMES)), st.integers(-50, 2000)),

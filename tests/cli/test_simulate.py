@@ -371,6 +371,7 @@ def test_jobs_of_no_length_are_told(gas, tmp_path):
     assert "(1 of length 0, not in slowdown)" in gas("simulate", path).out
 
 
+@pytest.mark.thorough
 def test_nothing_is_shown_on_a_pipe_that_is_closed(log):
     command = f"{sys.executable} -m gas simulate {log} --policy all --months | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, env=dict(os.environ))

@@ -99,6 +99,7 @@ def test_the_heading_names_log_jobs_and_machine_and_the_foot_rules_and_thanks(tm
     assert "acknowledgement: Ada and Charles" in foot
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("draw", [draw_gantt, draw_machine_use, draw_distributions])
 def test_every_part_by_itself_names_policy_and_thanks(tmp_path, draw):
     texts = drawn(tmp_path, [made("s3")], draw)
@@ -240,6 +241,7 @@ def test_a_simulation_that_stands_before_its_end_is_not_drawn(tmp_path, draw):
 # ------------------------------------------------------------------------------------------ what a picture shows
 
 
+@pytest.mark.thorough
 def test_charts_and_curves_begin_at_one_line(tmp_path, monkeypatch):
     figures = []
     save = matplotlib.figure.Figure.savefig
@@ -252,6 +254,7 @@ def test_charts_and_curves_begin_at_one_line(tmp_path, monkeypatch):
     assert len({ax.get_position().x1 for ax in panels}) == 1
 
 
+@pytest.mark.thorough
 def test_a_picture_says_which_part_of_a_log_it_shows_and_how_the_load_was_scaled(tmp_path):
     part = LOG.with_header(
         HEADER.with_note("Selected jobs: submitted in 1996-10 (60 of 99)").with_note("Load scaled from 0.7 to 0.8: x")

@@ -72,6 +72,7 @@ def test_a_step_ahead_is_followed_and_no_walltime_shortened(clock_shim, serve):
     assert ended["finished"] - ended["start"] >= 9, "all of its walltime"
 
 
+@pytest.mark.thorough
 def test_a_step_back_breaks_no_promise_also_over_a_kill(clock_shim, serve):
     service = serve()
     job = accepted(service, shell(3, 600, "sleep 600"))

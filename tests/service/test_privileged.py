@@ -400,6 +400,7 @@ def test_a_state_directory_that_root_has_made_for_tokens_becomes_the_service_s_a
         launcher._prepared(tmp_path / "link", uid, uid)
 
 
+@pytest.mark.thorough
 def test_without_root_each_job_as_its_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(BadInput, match="--user gas: needs root"):

@@ -487,6 +487,7 @@ def test_while_the_system_cannot_say_what_runs_nothing_is_changed(
     assert ended(tmp_path).reason == ("lost" if what == "processes" else "cancelled")
 
 
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize("milliseconds", [0, 5, 10, 15, 20, 25, 30, 40])
 def test_a_job_cancelled_while_it_comes_up_ends_as_cancelled(tmp_path: Path, milliseconds: int) -> None:
     start(tmp_path, "sleep", "60")

@@ -128,6 +128,7 @@ def test_killed_in_the_fault_it_comes_back_with_everything_that_it_had_answered(
     assert service.simulated(1, 10)["id"] not in {job["id"] for job in before[0]}
 
 
+@pytest.mark.thorough
 @ON_A_DISK_OF_ITS_OWN
 def test_started_on_a_full_disk_it_says_so_or_serves(place, start, tmp_path):
     """Whatever it does, there is no traceback, and nothing is lost."""

@@ -105,6 +105,7 @@ def test_so_it_is_where_the_plan_is_long(policy, order):
     assert most > 5 * WIDTH  # frames: enough for searches by the index, which has to be copied as well
 
 
+@pytest.mark.thorough(but=7)
 @each_order
 @each_policy
 def test_machine_code_and_plain_python_find_the_same(policy, order):

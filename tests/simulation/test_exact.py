@@ -42,6 +42,7 @@ def test_plain_source_starts_each_job_when_the_rules_say(policy, order, case):
         check(case, policy, machine_code=False, order=order, overrun=overrun)
 
 
+@pytest.mark.thorough(but=7)
 @each_order
 @each_policy
 @examples(60)
@@ -115,6 +116,7 @@ def test_the_whole_kth_log(traces, policy, order):
     assert_equal(simulate(jobs, policy, order=order), case.by_force(policy, order=order))
 
 
+@pytest.mark.thorough(but=7)
 @each_order
 @each_policy
 def test_plain_and_compiled_source_give_the_same_schedule(policy, order):

@@ -64,6 +64,7 @@ def test_more_noise_makes_wider_intervals():
     assert widths[1] > 2 * widths[0]
 
 
+@pytest.mark.thorough
 def test_the_band_of_the_bootstrap_surrounds_the_fitted_curve():
     report = fit(COUNTS, noisy(Downey(3600, 40, 0.6), COUNTS, 0.03), bootstrap=60)
     for fitted in (report.amdahl, report.downey):
@@ -115,6 +116,7 @@ def test_the_unit_of_time_only_scales_the_sequential_time():
     assert other.downey.aicc == pytest.approx(one.downey.aicc, abs=1e-6)
 
 
+@pytest.mark.thorough
 def test_aicc_is_that_of_the_textbook():
     seconds = noisy(Amdahl(3600, 0.05), COUNTS, 0.05)
     fitted = fit(COUNTS, seconds, bootstrap=0).amdahl

@@ -141,6 +141,7 @@ def test_a_module_that_is_not_there_is_an_error(package):
         names(package, "pretended.none")
 
 
+@pytest.mark.thorough
 def test_the_version_is_that_of_the_function_whatever_it_was_given_already():
     assert version_of(partial(partial(power_run, 1), files={})) == version_of(power_run) != version_of(walk_run)
 

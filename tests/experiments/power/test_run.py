@@ -106,6 +106,7 @@ def test_a_month_of_a_log_is_the_same_in_any_process_and_kept(made_logs, tmp_pat
     assert len({str(one["outcomes"]) for one in found}) == 4
 
 
+@pytest.mark.thorough
 def test_months_with_the_same_seed_draw_benchmarks_of_their_own(made_logs):
     log = find_logs(made_logs)[0][0]
     common = {

@@ -30,6 +30,7 @@ def found(jobs, placed):
     return comparisons(jobs, placed, FORM)
 
 
+@pytest.mark.thorough
 def test_the_walk_is_never_promised_more_than_the_exact_planner_and_sometimes_less():
     jobs = busy_jobs(2000, 64, seed=5)
     placed = substitutes(jobs, 300, mix="thirds", form=FORM, opponent="uniform", generator=np.random.default_rng(4))
