@@ -102,6 +102,7 @@ def test_wait_gives_up_after_its_timeout(gas, s3):
     assert "is still running after 1s" in result.err
 
 
+@pytest.mark.thorough
 def test_wait_outlasts_a_restart(gas, start_s3, tmp_path):
     service = start_s3(4)
     job = service.simulated(1, 4)

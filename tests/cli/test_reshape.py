@@ -561,6 +561,7 @@ def test_a_change_whose_answer_got_lost_was_made_all_the_same(slurm, job, gas, a
     assert found.json["job"]["processors"] == 16
 
 
+@pytest.mark.thorough
 def test_a_watch_of_slurm_outlives_an_outage_and_ends_with_an_interruption(slurm, job, app, tmp_path):
     line = [
         sys.executable,

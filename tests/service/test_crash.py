@@ -464,6 +464,7 @@ class Run:
 # -------------------------------------------------------------------------------------------------------------- tests
 
 
+@pytest.mark.thorough
 def test_a_start_that_was_noted_and_not_made_is_planned_again_with_its_whole_walltime(tmp_path, monkeypatch):
     """The service dies between the two, and is away for longer than the walltime."""
 

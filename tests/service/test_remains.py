@@ -68,7 +68,7 @@ def started(runner: Runner, job: Job) -> Started:
 STOPPING = "while :; do kill -STOP $PPID 2>/dev/null; done"
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("helpers", [0, 3])
 def test_a_job_that_stops_its_wrapper_in_a_loop_gives_its_processors_back_soon_after_its_walltime(
     runner: Runner, helpers: int

@@ -147,7 +147,7 @@ def test_started_on_a_full_disk_it_says_so_or_serves(place, start, tmp_path):
     assert seen(service) == before
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 def test_what_falls_due_in_the_fault_happens_after_it_once(place, start, tmp_path):
     proofs = tmp_path / "proofs"
     proofs.mkdir()
