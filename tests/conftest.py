@@ -63,7 +63,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Take twice as many workers as there are cores, if few: half of the time, a test waits for a service or a clock."""
+    """Take twice as many workers as there are cores, if few: half of the time, a test waits for a service or clock."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     cores = len(os.sched_getaffinity(0))
