@@ -465,6 +465,7 @@ class Run:
 # -------------------------------------------------------------------------------------------------------------- tests
 
 
+@pytest.mark.thorough
 def test_a_start_that_was_noted_and_not_made_is_planned_again_with_its_whole_walltime(tmp_path, monkeypatch):
     """The service dies between the two, and is away for longer than the walltime."""
 
@@ -566,6 +567,7 @@ def test_nothing_answered_is_lost_and_nothing_runs_twice(tmp_path):
     run(Place(tmp_path), tmp_path, 1, CRASHES or rounds(5), faults=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", [NoWrites, FullDisk])
 def test_nothing_is_lost_when_writes_fail_too(tmp_path, place):
     run(place(tmp_path), tmp_path, 2, CRASHES or rounds(6), faults=True)
