@@ -92,7 +92,9 @@ def chosen_endpoints(
         try:
             made = _made(configuration, name, alone=alone)
             chosen.append(made)
-            of_slurm += [made] if table is not None and table["type"] == "slurm" else []
+            if table is not None and table["type"] == "slurm":
+                made.named = named
+                of_slurm.append(made)
         except (GasError, FieldError) as error:
             if table is None:
                 raise
@@ -113,7 +115,7 @@ def _none_configured(configuration: Configuration, *, slurm_here: bool) -> str:
             "shows how), or name one with -e NAME or URL"
         )
     if slurm_here:
-        return "no Slurm commands (scontrol, sbatch) in PATH; name a scheduler with -e NAME or URL"
+        return "there is no Slurm here (scontrol, sbatch and a slurm.conf); name a scheduler with -e NAME or URL"
     return "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
 
 
@@ -137,9 +139,14 @@ def _configuration(explicit: Path | None) -> tuple[Configuration, Any]:
     try:
         tables, cluster = here()
     except Unreachable as error:
+        if NOT_CONFIGURED in str(error):
+            return found, None
         raise Unreachable(f"{error} (there is no gas.toml that names another scheduler)") from None
     return Configuration(None, tables), cluster
 
+
+NOT_CONFIGURED = "DNS SRV lookup failed"
+"""What Slurm's commands say where there is neither a slurm.conf nor a record of where it is."""
 
 _CHOICE = re.compile(r"\+(?=(?:account|qos)=)")
 """What begins a part of a plan's name that says an account or a QOS: ``kth+qos=high``."""
