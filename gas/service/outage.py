@@ -65,7 +65,7 @@ def restored(jobs: list[Job], schedule: S3, runner: Runner, *, version: int, las
         if job.state == "running" and lasts is None and not runner.was_begun(job):
             # An earlier life died between noting the start and making it. Begun now, the job would lose what has
             # passed of its walltime; as a start that was missed, it is planned again, unless it was cancelled.
-            if job.message is not None and job.message.startswith(BEING):
+            if job.message is not None and job.message.startswith(BEING) and runner.forestall(job):
                 rest = job.message.removeprefix(BEING)
                 job.message = None if rest == "cancelled" else rest
                 result.leave(job, "cancelled", now)

@@ -266,6 +266,7 @@ def test_a_stall_is_an_outage_and_takes_nothing_of_a_walltime(live, hand):
     assert late.due == late.promise + 4, "all of its walltime"
 
 
+@pytest.mark.thorough
 def test_a_service_that_ran_and_was_slow_breaks_no_promise(live, hand):
     live._book.pulse.start()
     command = ("sleep", "60")
