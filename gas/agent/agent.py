@@ -93,6 +93,7 @@ class Agent:
         options: PlanOptions | None = None,
         *,
         key: str | None = None,
+        before: Callable[[Planned], object] | None = None,
     ) -> Submitted:
         """Plan, and submit the request that finishes first: at most one job, whatever happens on the network.
 
@@ -105,6 +106,9 @@ class Agent:
         key
             A name of the user's own for this request: however often it is submitted, there is one job of it. Without
             one, each call makes a job.
+        before
+            Called with each plan just before its request is sent; what it raises ends the submission, and nothing of
+            that plan is sent.
 
         Raises
         ------
@@ -129,6 +133,7 @@ class Agent:
             used,
             self._remark,
             self._config,
+            before,
         )
         return submission.make() if key is None else submission.make_or_find()
 

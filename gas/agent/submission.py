@@ -132,6 +132,8 @@ class Submission:
         Called with what the user should know.
     config
         The configuration that names the schedulers, for the command that finds out what has become of a job.
+    before
+        Called with each plan just before its request is sent.
     """
 
     def __init__(
@@ -144,8 +146,10 @@ class Submission:
         key: str,
         remark: Callable[[str], object],
         config: Path | None = None,
+        before: Callable[[Planned], object] | None = None,
     ) -> None:
         self.key = key
+        self._before = before
         self._application = application
         self._plan = plan
         self._endpoints = list(schedulers)
@@ -215,6 +219,8 @@ class Submission:
                         f"{best.scheduler}: finishes first but takes no jobs; it is an availability list only"
                     )
                 request, job = _request(planned, self._options), _job(self._run, planned)
+                if self._before is not None:
+                    self._before(planned)
                 try:
                     accepted = self._send(chosen, request, job, page, stays)
                 except StalePlan as error:

@@ -284,17 +284,17 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             return []
         partitions, user = partitions_of(self._cluster, self.partition), self.transport.user
         groups = self._groups()
-        found = []
         there = choices(self._cluster, partitions, self.asked(), user, groups=groups)
         if len(there) > MOST:
             left = f"{len(there) - MOST} of {len(there)} accounts and QOS are not planned with: name one of them"
             self._aside = (*self._aside, left)
-        for choice in there[:MOST]:
-            if choice.words:
-                other = self.asking(native=choice.words)
-                other.name, other._fixed = f"{self.name}{choice.shown}", True
-                found.append(other)
-        return found
+        return [self.chosen([word.removeprefix("--") for word in one.words]) for one in there[:MOST] if one.words]
+
+    def chosen(self, words: Sequence[str]) -> SlurmEndpoint:
+        """Return this endpoint with an account and a QOS as `choices` names them, ``["account=abc", "qos=high"]``."""
+        other = self.asking(native=[f"--{word}" for word in words])
+        other.name, other._fixed = "+".join([self.name, *words]), True
+        return other
 
     def _groups(self) -> frozenset[str] | None:
         """Return the groups of who submits; None where those of the machine need not be the cluster's."""
