@@ -5,6 +5,7 @@ Written as a TOML file (`gas guide formats`), or built in Python from a speed-up
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,8 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from documents.fields import Fields, finite_number
+from gas.resources import UNITS, Resources, SizeUnit
 from gas.times import LONGEST
-from speedup_models import Constraint, SpeedupModel, constraint_from_table, execution_times, model_from_table
+from speedup_models import (
+    Constraint,
+    Layout,
+    LayoutModel,
+    SpeedupModel,
+    constraint_from_table,
+    execution_times,
+    model_from_table,
+)
 
 __all__ = ["Application", "Requests"]
 
@@ -22,14 +32,26 @@ SAFETY = 1.1
 
 
 class Requests(NamedTuple):
-    """What an application can ask of a machine: processor counts, ascending, its execution time and walltime on each.
+    """What an application can ask of a machine: sizes, ascending, its execution time and walltime on each.
 
-    Times are in whole seconds.
+    Times are in whole seconds. Sizes ascend strictly, or each stands there once in each of its `layouts`.
     """
 
     sizes: NDArray[np.int64]
     times: NDArray[np.int64]
     walltimes: NDArray[np.int64]
+    layouts: tuple[Layout, ...] | None = None
+
+    def kept(self, keep: NDArray[np.bool_]) -> Requests:
+        """Return those that are to be kept."""
+        layouts = self.layouts
+        if layouts is not None:
+            layouts = tuple(one for one, stays in zip(layouts, keep.tolist(), strict=True) if stays)
+        return Requests(self.sizes[keep], self.times[keep], self.walltimes[keep], layouts)
+
+    def layout(self, place: int) -> Layout | None:
+        """Return the layout of one of them; None where its scheduler chooses."""
+        return None if self.layouts is None else self.layouts[place]
 
 
 @dataclass(frozen=True)
@@ -44,12 +66,15 @@ class Application:
         Which n the user wants; intersected with the model's own, if it has one.
     safety
         The walltime is the execution time times this, at least 1.
+    resources
+        What a size counts, and what a unit brings along.
     """
 
     model: SpeedupModel
     constraint: Constraint = field(default_factory=lambda: Constraint("any"))
     safety: float = SAFETY
     name: str = "application"
+    resources: Resources = field(default_factory=Resources)
 
     def __post_init__(self) -> None:
         finite_number(self.safety, "safety", minimum=1, maximum=1000)
@@ -72,13 +97,20 @@ class Application:
         """
         fields = Fields(tables, place)
         name = fields.text("name", name)
+        unit: SizeUnit = fields.text("unit", "processors", choices=UNITS)
+        for other in UNITS:
+            if other in fields and other != unit:
+                raise fields.fail(
+                    other, f'says which sizes there are of unit = "{other}"; this application has unit = "{unit}"'
+                )
         model = model_from_table(fields.table("speedup"))
-        constraint = constraint_from_table(fields.table("processors", {}))
+        constraint = constraint_from_table(fields.table(unit, {}))
+        resources = Resources.of(unit, fields.table("resources", {}))
         walltime = fields.table("walltime", {})
         safety = walltime.number("safety", SAFETY, minimum=1, maximum=1000)
         walltime.done()
         fields.done()
-        return cls(model=model, constraint=constraint, safety=safety, name=name)
+        return cls(model=model, constraint=constraint, safety=safety, name=name, resources=resources)
 
     def sizes(self, machine: int) -> NDArray[np.int64]:
         """Return the processor counts, ascending, that it can take on a machine of so many processors."""
@@ -129,12 +161,55 @@ class Application:
         possible = (times > 0) & (walltimes <= LONGEST)
         return Requests(sizes[possible], times[possible], walltimes[possible])
 
-    def execution_times(self, processors: NDArray[np.int64], speed: float = 1.0) -> NDArray[np.int64]:
+    @property
+    def counted(self) -> str:
+        """What a size counts, in words."""
+        return "GPUs" if self.resources.unit == "gpus" else self.resources.unit
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether it matters over how many nodes a size is laid out."""
+        return self.resources.laid_out or isinstance(self.model, LayoutModel)
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether more of a request matters than a number of processors."""
+        return self.is_laid_out or not self.resources.plain
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The types of GPU to choose among; one that is empty stands for any."""
+        model, wanted = self.model, self.resources.gpu_types
+        known = model.devices if isinstance(model, LayoutModel) else ()
+        return tuple(one for one in known if not wanted or one in wanted) or wanted or ("",)
+
+    def layouts(self, size: int, largest: Mapping[str, int]) -> list[Layout]:
+        """Return the layouts of a size, the fewest nodes first.
+
+        A model that goes by layouts is asked about all of them, where the application does not say which it takes; else
+        the fewest nodes are taken.
+
+        Parameters
+        ----------
+        largest
+            By type of GPU, how many units the largest node of the machine has.
+        """
+        model = self.model
+        if not isinstance(model, LayoutModel):
+            return self.resources.layouts(size, largest, free=False)
+        found = self.resources.layouts(size, largest, free=True)
+        if model.layouts is None:
+            return found
+        return [one for one in found if (one if model.devices else one._replace(device="")) in model.layouts]
+
+    def execution_times(
+        self, processors: NDArray[np.int64], speed: float = 1.0, layouts: Sequence[Layout] | None = None
+    ) -> NDArray[np.int64]:
         """Return t(p) in whole seconds, at least 1; 0 where the model has no answer.
 
         On a machine of another speed, max(1, ⌈round(t(p) / speed, 6)⌉).
         """
-        times = execution_times(self.model, processors)
+        times = execution_times(self.model, processors, layouts)
         if speed == 1:
             return times
         divided = times / speed

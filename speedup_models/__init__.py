@@ -2,6 +2,7 @@
 
 ===================  ===================================================================================
 `model`              what every model answers, and t(p) in whole seconds
+`layout`             sizes laid out over nodes, and models whose times depend on that
 `registry`           which model a [speedup] table means, plug-ins included
 `constraints`        which processor counts are allowed, reading [processors]
 `downey`             Downey's model: sequential time, average parallelism A, variance sigma

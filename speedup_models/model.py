@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from documents.fields import Unusable
+from speedup_models.layout import Layout, LayoutModel
 
 if TYPE_CHECKING:
     from speedup_models.constraints import Constraint
 
-__all__ = ["ModelError", "SpeedupModel", "execution_times", "processor_counts", "said"]
+__all__ = ["ModelError", "SpeedupModel", "execution_times", "processor_counts", "said", "seconds_in"]
 
 DECIMALS: Final = 6
 """Execution times are taken as exact to a microsecond before they are rounded up."""
@@ -69,8 +71,15 @@ def processor_counts(processors: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def execution_times(model: SpeedupModel, processors: ArrayLike) -> NDArray[np.int64]:
+def execution_times(
+    model: SpeedupModel, processors: ArrayLike, layouts: Sequence[Layout] | None = None
+) -> NDArray[np.int64]:
     """Return t(p): the model's seconds rounded up to whole seconds, at least 1; 0 where the model has no answer.
+
+    Parameters
+    ----------
+    layouts
+        That of each size; a model of sizes alone does not look at them.
 
     They are rounded to microseconds first. What is 55 in real arithmetic may come out of floating point as
     55.000000000000007, and rounding that up would charge a second for nothing; no model knows microseconds.
@@ -79,12 +88,17 @@ def execution_times(model: SpeedupModel, processors: ArrayLike) -> NDArray[np.in
     Raises
     ------
     ModelError
-        The model answers with a negative time or one of 2**53 s or more, or fails; the message names model,
-        count and value.
+        The model goes by layouts and there are none; it answers with a negative time or one of 2**53 s or more, or
+        fails; the message names model, count and value.
     """
     counts = processor_counts(processors)
+    if isinstance(model, LayoutModel) and layouts is None:
+        raise ModelError(
+            f"{model.name}: its times depend on nodes and GPUs per node, not on a number of processors alone"
+        )
     try:
-        seconds = np.asarray(model.seconds(counts), dtype=np.float64)
+        answer = model.seconds(counts) if layouts is None else seconds_in(model, counts, layouts)
+        seconds = np.asarray(answer, dtype=np.float64)
     except ModelError:
         raise
     except Exception as error:  # a plug-in's own mistake
@@ -104,6 +118,11 @@ def execution_times(model: SpeedupModel, processors: ArrayLike) -> NDArray[np.in
     # Scaling by 10**6 would itself make noise where the resolution is coarser than a microsecond.
     exact = np.where(seconds < 2.0**33, np.round(seconds, DECIMALS), seconds)
     return np.where(known, np.maximum(np.ceil(exact), 1.0), 0.0).astype(np.int64)
+
+
+def seconds_in(model: SpeedupModel, counts: NDArray[np.int64], layouts: Sequence[Layout]) -> NDArray[np.float64]:
+    """Return f(size, layout) of a model that goes by layouts, f(size) of any other."""
+    return model.seconds_on(counts, layouts) if isinstance(model, LayoutModel) else model.seconds(counts)
 
 
 def said(error: Exception) -> str:

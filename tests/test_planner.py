@@ -477,7 +477,7 @@ def test_a_scheduler_that_knows_why_there_is_no_start_says_it():
         def anchors(self, processors, walltimes, first):
             return np.where(processors > 2, NEVER, first)
 
-        def why_never(self, processors, walltime):
+        def why_never(self, processors, walltime, layout=None):
             return f"QOS high allows 2 CPUs, and {processors} are asked for"
 
     limited = Limited("ada", "estimate", 0, "1", np.array([4]), Spans.of([]))
