@@ -43,9 +43,9 @@ from gas.errors import (
     Untrusted,
     outcome_of,
 )
+from gas.service.database import CommitInDoubt
 from gas.service.records import Unknown
 from gas.service.rows import DamagedRow
-from gas.service.store import CommitInDoubt
 from speedup_models import ConstraintError, ModelError
 from workloads import LogError
 from workloads.archive import ArchiveError, ArchiveUnreachable, NotInArchive

@@ -226,6 +226,7 @@ def test_the_plan_is_what_trying_every_second_and_size_finds(question):
     verify(question)
 
 
+@pytest.mark.thorough
 @examples(600)
 @given(questions(with_options=False))
 def test_who_plans_ten_thousand_times_gets_the_same_choice_without_the_reasons(question):
@@ -236,6 +237,7 @@ def test_who_plans_ten_thousand_times_gets_the_same_choice_without_the_reasons(q
         assert soonest(requests, one, later) == plan(question.application, one, not_before=later).best
 
 
+@pytest.mark.thorough
 @examples(400)
 @given(questions(with_options=False), speeds)
 def test_so_they_do_on_a_machine_of_another_speed(question, speed):
@@ -245,6 +247,7 @@ def test_so_they_do_on_a_machine_of_another_speed(question, speed):
         assert soonest(requests, one) == plan(question.application, one, limits=limits).best
 
 
+@pytest.mark.thorough
 @examples(400)
 @given(questions(with_options=False), st.floats(0.01, 100), st.floats(1, 10))
 def test_a_faster_machine_never_finishes_later_on_the_same_list(question, speed, more):
@@ -264,6 +267,7 @@ def test_so_it_is_with_several_schedulers_and_every_option(question):
     verify(question)
 
 
+@pytest.mark.thorough
 @examples(600)
 @given(questions(with_options=True))
 def test_the_walk_is_the_papers_figure_and_never_better(question):

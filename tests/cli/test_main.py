@@ -127,6 +127,7 @@ main()
 """
 
 
+@pytest.mark.thorough(but=1)
 @pytest.mark.parametrize("module", ["numpy", "typer", "gas.planner", "gas.cli.commands"])
 def test_an_interruption_of_its_imports_is_as_quiet_as_any(module):
     program = INTERRUPTED_IMPORT.format(module=module)
@@ -163,6 +164,7 @@ def test_a_closed_standard_output_is_no_error():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.thorough
 def test_a_terminal_that_knows_only_ascii_gets_only_that(tmp_path, lu):
     (tmp_path / "list.json").write_text(
         '{"schema": "gas.availability/1", "scheduler": "x", "kind": "promise", "now": 0, "processors": 64,'

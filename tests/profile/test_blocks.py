@@ -125,6 +125,7 @@ def change_at_random(seed, form, span, steps):
     return blocks
 
 
+@pytest.mark.thorough(but=3)
 @forms
 @pytest.mark.parametrize(("span", "steps", "blocks"), [(30, 300, 1), (400, 300, 2), (20_000, 900, 25)])
 def test_whatever_is_taken_given_back_and_forgotten_is_so_in_arrays_too(form, span, steps, blocks):

@@ -1,8 +1,6 @@
-import os
 import shutil
 import sqlite3
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -65,14 +63,6 @@ def test_a_write_happens_whole_or_not_at_all(path):
     with pytest.raises(sqlite3.IntegrityError):
         store.write(new=[JOB, other], meta={"version": "9"})
     assert (store.active(), "version" in store.meta()) == ([], False)
-    store.close()
-
-
-def test_every_write_is_synchronous(path):
-    store = Store(path)
-    pragma = store._database.execute
-    assert pragma("PRAGMA journal_mode").fetchone()[0] == "wal"
-    assert pragma("PRAGMA synchronous").fetchone()[0] == 2  # FULL
     store.close()
 
 
@@ -140,20 +130,6 @@ def test_each_time_that_an_old_copy_is_put_in_its_place_an_epoch_of_its_own_begi
     assert epochs == [0, 1, 2]
 
 
-def test_nothing_is_written_to_a_file_that_is_no_longer_in_its_place(path, tmp_path):
-    store = Store(path)
-    store.write(new=[JOB])
-    path.rename(tmp_path / "away")
-    with pytest.raises(sqlite3.OperationalError, match="is gone"):
-        store.write(meta={"version": "9"})
-    shutil.copy(tmp_path / "away", path)
-    with pytest.raises(sqlite3.OperationalError, match="was replaced by another file"):
-        store.write(meta={"version": "9"})
-    (tmp_path / "away").replace(path)
-    store.write(meta={"version": "9"})
-    store.close()
-
-
 def test_old_jobs_are_forgotten_and_their_numbers_not_given_again(path):
     store = Store(path)
     old, recent = replace(JOB, state="failed", finished=20), replace(JOB, id=2, request=replace(REQUEST, key=None))
@@ -217,22 +193,3 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(path):
     assert database.execute("PRAGMA user_version").fetchone()[0] == 1
     assert database.execute("SELECT count(*) FROM jobs").fetchone()[0] == 2
     database.close()
-
-
-def test_a_wal_is_written_over_itself_and_synced_before_it_is_read(path, monkeypatch):
-    store = Store(path)
-    store.write(new=[JOB])
-    shutil.copytree(path.parent, path.parent.with_name("killed"))
-    store.close()
-    killed = path.parent.with_name("killed") / path.name
-    before = killed.with_name(f"{path.name}-wal").read_bytes()
-    synced = []
-
-    def fsync(file):
-        synced.append((Path(f"/proc/self/fd/{file}").readlink().name, os.fstat(file).st_size))
-
-    monkeypatch.setattr("gas.service.store.os.fsync", fsync)
-    again = Store(killed)
-    assert synced == [(f"{path.name}-wal", len(before))]
-    assert again.active() == [JOB]
-    again.close()

@@ -235,6 +235,7 @@ def test_where_nobody_outlives_it_regular_adjustment_is_easy_with_the_better_est
     )
 
 
+@pytest.mark.thorough(but=1)
 @each_queue
 def test_selective_is_regular_adjustment_if_whoever_was_adjusted_runs_only_while_nobody_waits(queue):
     compared = waited = 0
@@ -412,6 +413,7 @@ def jobs_by_force(jobs, scheme, adjustment, queue):
     return outcome, adjusted
 
 
+@pytest.mark.thorough(but=4)
 @pytest.mark.parametrize(("months", "unit"), [(None, 1), (1, DAY)])  # in days, ends fall on the edge of the window
 @each_queue
 @each_adjustment

@@ -429,6 +429,7 @@ def test_the_document_has_its_schema_and_no_more_than_json_can_say():
     assert easy["first"]["time_iso"] == "1970-01-01T00:16:53+00:00"  # UnixStartTime 1000
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "processors"),
     [("KTH-SP2-1996-2.1-cln", 100), ("SDSC-SP2-1998-4.2-cln", 128), ("LANL-CM5-1994-4.1-cln", 1024)],

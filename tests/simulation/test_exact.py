@@ -42,6 +42,7 @@ def test_plain_source_starts_each_job_when_the_rules_say(policy, order, case):
         check(case, policy, machine_code=False, order=order, overrun=overrun)
 
 
+@pytest.mark.thorough(but=7)
 @each_order
 @each_policy
 @examples(60)
@@ -64,6 +65,7 @@ def thousands(policy, order, overrun, count, first):
             check(case, policy, machine_code=True, order=order, overrun=overrun)
 
 
+@pytest.mark.thorough(but=14)
 @each_overrun
 @each_order
 @each_policy
@@ -83,6 +85,7 @@ def test_machine_code_does_the_same_on_thousands_of_logs(policy, order, overrun)
 # ----------------------------------------------------------------------------------------------------- long queues
 
 
+@pytest.mark.thorough(but=8)
 @each_order
 @each_policy
 @pytest.mark.parametrize(("seed", "disturbed"), [(1, False), (2, True)])
@@ -113,6 +116,7 @@ def test_the_whole_kth_log(traces, policy, order):
     assert_equal(simulate(jobs, policy, order=order), case.by_force(policy, order=order))
 
 
+@pytest.mark.thorough(but=7)
 @each_order
 @each_policy
 def test_plain_and_compiled_source_give_the_same_schedule(policy, order):

@@ -181,11 +181,13 @@ def test_what_was_tested_is_printed_with_its_verdict(reported):
     assert sum(line.split()[0] == "reported" for line in lines) == 4  # slowdowns of KTH and CTC
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_bytes_with_any_number_of_workers(gas, made_logs, done, tmp_path):
     assert study(gas, made_logs, tmp_path / "two", "--workers", 2).code == 0
     assert contents(tmp_path / "two") == contents(done)
 
 
+@pytest.mark.thorough
 def test_another_seed_gives_other_models_and_the_same_logs(gas, made_logs, done, tmp_path):
     shutil.copytree(done / "runs", tmp_path / "runs")  # those of the logs are found there
     assert study(gas, made_logs, tmp_path, "--seed", 1).code == 0
@@ -194,6 +196,7 @@ def test_another_seed_gives_other_models_and_the_same_logs(gas, made_logs, done,
     assert here["backfilling-models.svg"] != there["backfilling-models.svg"]
 
 
+@pytest.mark.thorough
 def test_what_is_kept_is_not_computed_again(gas, made_logs, done):
     before = {path: path.stat().st_mtime_ns for path in (done / "runs").iterdir()}
     first = contents(done)
@@ -202,6 +205,7 @@ def test_what_is_kept_is_not_computed_again(gas, made_logs, done):
     assert contents(done) == first
 
 
+@pytest.mark.thorough
 def test_an_interrupted_study_goes_on_and_ends_with_the_same_bytes(gas, made_logs, done, tmp_path):
     command = [sys.executable, "-m", "gas", "experiment", "backfilling", "--traces", str(made_logs)]
     command += ["--output", str(tmp_path), "--quick", "--jobs-per-point", "2100", "--workers", "2"]
@@ -260,6 +264,7 @@ def test_help_says_how_long_both_forms_take(gas):
     assert "with --quick 6 to 20 s" in text
 
 
+@pytest.mark.thorough
 def test_a_simulated_schedule_beside_the_real_log_is_left_out_and_that_is_said(gas, made_logs, done, tmp_path):
     name = "KTH-SP2-1996-2.1-cln"
     shutil.copytree(made_logs, tmp_path / "logs")
@@ -296,6 +301,7 @@ def test_bad_logs_and_folders_are_errors_without_a_traceback(gas, made_logs, tmp
     assert str(tmp_path / "file") in refused.err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("trace", ["KTH", "CTC"])
 def test_months_of_real_logs_have_the_published_numbers_of_jobs(traces, trace):
     log = next((log for log in find_logs(traces)[0] if log.source.trace == trace), None)

@@ -99,6 +99,7 @@ def test_the_tables_figures_are_those_of_the_results(reported):
     assert int(row["moldable"]) == int(row["jobs"]) * 5 // 100
 
 
+@pytest.mark.thorough
 def test_a_study_that_was_killed_with_four_workers_goes_on_and_ends_with_the_same_bytes(
     gas, made_logs, reported, tmp_path
 ):

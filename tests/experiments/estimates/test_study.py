@@ -258,6 +258,7 @@ def test_tables_hold_our_figures_beside_the_papers(reported):
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_two_workers_and_shards_give_the_same_bytes(gas, made, tmp_path):
     once, parts = tmp_path / "once", tmp_path / "parts"
     run_once(once, made, *SHORT)

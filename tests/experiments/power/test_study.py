@@ -98,6 +98,7 @@ def test_terms_that_are_not_known_are_refused_with_those_that_are(gas, made_logs
     assert known in result.err
 
 
+@pytest.mark.thorough
 def test_on_terms_of_ones_own_the_report_says_so_and_the_command_makes_it_again(gas, made_logs, tmp_path):
     options = ("--runs", 6, "--seeds", 1, "--opponent", "own", "--mix", "unrestricted", "--workers", 1)
     result = gas("experiment", "power", "--traces", made_logs, "-o", tmp_path, *options)
@@ -153,6 +154,7 @@ def test_on_a_true_log_with_true_estimates_nothing_is_lost(reported):
     assert all(row["gas"] == row["best"] == row["promised"] for row in rows)
 
 
+@pytest.mark.thorough
 def test_a_study_that_was_killed_goes_on_in_shards_and_ends_with_the_same_bytes(gas, made_logs, short, tmp_path):
     command = [sys.executable, "-m", "gas", "experiment", "power", "--traces", str(made_logs)]
     command += ["--output", str(tmp_path), *map(str, SHORT), "--workers", "2"]
@@ -170,6 +172,7 @@ def test_a_study_that_was_killed_goes_on_in_shards_and_ends_with_the_same_bytes(
     assert contents(tmp_path) == contents(short)
 
 
+@pytest.mark.thorough
 def test_two_workers_give_the_same_bytes_as_one(gas, made_logs, short, tmp_path):
     assert study(gas, made_logs, tmp_path, "--workers", 2).code == 0
     assert contents(tmp_path) == contents(short)
@@ -228,6 +231,7 @@ def dask_cluster(tmp_path):
             child.wait()
 
 
+@pytest.mark.thorough
 def test_two_workers_of_dask_give_the_same_bytes(made_logs, short, dask_cluster, tmp_path):
     command = [sys.executable, "-m", "gas", "experiment", "power", "--traces", str(made_logs), *map(str, SHORT)]
     command += ["--output", str(tmp_path / "out"), "--dask", dask_cluster]
@@ -236,6 +240,7 @@ def test_two_workers_of_dask_give_the_same_bytes(made_logs, short, dask_cluster,
     assert contents(tmp_path / "out") == contents(short)
 
 
+@pytest.mark.thorough
 def test_where_no_scheduler_of_dask_answers_nothing_is_computed(made_logs, tmp_path):
     pytest.importorskip("distributed", reason="needs the extra `cluster`")
     command = [sys.executable, "-m", "gas", "experiment", "power", "--traces", str(made_logs), *map(str, SHORT)]

@@ -212,6 +212,7 @@ def test_the_report_counts_the_held_out_starts_alone(reported):
     assert expected in (reported[0] / "prediction.md").read_text()
 
 
+@pytest.mark.thorough
 def test_two_workers_and_shards_give_the_same_bytes(gas, made_logs, reported, tmp_path):
     command = ("experiment", "prediction", "--traces", made_logs, "--output", tmp_path, *SHORT)
     for part, workers in (("2/2", 1), ("1/2", 2)):
@@ -223,6 +224,7 @@ def test_two_workers_and_shards_give_the_same_bytes(gas, made_logs, reported, tm
     assert contents(tmp_path) == contents(reported[0])
 
 
+@pytest.mark.thorough
 def test_the_quick_form_says_that_it_is_no_full_study_and_seeds_count_as_batches(made_logs, tmp_path):
     out, _ = run_once(tmp_path, made_logs, "--quick", "--jobs", 2, "--samples", 5, "--runs", 4, "--seeds", 2)
     assert "only the last 2 months of each log" in out

@@ -232,6 +232,7 @@ def test_alone_among_true_estimates_choosing_ends_as_soon_as_any_request_to_any_
 # ----------------------------------------------------------------------------------------------------------- deviating
 
 
+@pytest.mark.thorough(but=3)
 @pytest.mark.parametrize(
     ("others", "some"), [("choose", "everywhere"), ("choose", "hedge"), ("choose-static", "everywhere-static")]
 )
@@ -265,6 +266,7 @@ def test_uncompiled_it_is_the_same():
     assert outcome(one) == outcome(other)
 
 
+@pytest.mark.thorough
 def test_with_true_estimates_the_first_to_submit_everywhere_gains_nothing(with_true_estimates):
     world = with_true_estimates
     for others, some in (("choose", "hedge"), ("choose", "everywhere"), ("choose-static", "everywhere-static")):

@@ -84,6 +84,7 @@ def test_rows_hold_what_all_applications_did(reported):
     assert all(len(means) == 1 for means in by_setting.values())
 
 
+@pytest.mark.thorough
 def test_two_workers_and_shards_give_the_same_bytes(gas, made_logs, tmp_path):
     once, parts = tmp_path / "once", tmp_path / "parts"
     run_once(once, made_logs, *SHORT)
