@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from documents.fields import Fields, finite_number
-from gas.resources import UNITS, Resources, SizeUnit
 from gas.times import LONGEST
 from speedup_models import (
     Constraint,
@@ -24,6 +23,10 @@ from speedup_models import (
     execution_times,
     model_from_table,
 )
+from speedup_models.model import UNITS, SizeUnit
+
+if TYPE_CHECKING:
+    from gas.resources import Resources
 
 __all__ = ["Application", "Requests"]
 
@@ -34,24 +37,12 @@ SAFETY = 1.1
 class Requests(NamedTuple):
     """What an application can ask of a machine: sizes, ascending, its execution time and walltime on each.
 
-    Times are in whole seconds. Sizes ascend strictly, or each stands there once in each of its `layouts`.
+    Times are in whole seconds.
     """
 
     sizes: NDArray[np.int64]
     times: NDArray[np.int64]
     walltimes: NDArray[np.int64]
-    layouts: tuple[Layout, ...] | None = None
-
-    def kept(self, keep: NDArray[np.bool_]) -> Requests:
-        """Return those that are to be kept."""
-        layouts = self.layouts
-        if layouts is not None:
-            layouts = tuple(one for one, stays in zip(layouts, keep.tolist(), strict=True) if stays)
-        return Requests(self.sizes[keep], self.times[keep], self.walltimes[keep], layouts)
-
-    def layout(self, place: int) -> Layout | None:
-        """Return the layout of one of them; None where its scheduler chooses."""
-        return None if self.layouts is None else self.layouts[place]
 
 
 @dataclass(frozen=True)
@@ -66,18 +57,25 @@ class Application:
         Which n the user wants; intersected with the model's own, if it has one.
     safety
         The walltime is the execution time times this, at least 1.
+    unit
+        What a size counts.
     resources
-        What a size counts, and what a unit brings along.
+        What a unit brings along; None for a number of processors and nothing else.
     """
 
     model: SpeedupModel
     constraint: Constraint = field(default_factory=lambda: Constraint("any"))
     safety: float = SAFETY
     name: str = "application"
-    resources: Resources = field(default_factory=Resources)
+    unit: SizeUnit = "processors"
+    resources: Resources | None = None
 
     def __post_init__(self) -> None:
         finite_number(self.safety, "safety", minimum=1, maximum=1000)
+        if self.resources is None and (self.unit != "processors" or isinstance(self.model, LayoutModel)):
+            from gas.resources import Resources  # most applications count processors and nothing else
+
+            object.__setattr__(self, "resources", Resources(self.unit))
 
     @classmethod
     def from_tables(cls, tables: object, place: str, *, name: str = "application") -> Application:
@@ -105,12 +103,16 @@ class Application:
                 )
         model = model_from_table(fields.table("speedup"))
         constraint = constraint_from_table(fields.table(unit, {}))
-        resources = Resources.of(unit, fields.table("resources", {}))
+        resources = None
+        if "resources" in fields:
+            from gas.resources import Resources
+
+            resources = Resources.of(unit, fields.table("resources"))
         walltime = fields.table("walltime", {})
         safety = walltime.number("safety", SAFETY, minimum=1, maximum=1000)
         walltime.done()
         fields.done()
-        return cls(model=model, constraint=constraint, safety=safety, name=name, resources=resources)
+        return cls(model=model, constraint=constraint, safety=safety, name=name, unit=unit, resources=resources)
 
     def sizes(self, machine: int) -> NDArray[np.int64]:
         """Return the processor counts, ascending, that it can take on a machine of so many processors."""
@@ -164,22 +166,22 @@ class Application:
     @property
     def counted(self) -> str:
         """What a size counts, in words."""
-        return "GPUs" if self.resources.unit == "gpus" else self.resources.unit
+        return "GPUs" if self.unit == "gpus" else self.unit
 
     @property
     def is_laid_out(self) -> bool:
         """Whether it matters over how many nodes a size is laid out."""
-        return self.resources.laid_out or isinstance(self.model, LayoutModel)
+        return self.resources is not None and (self.resources.laid_out or isinstance(self.model, LayoutModel))
 
     @property
     def asks_for_more(self) -> bool:
         """Whether more of a request matters than a number of processors."""
-        return self.is_laid_out or not self.resources.plain
+        return self.resources is not None
 
     @property
     def devices(self) -> tuple[str, ...]:
         """The types of GPU to choose among; one that is empty stands for any."""
-        model, wanted = self.model, self.resources.gpu_types
+        model, wanted = self.model, () if self.resources is None else self.resources.gpu_types
         known = model.devices if isinstance(model, LayoutModel) else ()
         return tuple(one for one in known if not wanted or one in wanted) or wanted or ("",)
 
@@ -194,13 +196,19 @@ class Application:
         largest
             By type of GPU, how many units the largest node of the machine has.
         """
-        model = self.model
+        model, resources = self.model, self.resources
+        if resources is None:
+            return []
         if not isinstance(model, LayoutModel):
-            return self.resources.layouts(size, largest, free=False)
-        found = self.resources.layouts(size, largest, free=True)
+            return resources.layouts(size, largest, free=False)
+        found = resources.layouts(size, largest, free=True)
         if model.layouts is None:
             return found
         return [one for one in found if (one if model.devices else one._replace(device="")) in model.layouts]
+
+    def why_uneven(self, size: int) -> str:
+        """Return in words why a size has no layout."""
+        return "" if self.resources is None else self.resources.why_uneven(size)
 
     def execution_times(
         self, processors: NDArray[np.int64], speed: float = 1.0, layouts: Sequence[Layout] | None = None

@@ -25,7 +25,7 @@ from gas.errors import BadInput
 from gas.printable import first_control
 from gas.profile.flat import Profile, earliest_fits, profile_of
 from gas.times import LATEST
-from speedup_models.layout import Layout
+from speedup_models.model import Layout
 
 if TYPE_CHECKING:  # imported where it is needed: planning with counts needs none of it
     from gas.profile.gaps import Gaps

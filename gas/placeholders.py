@@ -46,10 +46,9 @@ def check(words: Iterable[str]) -> None:
     for word in words:
         for _, name in pieces(word):
             if name and name not in NAMES:
-                hint = nearest(name, NAMES)
                 raise BadInput(
-                    f"{{{name}}}: is no placeholder{hint}; there are {', '.join(f'{{{one}}}' for one in NAMES)}; "
-                    f"for braces in the command itself write {{{{{name}}}}}, and ${{{name}}} is left to the shell"
+                    f"{{{name}}}: is no placeholder{nearest(name, NAMES)}. "
+                    f"For braces in the command itself write {{{{{name}}}}}; ${{{name}}} is left to the shell"
                 )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,8 @@ from gas.compiled import fastest
 from gas.errors import BadInput
 from gas.printable import many
 from gas.profile.flat import NEVER
-from gas.resources import SizeUnit
 from gas.times import LATEST, LONGEST, duration_text, iso_time
-from speedup_models.layout import Layout
+from speedup_models.model import Layout, LayoutModel, SizeUnit
 
 __all__ = [
     "FASTEST",
@@ -287,8 +286,28 @@ def soonest(requests: Requests, availability: Availability, first: int | None = 
     at = int(np.argmin(finish))  # the first of the least: sizes ascend, so that ties go to fewer processors
     if anchors[at] == NEVER:
         return None
-    size, time, walltime = (int(column[at]) for column in requests[:3])
+    size, time, walltime = (int(column[at]) for column in requests)
     return Candidate(availability.scheduler, size, walltime, time, int(anchors[at]), availability.kind)
+
+
+class _Asked(NamedTuple):
+    """Requests, each in a layout if that matters; times in seconds."""
+
+    sizes: NDArray[np.int64]
+    times: NDArray[np.int64]
+    walltimes: NDArray[np.int64]
+    layouts: tuple[Layout, ...] | None
+
+    def kept(self, keep: NDArray[np.bool_]) -> _Asked:
+        """Return those that are to be kept."""
+        layouts = self.layouts
+        if layouts is not None:
+            layouts = tuple(one for one, stays in zip(layouts, keep.tolist(), strict=True) if stays)
+        return _Asked(self.sizes[keep], self.times[keep], self.walltimes[keep], layouts)
+
+    def layout(self, place: int) -> Layout | None:
+        """Return the layout of one of them; None where its scheduler chooses."""
+        return None if self.layouts is None else self.layouts[place]
 
 
 def _nodes(candidate: Candidate) -> int:
@@ -299,14 +318,14 @@ def _plan_one(
     application: Application, availability: Availability, first: int, algorithm: Algorithm, limits: Limits
 ) -> tuple[list[Candidate], list[Rejected]]:
     """Return the candidates of one scheduler, and the counts that it cannot take."""
-    name, unit = availability.scheduler, application.resources.unit
+    name, unit = availability.scheduler, application.unit
     if application.asks_for_more and not isinstance(availability, LaidOut):
         raise BadInput(counts_processors(name, application))
     if application.is_laid_out and algorithm != "exact":
         raise BadInput(f"algorithm {algorithm}: is about numbers of processors; {application.name} goes by nodes too")
     rejected = _not_allowed(application, name, availability.processors)
 
-    def reject(left_out: Requests, why: Callable[[int, int], str], kind: RejectionKind) -> None:
+    def reject(left_out: _Asked, why: Callable[[int, int], str], kind: RejectionKind) -> None:
         for place, (size, walltime) in enumerate(
             zip(left_out.sizes.tolist(), left_out.walltimes.tolist(), strict=True)
         ):
@@ -318,11 +337,9 @@ def _plan_one(
     layouts: tuple[Layout, ...] | None = None
     if application.is_laid_out and isinstance(availability, LaidOut):
         sizes, layouts, uneven = _laid_out(application, sizes, availability)
-        rejected += [
-            Rejected(name, size, application.resources.why_uneven(size), "constraint", unit) for size in uneven
-        ]
+        rejected += [Rejected(name, size, application.why_uneven(size), "constraint", unit) for size in uneven]
     times = application.execution_times(sizes, limits.speed, layouts)
-    asked = Requests(sizes, times, application.walltimes(times), layouts)
+    asked = _Asked(sizes, times, application.walltimes(times), layouts)
     known = times > 0
     reject(asked.kept(~known), lambda size, walltime: f"{application.model.name} has no time for it", "no time")
     asked = asked.kept(known)
@@ -365,9 +382,9 @@ def _plan_one(
 
 def counts_processors(name: str, application: Application) -> str:
     """Return in words that a scheduler takes a number of processors and no more, and what to do about it."""
-    unit = application.resources.unit
+    unit = application.unit
     what = f'counts {application.counted} (unit = "{unit}")' if unit != "processors" else "has [resources]"
-    if unit == "processors" and application.resources.plain:
+    if isinstance(application.model, LayoutModel):
         what = f"goes by nodes ({application.model.name})"
     return (
         f"{name}: takes a number of processors and nothing else, and {application.name} {what}; plan it on a Slurm, or "
@@ -389,10 +406,12 @@ def _laid_out(
     return np.array([size for size, _ in found], np.int64), tuple(one for _, one in found), uneven
 
 
-def _anchors(availability: Availability, requests: Requests, first: int, algorithm: Algorithm) -> NDArray[np.int64]:
+def _anchors(
+    availability: Availability, requests: Requests | _Asked, first: int, algorithm: Algorithm
+) -> NDArray[np.int64]:
     """Return the earliest start of each request, NEVER where there is none."""
     sizes, walltimes = requests.sizes, requests.walltimes
-    if requests.layouts is not None and isinstance(availability, LaidOut):
+    if isinstance(requests, _Asked) and requests.layouts is not None and isinstance(availability, LaidOut):
         return availability.anchors_of(sizes.tolist(), walltimes.tolist(), requests.layouts, first)
     if algorithm == "exact" and len(sizes):
         return availability.anchors(sizes, walltimes, first)
@@ -407,7 +426,7 @@ def _anchors(availability: Availability, requests: Requests, first: int, algorit
 
 def _not_allowed(application: Application, scheduler: str, machine: int) -> list[Rejected]:
     """Return the counts that the application's author named, or would expect next, and that cannot be taken."""
-    known, wanted, unit = application.model.sizes, application.constraint.sizes, application.resources.unit
+    known, wanted, unit = application.model.sizes, application.constraint.sizes, application.unit
     named = set(known or ()) | set(wanted or ())
     if known is not None and application.is_sparse:
         named |= set(application.permitted(min(machine, max(known))).tolist())

@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final
 
 from documents.fields import FieldError, Fields, shown
-from speedup_models.layout import Layout
+from speedup_models.model import UNITS, Layout, SizeUnit
 
-__all__ = ["UNITS", "Resources", "SizeUnit"]
-
-SizeUnit = Literal["processors", "gpus", "nodes"]
-UNITS: Final[tuple[SizeUnit, ...]] = get_args(SizeUnit)
+__all__ = ["Resources"]
 
 MEMORY: Final = {
     "memory_per_processor": ("processors",), "memory_per_gpu": ("gpus",), "memory_per_node": UNITS,
@@ -78,11 +75,6 @@ class Resources:
         found = cls(unit, memory, gpu_types=_types(fields), gpus_per_node=_per_node(fields), **counts)
         fields.done()
         return found
-
-    @property
-    def plain(self) -> bool:
-        """Whether a size is a number of processors and nothing else, as every scheduler takes it."""
-        return self == Resources()
 
     @property
     def most_per_node(self) -> int | None:
@@ -154,7 +146,7 @@ class Resources:
 
 def _megabytes(fields: Fields, key: str) -> int:
     text = fields.text(key)
-    found = re.fullmatch(r"(\d{1,9})\s*([MGT])i?B?", text.strip().upper())
+    found = re.fullmatch(r"(\d{1,9})\s*([MGT])I?B?", text.strip().upper())
     if found is None or int(found[1]) == 0:
         raise fields.fail(key, f'{shown(text)} is no amount of memory; write it like "500M", "32G" or "1T"')
     return int(found[1]) << {"M": 0, "G": 10, "T": 20}[found[2]]

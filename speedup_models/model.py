@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from documents.fields import Unusable
-from speedup_models.layout import Layout, LayoutModel
 
 if TYPE_CHECKING:
     from speedup_models.constraints import Constraint
 
-__all__ = ["ModelError", "SpeedupModel", "execution_times", "processor_counts", "said", "seconds_in"]
+__all__ = [
+    "UNITS",
+    "Layout",
+    "LayoutModel",
+    "ModelError",
+    "SizeUnit",
+    "SpeedupModel",
+    "execution_times",
+    "processor_counts",
+    "said",
+    "seconds_in",
+]
 
 DECIMALS: Final = 6
 """Execution times are taken as exact to a microsecond before they are rounded up."""
@@ -49,6 +59,55 @@ class SpeedupModel(Protocol):
 
     def seconds(self, processors: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected execution time in seconds on each count, NaN where the model has no answer."""
+
+
+SizeUnit = Literal["processors", "gpus", "nodes"]
+"""What a size counts."""
+
+UNITS: Final[tuple[SizeUnit, ...]] = get_args(SizeUnit)
+
+
+class Layout(NamedTuple):
+    """Where the units of a size are: so many on each of so many nodes.
+
+    Attributes
+    ----------
+    nodes
+        How many nodes.
+    per_node
+        GPUs of each node (processors of each node, for an application that counts these); 0 where a node has none.
+    device
+        The type of GPU, as its site calls it ("a100"); empty for any.
+    """
+
+    nodes: int
+    per_node: int
+    device: str = ""
+
+    def __str__(self) -> str:
+        """Return it as people write it: ``2x4 a100``, ``3 nodes``."""
+        if not self.per_node:
+            return f"{self.nodes} node{'' if self.nodes == 1 else 's'}"
+        return f"{self.nodes}x{self.per_node}{f' {self.device}' if self.device else ''}"
+
+
+@runtime_checkable
+class LayoutModel(Protocol):
+    """A speed-up model whose times depend on the layout: f(size, layout), where others are f(size).
+
+    Attributes
+    ----------
+    devices
+        The types of GPU for which it knows times; empty if it does not go by types.
+    layouts
+        The only layouts that it knows; None for a formula.
+    """
+
+    devices: tuple[str, ...]
+    layouts: tuple[Layout, ...] | None
+
+    def seconds_on(self, sizes: NDArray[np.int64], layouts: Sequence[Layout]) -> NDArray[np.float64]:
+        """Return the expected execution time in seconds on each size in its layout, NaN without an answer."""
 
 
 def processor_counts(processors: ArrayLike) -> NDArray[np.int64]:

@@ -573,6 +573,7 @@ def test_the_answer_on_the_wire():
                 "finish": TODAY + 50,
                 "finish_iso": "2024-11-07T17:20:50Z",
                 "kind": "promise",
+                "unit": "processors",
             }
         ],
         "rejected": [],

@@ -14,12 +14,12 @@ from gas.endpoints.asking import ask_again
 from gas.errors import BadInput, Infeasible
 from gas.planner import Candidate, Plan, plan
 from gas.printable import many
-from gas.resources import Resources
 from gas.times import duration_text, iso_time
 
 if TYPE_CHECKING:
     from gas.agent.prediction import Predictor
     from gas.prediction.choice import PredictedPlan
+    from gas.resources import Resources
 
 __all__ = ["Planned", "Task", "predicted", "why_nothing"]
 
@@ -125,7 +125,7 @@ class Task:
             promised = self._planned(answers, self.deadline).best
             found = predictor.plan(found, answers, self.options.tolerance, self.not_before, self.deadline, promised)
         own = self.application
-        return Planned(found, list(answers), own.resources if own.asks_for_more else None)
+        return Planned(found, list(answers), own.resources)
 
     def _planned(self, answers: Sequence[Answer], deadline: int | None) -> Plan:
         return plan(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from gas.endpoints import JobDescription
 from gas.errors import BadInput
-from gas.placeholders import check
 from gas.planner import Algorithm
 from gas.times import parse_instant
 
@@ -187,6 +186,8 @@ class Run:
     @classmethod
     def of(cls, what: Run | JobDescription | Sequence[str], name: str) -> Run:
         """Return what is to run where it is given as a job, or as the words of a command that gets this name."""
+        from gas.placeholders import check  # a plan alone has no command
+
         if isinstance(what, Run):
             check(what.job.command)
             return what

@@ -14,7 +14,7 @@ from gas.endpoints import Answer, ProbingEndpoint, Request
 from gas.errors import GasError
 from gas.planner import Candidate, Plan
 from gas.profile.flat import NEVER
-from speedup_models.layout import Layout
+from speedup_models.model import Layout
 
 __all__ = ["Probing", "spread"]
 

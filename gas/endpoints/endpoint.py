@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from documents.fields import Fields
 from gas.availability import Availability
 from gas.errors import BadInput, Unreachable
-from gas.placeholders import filled, variable
 from gas.planner import FASTEST, SLOWEST, Limits
 from gas.times import LONGEST, parse_duration
-from speedup_models.layout import Layout
+from speedup_models.model import Layout
 
 if TYPE_CHECKING:  # a simulator hangs on it, which planning does not need
     from gas.prediction.history import History
@@ -102,6 +101,8 @@ class JobDescription:
         later
             Placeholders that the scheduler settles when the job starts.
         """
+        from gas.placeholders import filled, variable  # a plan alone has no command
+
         if known is None:
             known = {"processors": processors, "tasks": processors, "cpus_per_task": 1}
         values = {**known, "walltime": walltime}

@@ -48,7 +48,12 @@ def test_a_name_of_several_lines_is_refused(end):
 
 @given(st.lists(st.text(st.characters(blacklist_characters="\0", codec="utf-8"), max_size=5), min_size=1, max_size=4))
 def test_a_shell_reads_words_as_they_are_but_for_the_size(words):
-    given = [*(word.replace("{", "(") for word in words), "{processors}", "-n{processors}w={walltime}!", "{{x}}${nodes}"]
+    given = [
+        *(word.replace("{", "(") for word in words),
+        "{processors}",
+        "-n{processors}w={walltime}!",
+        "{{x}}${nodes}",
+    ]
     line = " ".join(shell_word(word, ("processors", "walltime")) for word in given)
     environment = {"GAS_PROCESSORS": "4", "GAS_WALLTIME": "60"}
     program = f"set -- {line}; for word; do printf '%s\\0' \"$word\"; done"

@@ -10,7 +10,7 @@ from gas.endpoints.slurm.options import Options
 from gas.endpoints.slurm.sizing import shape_of
 from gas.endpoints.slurm.transport import Shape
 from gas.slurm.cluster import Gres, Job
-from speedup_models.layout import Layout
+from speedup_models.model import Layout
 
 __all__ = ["asked"]
 

@@ -24,7 +24,7 @@ from gas.slurm.preemption import in_the_way
 from gas.slurm.priority import Priority, own_priority
 from gas.slurm.why import Why
 from gas.times import iso_time, relative_text
-from speedup_models.layout import Layout
+from speedup_models.model import Layout
 
 __all__ = ["SlurmAvailability"]
 

@@ -14,7 +14,7 @@ from gas.endpoints.slurm.transport import Shape
 from gas.errors import Infeasible
 from gas.resources import Resources
 from gas.slurm.cluster import Gres, Job, Node
-from speedup_models.layout import Layout
+from speedup_models.model import Layout
 
 __all__ = ["gpus_on", "laid_out", "own_size", "shape_of", "size_of", "units_on", "whole_minutes"]
 
