@@ -47,8 +47,8 @@ def check(words: Iterable[str]) -> None:
         for _, name in pieces(word):
             if name and name not in NAMES:
                 raise BadInput(
-                    f"{{{name}}}: is no placeholder{nearest(name, NAMES)}. "
-                    f"For braces in the command itself write {{{{{name}}}}}; ${{{name}}} is left to the shell"
+                    f"{{{name}}}: is no placeholder{nearest(name, NAMES)}; "
+                    f"for braces in the command itself write {{{{{name}}}}}; ${{{name}}} is left to the shell"
                 )
 
 
