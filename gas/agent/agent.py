@@ -217,11 +217,13 @@ class Agent:
     def _of_job(self, on: str | None) -> Scheduler:
         """Return the scheduler of a job that is in its queue, as one of such jobs."""
         where = self._scheduler(on)
-        if self.script is None:
+        if self.script is None and not self.application.asks_for_more:
             return where
         from gas.agent.scripts import for_jobs
 
-        (found,) = for_jobs([where], script=self.script, unit=self.unit, placed=True)
+        (found,) = for_jobs(
+            [where], script=self.script, unit=self.unit, application=self._if_not_of_script, placed=True
+        )
         return found
 
     def gather(self, options: PlanOptions | None = None) -> list[Answer]:
@@ -243,12 +245,18 @@ class Agent:
 
     def _schedulers_for(self, job: JobDescription | None) -> list[Scheduler]:
         """Return the schedulers as they plan for a job, with what it asks for besides; None is any job."""
-        if job is None and self.script is None and all(isinstance(one, FileEndpoint) for one in self.schedulers):
+        plain = job is None and self.script is None and not self.application.asks_for_more
+        if plain and all(isinstance(one, FileEndpoint) for one in self.schedulers):
             return list(self.schedulers)  # a list in a file is the same for all jobs
         from gas.agent.scripts import command_script, for_jobs
 
         native, command = ((), None) if job is None else (job.native, command_script(job.command, job.directory))
-        return for_jobs(self.schedulers, native, command, self.script, self.unit)
+        return for_jobs(self.schedulers, native, command, self.script, self.unit, application=self._if_not_of_script)
+
+    @property
+    def _if_not_of_script(self) -> Application | None:
+        """The application, unless a script says itself what its jobs ask for."""
+        return self.application if self.script is None else None
 
     def _plan_with(self, schedulers: Sequence[Scheduler], options: PlanOptions) -> Planned:
         answers = gather(schedulers, choices=options.choices, stale_ok=options.stale_ok)

@@ -73,7 +73,10 @@ def _job(run: Run, planned: Planned) -> JobDescription:
         run_time=best.execution_time if run.simulate else job.run_time,
         native=() if isinstance(chosen, Asking) else job.native,  # it plans with them, and has them
     )
-    return job.sized(best.processors, best.walltime)
+    known = None
+    if planned.resources is not None:
+        known = planned.resources.values(best.processors, best.layout)
+    return job.sized(best.processors, best.walltime, known, chosen.settles)
 
 
 def _request(planned: Planned, options: PlanOptions) -> Request:
@@ -81,7 +84,7 @@ def _request(planned: Planned, options: PlanOptions) -> Request:
     wanted = None if options.not_before is None else Instant.of(options.not_before).at(found.now)
     others = ((c.processors, c.walltime) for c in found.candidates if c.scheduler == best.scheduler and c != best)
     alternatives = tuple(others) if planned.endpoint.moldable else ()
-    return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted, alternatives)
+    return Request(best.processors, best.walltime, best.start + _slack(found, best), wanted, alternatives, best.layout)
 
 
 def _slack(found: Plan, best: Candidate) -> int:

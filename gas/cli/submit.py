@@ -19,6 +19,7 @@ from gas.cli.states import report_end
 from gas.cli.tables import note, print_json, say, try_output, writing
 from gas.endpoints import JobDescription
 from gas.errors import BadInput
+from gas.placeholders import check
 from gas.planner import Plan
 from gas.times import iso_time, relative_text
 
@@ -66,8 +67,8 @@ def submit_command(
 
     gas submit --script job.sh --sizes 1,2,4,8 --time 8h,4h10m,2h20m,1h20m
 
-    In the command, {processors} and {walltime} stand for what was chosen; it also finds them in GAS_PROCESSORS and
-    GAS_WALLTIME.
+    In the command, {processors}, {gpus}, {nodes}, {gpus_per_node}, {tasks}, {cpus_per_task} and {walltime} stand for
+    what was chosen; it also finds them in GAS_PROCESSORS, GAS_GPUS and so on. {{gpus}} is {gpus} itself.
 
     A Slurm job script is submitted as it is, with what its #SBATCH lines ask for; only its size, its time and where it
     goes are what was planned.
@@ -88,6 +89,7 @@ def submit_command(
         )
     if key is not None:
         checked_key(key)
+    check(command)
     app = work.app
     options = planning.options()
     variables = _environment(env or [])
@@ -207,6 +209,7 @@ def _show_request(prepared: Prepared, *, explain: bool, json: bool) -> None:
                     "start_by": request.start_by,
                     "start_by_iso": iso_time(request.start_by or 0),
                     "not_before": request.not_before,
+                    **({} if request.layout is None else {"layout": request.layout._asdict()}),
                 },
                 "command": list(job.command),
                 "environment": dict(job.environment),

@@ -91,7 +91,7 @@ def test_a_local_slurm_that_does_not_answer_says_so_itself(configured, monkeypat
 
 def test_commands_of_slurm_without_any_configuration_are_no_slurm(configured, monkeypatch):
     def silent():
-        raise Unreachable("scontrol: fetch_config: DNS SRV lookup failed; fatal: Could not establish a configuration")
+        raise Unreachable(f"scontrol: fetch_config: {discovery.UNCONFIGURED}")
 
     monkeypatch.setattr(discovery, "is_here", lambda: True)
     monkeypatch.setattr(discovery, "here", silent)

@@ -1,4 +1,3 @@
-import itertools
 import os
 import re
 import subprocess
@@ -15,7 +14,7 @@ from schedules import schedule_of
 from gas import BadInput
 from gas.pictures.canvas import SUFFIXES
 from gas.pictures.distributions import draw_distributions, share_below
-from gas.pictures.machine_use import draw_machine_use, step_means
+from gas.pictures.machine_use import draw_machine_use
 from gas.pictures.schedule_gantt import draw_gantt
 from gas.pictures.simulation import MOST_CHARTS, draw_simulation
 from gas.simulation.schedule import NEVER_STARTED, POLICIES
@@ -145,13 +144,6 @@ def test_pictures_that_are_to_be_laid_beside_each_other_show_the_same_stretch_of
     assert windows[0] != {text.partition(": ")[2] for text in alone if text.startswith("s3: ")}
 
 
-def test_a_window_is_what_the_charts_and_the_machine_show(tmp_path):
-    texts = drawn(tmp_path, [made("easy")], window=(3600, 7200))
-    assert "easy: 23 Sep 1996 15:00 to 23 Sep 1996 16:00 (Europe/Stockholm)" in texts
-    # The chart and the machine both have a tick at 15:30.
-    assert texts.count("15:30") == 2
-
-
 @pytest.mark.thorough
 def test_thousands_of_jobs_make_a_picture_of_bounded_size(tmp_path):
     many = made("easy", jobs=9000)
@@ -182,23 +174,6 @@ def test_names_are_text_and_not_formulas(tmp_path):
     assert "A$_$B" in " ".join(texts)
 
 
-# ------------------------------------------------------------------------------------------------- what is computed
-
-
-@given(st.lists(st.integers(0, 30), max_size=8, unique=True), st.lists(st.integers(-5, 40), min_size=2, unique=True))
-def test_means_over_columns_are_those_of_the_seconds(times, edges):
-    times, edges = np.array(sorted(times), dtype=np.int64), np.array(sorted(edges), dtype=np.int64)
-    values = times * 3 % 7
-    found = step_means(times, values, edges, before=2)
-
-    def value(second):
-        step = np.searchsorted(times, second, "right") - 1
-        return 2 if step < 0 else values[step]
-
-    for k, (a, b) in enumerate(itertools.pairwise(edges)):
-        assert found[k] == pytest.approx(np.mean([value(s) for s in range(a, b)]))
-
-
 @given(st.lists(st.integers(0, 50), min_size=1), st.integers(2, 12))
 def test_points_of_a_distribution_lie_on_it(values, most):
     x, share = share_below(np.array(values), most)
@@ -222,11 +197,6 @@ def test_an_empty_window_is_refused(tmp_path, draw):
 def test_nothing_to_draw_is_an_error(tmp_path, draw):
     with pytest.raises(BadInput, match="schedule"):
         draw([], tmp_path / "x.png", log=LOG)
-
-
-def test_schedules_on_different_machines_do_not_share_a_picture(tmp_path):
-    with pytest.raises(BadInput, match="3 jobs on 4 processors and 60 jobs on 16 processors"):
-        draw_simulation([passing(), made("easy")], tmp_path / "x.png", log=LOG)
 
 
 @pytest.mark.parametrize("draw", [draw_simulation, draw_gantt, draw_machine_use, draw_distributions])
