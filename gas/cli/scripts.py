@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,9 @@ ApplicationFile = Annotated[
 ScriptFile = Annotated[
     str | None,
     typer.Option(
-        "--script", metavar="FILE", help="A Slurm job script, planned and submitted with its own #SBATCH options."
+        "--script",
+        metavar="FILE",
+        help="A Slurm job script, planned and submitted with its own #SBATCH options (- is standard input).",
     ),
 ]
 Sizes = Annotated[
@@ -89,6 +92,8 @@ class Subject:
             return Work(read_application(application))
         from gas.endpoints.slurm.directives import Script
 
+        if application == script == "-":
+            raise BadInput("--script -: standard input can be read only once")
         found = Script.of(_text_of(script), script).with_variables(os.environ)
         if application is not None:
             for option, value in (("--sizes", self.sizes), ("--time", self.times)):
@@ -114,16 +119,15 @@ def _is_script(path: str) -> bool:
 
 
 def _text_of(path: str) -> str:
+    """Return what is in a script, or on standard input; bytes that are not UTF-8 stay as they are for sbatch."""
+    if path == "-":
+        return sys.stdin.buffer.read().decode(errors="surrogateescape")
     try:
-        data = Path(path).read_bytes()
+        return Path(path).read_bytes().decode(errors="surrogateescape")
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError:
         raise BadInput(f"{path!r}: cannot be read: no file has such a name") from None
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: not UTF-8 text at byte {error.start}") from None
 
 
 def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -> Application:
@@ -151,7 +155,7 @@ def _application(script: Any, sizes: str | None, times: str | None, unit: Any) -
     from speedup_models import Table
 
     model = Table.of(dict(zip(counts, map(float, seconds), strict=True)))
-    return Application(model, safety=1.0, name=own.name or Path(script.path).stem)
+    return Application(model, safety=1.0, name=own.name or ("sbatch" if script.path == "-" else Path(script.path).stem))
 
 
 def _counted(script: Any, unit: Any) -> str:

@@ -110,7 +110,7 @@ class Programs:
         if not sends:
             _ASKING.add(process)
         try:
-            out, err = conversation(process, text.encode(), timeout)
+            out, err = conversation(process, text.encode(errors="surrogateescape"), timeout)
         except TooMuchSaid as error:
             _end(process)
             raise (Unclear if sends else Unreachable)(f"{called} {error}") from None

@@ -1,5 +1,9 @@
 """A Slurm job script is planned and submitted as it is; here by programs that answer like Slurm's."""
 
+import io
+import sys
+from pathlib import Path
+
 import pytest
 from fake_slurm import FakeSlurm
 
@@ -50,6 +54,34 @@ def test_the_script_is_submitted_as_it_is_and_followed_by_the_name_that_was_show
     assert found.json["scheduler"].startswith("gastest-")
     again = gas("status", str(found.json["job"]["id"]), "-e", found.json["scheduler"])
     assert again.code == 0, again.err
+
+
+def test_bytes_that_are_not_utf_8_reach_sbatch_as_they_are(fake, gas):
+    fake.does("sbatch", f'cat > "{fake.folder}/script"')
+    latin = SCRIPT.replace("./ocean", "./mod\xe8le  # Stra\xdfe").encode("latin-1")
+    Path("job.sh").write_bytes(latin)
+    assert gas("submit", "job.sh", *WORDS, "--stale-ok").code == 0
+    assert (fake.folder / "script").read_bytes() == latin
+
+
+def test_a_script_may_come_on_standard_input(fake, gas, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"#!/bin/sh\n#SBATCH -n 4 -t 60\n")))
+    found = gas("plan", "--script", "-", "--stale-ok", "--json")
+    assert found.code == 0, found.err
+    assert {(c["processors"], c["walltime"]) for c in found.json["candidates"]} == {(4, 3600)}
+    assert gas("plan", "-", "--script", "-").err == "gas: --script -: standard input can be read only once\n"
+
+
+def test_options_that_sbatch_does_not_know_are_refused_and_those_of_plugins_are_not(fake, gas):
+    fake.does("sbatch", '[ "$1" = --help ] && echo "      --container-image=IMAGE  [pyxis] the image" && exit')
+    Path("job.sh").write_text("#!/bin/sh\n#SBATCH -n 4 -t 60\n#SBATCH --container-image=ubuntu\n")
+    found = gas("plan", "job.sh", "--stale-ok")
+    assert found.code == 0, found.err
+    assert "--container-image: not planned with" in found.out + found.err
+    Path("job.sh").write_text("#!/bin/sh\n#SBATCH -n 4 -t 60\n#SBATCH --optoin=3\n")
+    found = gas("plan", "job.sh", "--stale-ok")
+    assert found.code == 2
+    assert "job.sh, line 3: --optoin is no option of the sbatch here; the nearest is --" in found.err
 
 
 def test_its_own_size_and_time_will_do(fake, gas):

@@ -93,6 +93,10 @@ class CommandTransport:
         self._accounting: KeptAnswers[tuple[str, str]] = KeptAnswers()
         self.sending = Programs(name, kept, MISSING, timeout=timeout, folder=folder)  # jobs inherit what it has
 
+    def usage(self) -> str:
+        """Return what sbatch says of its options, those of plugins included."""
+        return self.programs.run(["sbatch", "--help"]).out
+
     def cluster(self, name: str) -> Cluster:
         """Return everything that is published."""
         deadline = time.monotonic() + self.timeout

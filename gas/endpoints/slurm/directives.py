@@ -18,7 +18,18 @@ from typing import NamedTuple
 from documents.fields import quoted
 from gas.errors import BadInput
 
-__all__ = ["CHOSEN", "VARIABLES", "Directive", "Script", "directives", "from_variables", "from_words", "is_script"]
+__all__ = [
+    "CHOSEN",
+    "VARIABLES",
+    "Directive",
+    "Script",
+    "directives",
+    "from_variables",
+    "from_words",
+    "is_script",
+    "refuse_unknown",
+    "unknown",
+]
 
 MAGIC = "#SBATCH"
 
@@ -180,6 +191,27 @@ def directives(text: str, path: str) -> Iterator[Directive]:
             yield from from_words(_split(line.removeprefix(MAGIC), place), place)
         elif line.strip() and not line.lstrip().startswith("#"):
             return
+
+
+def refuse_unknown(found: Iterable[Directive], usage: str) -> None:
+    """Refuse an option that is neither one of Slurm's nor, as those of plugins are, in what ``sbatch --help`` prints.
+
+    Raises
+    ------
+    BadInput
+        There is one; the message names the nearest that there is.
+    """
+    known = FLAGS | PERHAPS | VALUED
+    there = known | set(re.findall(r"--([A-Za-z0-9][\w-]*)", usage))
+    for one in found:
+        if one.name not in there:
+            nearest = difflib.get_close_matches(one.name, sorted(there), n=1, cutoff=0.0)
+            raise BadInput(f"{one.place}: --{one.name} is no option of the sbatch here; the nearest is --{nearest[0]}")
+
+
+def unknown(found: Iterable[Directive]) -> bool:
+    """Return whether some option is none of Slurm's own."""
+    return any(one.name not in FLAGS | PERHAPS | VALUED for one in found)
 
 
 def from_variables(variables: Mapping[str, str], names: Mapping[str, str] = VARIABLES) -> Iterator[Directive]:

@@ -33,7 +33,7 @@ from gas.endpoints.programs import end_of_file, own_groups, whole_path
 from gas.endpoints.sending import NotSent, RefusedAs
 from gas.endpoints.slurm.choices import MOST, choices
 from gas.endpoints.slurm.commands import TIMEOUT_SECONDS, CommandTransport, sbatch_line, shown_line
-from gas.endpoints.slurm.directives import Directive, Script, from_variables
+from gas.endpoints.slurm.directives import Directive, Script, from_variables, refuse_unknown, unknown
 from gas.endpoints.slurm.interpretation import interpret, partition_of, partitions_of
 from gas.endpoints.slurm.notation import words
 from gas.endpoints.slurm.options import Options, Unit
@@ -205,11 +205,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
         """Return why it is not chosen for jobs that do not name its partition or QOS."""
         if self._displaces:
             return self._displaces
-        if (
-            self.named
-            or asked.has_gpus
-            or not all(only_gpus(cluster, p) for p in partitions_of(cluster, self.partition))
-        ):
+        there = partitions_of(cluster, self.partition)
+        if self.named or asked.has_gpus or not all(only_gpus(cluster, one) for one in there):
             return ""
         return "all of its nodes have GPUs, and the job asks for none"
 
@@ -219,14 +216,17 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
 
         if self.reservation is not None:
             raise BadInput(f"{self.name}: jobs of a reservation ({self.reservation}) are not predicted")
-        if self.unit not in ("cpus", "nodes"):
+        asked = self.asked()
+        if not (self.unit in ("cpus", "nodes") or (self.unit == "tasks" and (asked.cpus_per_task or 1) == 1)):
+            counted = f"tasks of {asked.cpus_per_task} CPUs" if self.unit == "tasks" else self.unit
             raise BadInput(
-                f"{self.name}: jobs counted in {self.unit} are not predicted; only those in cpus and nodes are"
+                f"{self.name}: jobs counted in {counted} are not predicted; only those in cpus, nodes and tasks of one "
+                "CPU are: leave out --predict"
             )
         cluster, user = self.transport.cluster(self.name), self.transport.user
         chosen = partition_of(cluster, self.partition)
         self._chosen = chosen.name
-        seen = interpret(cluster, chosen.name, options=self.asked(), user=user, groups=self._groups())
+        seen = interpret(cluster, chosen.name, options=asked, user=user, groups=self._groups())
         counted = f"predicted by counts of {self.unit}; starts that Slurm plans later than these allow are guessed"
         self.queue_remarks = (counted, *(["jobs of other users are not shown"] if seen.unseen else []))
         return snapshot_of(cluster, chosen, seen, users, user=user)
@@ -298,6 +298,8 @@ class SlurmEndpoint(TaggingEndpoint[Transport, Batch]):
             other.partition = self.partition or (named[-1] if named else None)
             other._options = (*(one for one in kept if one.name != "partition"), *other._options)
         if script is not None:
+            if isinstance(self.transport, CommandTransport) and unknown(script.directives):
+                refuse_unknown(script.directives, self.transport.usage())
             other.script, other._whole = script, False
             other.unit = other._asked_in(unit).unit
             own = words(script.value("partition") or "")

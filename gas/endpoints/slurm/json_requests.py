@@ -183,8 +183,10 @@ def submission(batch: Batch, version: int) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        slurmrestd does not take one of the options; the message names it and the way out.
+        slurmrestd does not take one of the options, or the script; the message names it and the way out.
     """
+    if re.search("[\udc80-\udcff]", batch.script):
+        raise BadInput("the script is not UTF-8 text, and slurmrestd takes no other; sbatch does (leave out `url`)")
     environment = {"PATH": SEARCHED}
     job: dict[str, Any] = {"name": batch.name}
     directory = batch.directory or batch.directives.get("chdir")

@@ -70,6 +70,11 @@ def test_a_start_that_is_not_before_an_instant():
     assert submission(later, 40)["job"]["begin_time"] == number(1_800_000_000)
 
 
+def test_a_script_that_is_no_utf_8_is_refused_with_the_way_out():
+    with pytest.raises(BadInput, match="not UTF-8 text, and slurmrestd takes no other; sbatch does"):
+        submission(replace(JOB, script=b"#!/bin/sh\n# \xe8".decode(errors="surrogateescape")), 40)
+
+
 def test_cpus_of_each_task_count():
     assert job(38, cpus_per_task="2")["cpus_per_task"] == "2"
     late = job(40, cpus_per_task="2")

@@ -4,6 +4,7 @@ import pytest
 
 from gas.endpoints import QueueEndpoint
 from gas.endpoints.slurm.commands import CommandTransport
+from gas.endpoints.slurm.directives import Script
 from gas.endpoints.slurm.endpoint import SlurmEndpoint
 from gas.endpoints.slurm.interpretation import interpret, partition_of
 from gas.endpoints.slurm.queue import snapshot_of
@@ -127,3 +128,17 @@ def test_a_partition_shows_its_queue_but_not_that_of_a_reservation(slurm):
     assert endpoint.plans_by_nodes
     with pytest.raises(BadInput, match="jobs of a reservation"):
         SlurmEndpoint("fake", transport, reservation="r").snapshot({})
+
+
+def test_tasks_of_one_cpu_are_counted_as_cpus_are(slurm):
+    def endpoint(*lines):
+        of = SlurmEndpoint("fake", CommandTransport("fake", timeout=5, folder=str(slurm.folder)))
+        return of.asking(script=Script.of("\n".join(["#!/bin/sh", *lines]), "job.sh"))
+
+    tasks, cpus = endpoint("#SBATCH -n 4"), SlurmEndpoint("fake", CommandTransport("fake", folder=str(slurm.folder)))
+    assert tasks.unit == "tasks"
+    found, same = tasks.snapshot({}), cpus.snapshot({})
+    assert (found.machine, found.processors.tolist()) == (same.machine, same.processors.tolist())
+    for lines, words in ((("#SBATCH -n 4 -c 2",), "tasks of 2 CPUs"), (("#SBATCH -G 1",), "gpus")):
+        with pytest.raises(BadInput, match=f"jobs counted in {words} are not predicted"):
+            endpoint(*lines).snapshot({})
