@@ -481,7 +481,7 @@ def test_a_scheduler_that_knows_why_there_is_no_start_says_it():
         def anchors(self, processors, walltimes, first):
             return np.where(processors > 2, NEVER, first)
 
-        def why_never(self, processors, walltime):
+        def why_never(self, processors, walltime, layout=None):
             return f"QOS high allows 2 CPUs, and {processors} are asked for"
 
     limited = Limited("ada", "estimate", 0, "1", np.array([4]), Spans.of([]))
@@ -573,6 +573,7 @@ def test_the_answer_on_the_wire():
                 "finish": TODAY + 50,
                 "finish_iso": "2024-11-07T17:20:50Z",
                 "kind": "promise",
+                "unit": "processors",
             }
         ],
         "rejected": [],

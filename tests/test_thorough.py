@@ -30,12 +30,12 @@ class Item:
         return self.marks.get(name)
 
 
-def chosen(mark, markexpr="not long", *named):
+def chosen(mark, markexpr="not long", *named, more=pytest.mark.pure):
     """Return the cases that are chosen out of an ordinary test, which always is, and ten cases of one with a mark."""
     left_out = []
     hook = SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items))
     config = SimpleNamespace(option=SimpleNamespace(markexpr=markexpr), args=[*named], hook=hook)
-    items = [Item("", pytest.mark.pure), *(Item(str(case), pytest.mark.pure, mark) for case in range(10))]
+    items = [Item("", pytest.mark.pure), *(Item(str(case), more, mark) for case in range(10))]
     thorough.Thorough().pytest_collection_modifyitems(config, items)
     assert len(items) + len(left_out) == 11
     return [item.case for item in items[1:]]
@@ -48,6 +48,12 @@ def test_thorough_tests_run_only_with_everything_or_when_asked_for(monkeypatch):
     assert len(chosen(mark, "thorough")) == len(chosen(mark, "not long", "tests/test_thorough.py::test_x")) == 10
     monkeypatch.setattr(thorough, "ALL", True)
     assert len(chosen(mark)) == 10
+
+
+def test_long_and_live_tests_are_chosen_by_those_marks_alone(monkeypatch):
+    monkeypatch.setattr(thorough, "ALL", False)
+    for more in (pytest.mark.long, pytest.mark.live):
+        assert len(chosen(pytest.mark.thorough, more=more)) == 10
 
 
 def test_of_a_thorough_test_some_cases_are_tried_always_the_same_with_the_first(monkeypatch):

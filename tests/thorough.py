@@ -58,7 +58,8 @@ class Thorough:
         for item in items:
             function, _, case = item.nodeid.partition("[")
             mark = item.get_closest_marker("thorough")
-            if mark is None or case[:-1] in kept(function, cases[function], mark.kwargs.get("but", 0)):
+            by_hand = any(item.get_closest_marker(name) for name in ("long", "live"))  # in no default run anyway
+            if mark is None or by_hand or case[:-1] in kept(function, cases[function], mark.kwargs.get("but", 0)):
                 chosen.append(item)
             else:
                 left_out.append(item)

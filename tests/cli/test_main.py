@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -136,3 +137,11 @@ def test_no_module_of_the_current_folder_is_imported(tmp_path):
     )
     assert done.returncode == 4, done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_full_output_is_named_and_ends_with_1():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*GAS, "--version"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "gas: the output cannot be written: No space left on device\n")
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run([*GAS, "status", "x"], stdout=full, stderr=full).returncode == 2

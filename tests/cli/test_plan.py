@@ -32,6 +32,7 @@ def test_the_papers_example_end_to_end(gas, example, paper):
         "finish": 10,
         "finish_iso": "1970-01-01T00:00:10Z",
         "kind": "promise",
+        "unit": "processors",
     }
     assert plan["endpoints"] == [{"name": "paper", "ok": True, "error": None, "speed": 1.0, "remarks": []}]
 

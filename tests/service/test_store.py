@@ -99,6 +99,23 @@ def test_a_page_of_ended_jobs_begins_after_the_last_one_of_the_page_before(path)
     store.close()
 
 
+def test_a_damaged_job_leaves_the_lists_and_is_named_once(path, caplog):
+    store = Store(path)
+    store.write(
+        new=[replace(JOB, id=n, request=replace(REQUEST, key=None), state="failed", finished=9) for n in (1, 2)]
+    )
+    with sqlite3.connect(path) as database:
+        assert database.execute("UPDATE jobs SET user = 'mallory' WHERE id = 1").rowcount == 1
+    database.close()
+    for _ in range(3):
+        assert [job.id for job in store.recent(10)] == [2]
+    assert [record.getMessage() for record in caplog.records] == [
+        "the store is damaged: job 1: what was asked for is damaged"
+    ]
+    assert store.damaged == {"job 1: what was asked for is damaged"}
+    store.close()
+
+
 def test_a_fact_that_was_changed_is_not_believed(path):
     store = Store(path)
     store.write(new=[JOB], meta={"version": "3"})
