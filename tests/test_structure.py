@@ -369,6 +369,7 @@ WITHOUT_TESTS = {
 LONG = {
     "gas/endpoints/slurm/endpoint.py": "one class of many short methods, which its protocol asks for",
     "gas/endpoints/slurm/options.py": "the table of sbatch's options",
+    "gas/planner.py": "the records of a plan, and the one function that makes it",
     "gas/service/wrapper.py": "runs as one file, beside each job, with the standard library alone",
 }
 """Modules of more than 450 lines, and why they are one."""
