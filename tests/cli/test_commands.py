@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+GROUPS = ("token", "traces", "experiment")
+
 
 @pytest.fixture
 def plug_in(tmp_path, monkeypatch):
@@ -37,6 +39,19 @@ def test_every_command_has_help(gas):
         result = gas(command, "--help")
         assert result.code == 0
         assert "Usage: gas " + command in result.out
+        assert command in GROUPS or f"\n  gas {command} " in result.out.partition("Options:")[0], "no example to copy"
+
+
+def test_so_has_each_command_of_a_group(gas):
+    for group in GROUPS:
+        listing = gas(group, "--help").out.partition("Commands:")[2]
+        for command in [line.split()[0] for line in listing.splitlines() if line.startswith("  ") and line[2] != " "]:
+            assert f"\n  gas {group} {command}" in gas(group, command, "--help").out.partition("Options:")[0]
+
+
+def test_summaries_are_not_cut_off(gas):
+    for listing in (gas("--help").out, *(gas(group, "--help").out for group in GROUPS)):
+        assert "..." not in listing.partition("Commands:")[2]
 
 
 def test_without_arguments_it_shows_what_there_is(gas):
