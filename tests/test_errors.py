@@ -15,6 +15,7 @@ import workloads
 from documents.fields import FieldError, Unusable
 from experiments.moldable.substitution import TooFewJobs
 from gas.cli.states import JobFailed
+from gas.cli.tables import OutputLost
 from gas.endpoints.connection import NoAnswer
 from gas.endpoints.endpoint import InDoubt
 from gas.endpoints.exchange import Unreadable
@@ -121,7 +122,19 @@ SAMPLES = [
         for kind in (
             *(ArchiveError, ArchiveUnreachable, NotInArchive, ConstraintError, ModelError, Unusable),
             *(NotSent, Unclear, CommitInDoubt, DamagedRow, TooMuchSaid, Unreadable),
-            *(BadInput, Conflict, Draining, Forbidden, GasError, Infeasible, JobFailed, Missing, NotFound, OverLimit),
+            *(
+                BadInput,
+                Conflict,
+                Draining,
+                Forbidden,
+                GasError,
+                Infeasible,
+                JobFailed,
+                Missing,
+                NotFound,
+                OutputLost,
+                OverLimit,
+            ),
             *(
                 StalePlan,
                 StoreDamaged,

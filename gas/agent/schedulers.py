@@ -113,7 +113,10 @@ def _none_configured(configuration: Configuration, *, slurm_here: bool) -> str:
             "shows how), or name one with -e NAME or URL"
         )
     if slurm_here:
-        return "no Slurm commands (scontrol, sbatch) in PATH; name a scheduler with -e NAME or URL"
+        return (
+            "there is no Slurm here (no scontrol and sbatch in PATH, or no slurm.conf); name a scheduler with -e NAME "
+            "or URL"
+        )
     return "which scheduler? Name one with -e NAME or URL, or write a gas.toml (`gas endpoints --help` shows how)"
 
 
@@ -130,13 +133,15 @@ def _configuration(explicit: Path | None) -> tuple[Configuration, Any]:
     found = load_configuration(explicit)
     if found.path is not None:
         return found, None
-    from gas.endpoints.slurm.discovery import here, is_here
+    from gas.endpoints.slurm.discovery import UNCONFIGURED, here, is_here
 
     if not is_here():
         return found, None
     try:
         tables, cluster = here()
     except Unreachable as error:
+        if UNCONFIGURED in str(error):
+            return found, None
         raise Unreachable(f"{error} (there is no gas.toml that names another scheduler)") from None
     return Configuration(None, tables), cluster
 
