@@ -43,6 +43,8 @@ def status_command(
 ) -> None:
     """Show a job, or list all jobs of all schedulers.
 
+    gas status 12 --follow
+
     Starts marked with ? are estimates, others are promises.
 
     With --key, show the job that gas submit or gas reserve created with that key. With --follow and JOB, the exit code
@@ -158,6 +160,8 @@ def wait_command(
 ) -> None:
     """Wait until a job has ended.
 
+    gas wait 12 --timeout 2h
+
     The exit code is 0 if it completed, else 1; 4 if its scheduler does not answer.
     """
     silence = parse_duration(patience, "--patience", minimum=0)
@@ -214,6 +218,8 @@ def logs_command(
 ) -> None:
     """Print the output of a job.
 
+    gas logs 12 --stderr
+
     On a terminal, control sequences are shown as text unless --raw is given; files and pipes get the output unchanged.
     """
     where, number = job_of(job, endpoint, config)
@@ -231,7 +237,10 @@ def logs_command(
 def cancel_command(
     job: JobReference, endpoint: OneEndpoint = None, config: ConfigFile = None, json: Json = False
 ) -> None:
-    """Cancel a job or a reservation; a running job is terminated."""
+    """Cancel a job or a reservation; a running job is terminated.
+
+    gas cancel 12
+    """
     where, number = job_of(job, endpoint, config)
     before = where.job(number)["state"]
     found = where.cancel(number)
@@ -254,6 +263,8 @@ def reserve_command(
     json: Json = False,
 ) -> None:
     """Reserve processors for a fixed time.
+
+    gas reserve -p 64 --start +2h -w 30m
 
     A reservation never moves. One call creates at most one, even if the network fails; so do all calls with the same
     --key.

@@ -51,14 +51,14 @@ Probes = Annotated[
         min=0,
         max=100,
         metavar="N",
-        help="Ask a Slurm by up to N real jobs, cancelled at once: slow, sure.",
+        help="Ask Slurm by submitting up to N jobs that are cancelled at once: slow, but its own answer.",
     ),
 ]
 
 
 StaleOk = Annotated[
     bool,
-    typer.Option("--stale-ok", help="Plan also with lists that are not of the present: an hour off, a minute if live."),
+    typer.Option("--stale-ok", help="Also use lists of another time: files more than an hour off, live ones a minute."),
 ]
 
 Predict = Annotated[
@@ -66,23 +66,27 @@ Predict = Annotated[
     typer.Option(
         "--predict",
         metavar="HISTORY",
-        help="Choose by what is likely, as learnt from the past: auto asks each scheduler for its own (S³; Slurm's "
-        "accounting); else an SWF log, or what sacct --parsable2 printed (plain or gzip; - is standard input).",
+        help="Choose by likely starts, learnt from past jobs: auto asks each scheduler (S³, Slurm's accounting). Or "
+        "name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; - for standard input).",
     ),
 ]
 Risk = Annotated[
     str | None,
     typer.Option(
-        "--risk", metavar="N%", help="With --predict: the finish that so many of 100 samples meet, not the mean."
+        "--risk", metavar="N%", help="With --predict: choose by the finish that N% of samples meet (default: the mean)."
     ),
 ]
 Samples = Annotated[
     int | None,
     typer.Option(
-        "--samples", metavar="N", help=f"With --predict: how often to simulate (500; {MOST_SAMPLES:,} at most)."
+        "--samples",
+        metavar="N",
+        help=f"With --predict: number of simulations (default: 500; at most {MOST_SAMPLES:,}).",
     ),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="With --predict: of the samples (0).")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, metavar="N", help="With --predict: random seed (default: 0).")
+]
 
 
 @dataclass(frozen=True)

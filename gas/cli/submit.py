@@ -43,14 +43,16 @@ def submit_command(
         str | None,
         typer.Option("--directory", help="Working directory; by default this one if the scheduler is on this machine."),
     ] = None,
-    env: Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="For the command.")] = None,
+    env: Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment variable.")] = None,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="No command: hold the processors for the expected execution time.")
     ] = False,
     native: Annotated[
         list[str] | None,
         typer.Option(
-            "--native", metavar="OPTION", help="In the scheduler's own words, long and in one: --native=--account=abc."
+            "--native",
+            metavar="OPTION",
+            help="Option for the scheduler, in its long form: --native=--account=abc.",
         ),
     ] = None,
     key: KeyOption = None,
