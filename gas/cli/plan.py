@@ -11,10 +11,11 @@ from gas.agent.choice import Planned, predicted, why_nothing
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
 from gas.availability import NodeAvailability
+from gas.cli.candidates import interval, show_best_candidates, show_impossible, show_trade_offs, when
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, grouped
-from gas.cli.planning import Explain, Planning, Plot, agent_for, repeated
+from gas.cli.planning import Everything, Explain, Planning, Plot, agent_for, repeated
 from gas.cli.scripts import Subject
-from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
+from gas.cli.tables import draw_text, many, note, picture_width, print_json, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
 from gas.errors import Infeasible
 from gas.planner import Candidate, Plan
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from gas.prediction.choice import PredictedPlan
 
 __all__ = ["draw", "how_sure", "plan_command", "sentence", "show_plan", "without_predictions"]
-
-MOST_SHOWN, MOST_EXPLAINED = 12, 100
-"""How many candidates are printed without and with --explain; --json prints all."""
 
 
 @grouped
@@ -38,6 +36,7 @@ def plan_command(
     availability: AvailabilityFiles = None,
     planning: Planning,
     explain: Explain = False,
+    everything: Everything = False,
     plot: Plot = None,
     form: Annotated[
         Literal["sbatch", "psij", "dask", "snakemake", "parsl"] | None,
@@ -79,7 +78,7 @@ def plan_command(
     elif json:
         print_json(planned.to_wire())
     else:
-        show_plan(found, answers, explain=explain)
+        show_plan(found, answers, explain=explain, everything=everything)
         if found.best is not None and work.script is not None:
             say(f"\nprocessors are {work.counts} ({work.script.path})")
             say(f"submit it: {repeated(context, 'submit')}")
@@ -103,20 +102,14 @@ def sentence(candidate: Candidate, found: Plan) -> str:
     by_likely = predicted(found)
     if by_likely is not None and (likely := by_likely.predictions.get(candidate)) is not None:
         bound = "no later than" if candidate.kind == "promise" else "planned"
-        _, between, *_ = _when(candidate, found)
+        _, between, *_ = when(candidate, found)
         decides = by_likely.score(candidate)
         by = "to finish" if by_likely.risk is None else f"to have finished in {100 * by_likely.risk:g}% of samples"
         return (
-            f"{what}expected to start {relative_text(likely.start, found.now)} ({_interval()}: {between}; "
+            f"{what}expected to start {relative_text(likely.start, found.now)} ({interval()}: {between}; "
             f"{bound} {start}), {by} {relative_text(decides, found.now)} ({iso_time(decides)})"
         )
     return f"{what}{verb} {start}, finishes {finish} ({iso_time(candidate.finish)})"
-
-
-def _interval() -> str:
-    from gas.prediction.choice import INTERVAL
-
-    return f"{INTERVAL:.0%}"
 
 
 def without_predictions(found: PredictedPlan) -> str:
@@ -151,11 +144,19 @@ def _apart(seconds: int) -> str:
     return f"{duration_text(abs(seconds))} {'later' if seconds >= 0 else 'sooner'}"
 
 
-def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
+def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool = False, everything: bool = False) -> None:
     """Print the best request, the picture and the candidates.
 
     What should be known of an answer is part of an explanation; without one, of the best request's scheduler only.
+
+    Parameters
+    ----------
+    explain
+        Print the undominated candidates rather than the first.
+    everything
+        Print these, then all others, and every size that is impossible.
     """
+    explain = explain or everything
     if found.best is not None:
         say(f"{found.application}: {sentence(found.best, found)}")
         if said := how_sure(found.best, answers):
@@ -166,33 +167,10 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
                 say(line)
         say()
         show_picture(found, answers)
-    shown = _worth_showing(found, MOST_EXPLAINED if explain else MOST_SHOWN)
-    rows = [
-        (
-            "→" if c == found.best and not wants_ascii() else ">" if c == found.best else "",
-            c.scheduler,
-            str(c.processors),
-            duration_text(c.walltime),
-            duration_text(c.execution_time),
-            *_when(c, found),
-            f"{c.processor_seconds / 3600:.2f}",
-            *((found.why_lost(c),) if explain else ()),
-        )
-        for c in shown
-    ]
-    when = ["starts", "finishes"]
-    if (likely := predicted(found)) is not None:
-        promises = all(c.kind == "promise" for c in shown)
-        finishes = "finishes" if likely.risk is None else f"{100 * likely.risk:g}% finish by"
-        when = ["starts", f"{_interval()} of starts", "no later than" if promises else "planned", finishes]
-    columns = ["", "scheduler", "processors", "walltime", "runs", *when, "proc-hours"]
     if explain:
-        columns.append("why not")
-    if rows:
-        best = shown.index(found.best) if found.best in shown else None
-        print_table(columns, rows, best=best, left=("", "scheduler", "why not"))
-    if len(shown) < len(found.candidates):
-        say(f"({len(found.candidates) - len(shown)} more candidates: {'--json' if explain else '--explain'})")
+        show_trade_offs(found, everything=everything)
+    else:
+        show_best_candidates(found)
     for answer in answers:
         if explain:
             for line in _to_know(answer):
@@ -202,13 +180,7 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool) -> None:
                 note(f"{answer.name}: {remark}")
     if explain and found.rejected:
         say()
-        more = len(found.rejected) - MOST_EXPLAINED
-        say("Impossible:" if more <= 0 else f"Impossible ({more} more: --json):")
-        print_table(
-            ["scheduler", "processors", "because"],
-            [(r.scheduler, str(r.processors), r.reason) for r in found.rejected[:MOST_EXPLAINED]],
-            left=("scheduler", "because"),
-        )
+        show_impossible(found, everything=everything)
 
 
 def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
@@ -220,35 +192,10 @@ def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
     return ""
 
 
-def _when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
-    """Return when a candidate starts and finishes; of a prediction also between which instants, and by when at last.
-
-    The finish is the one that decides.
-    """
-    start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
-    by_likely = predicted(found)
-    if by_likely is None:
-        return start, finish
-    likely = by_likely.predictions.get(candidate)
-    if likely is None:
-        return start, "not predicted", start, finish
-    low, high = relative_text(likely.start_low, found.now), relative_text(likely.start_high, found.now)
-    between = low if low == high else f"{low} to {high.removeprefix('in ')}"
-    return relative_text(likely.start, found.now), between, start, relative_text(by_likely.score(candidate), found.now)
-
-
 def _to_know(answer: Answer) -> list[str]:
     """Return what bears on the plan and is not in its table."""
     speed = answer.limits.speed
     return [*([] if speed == 1 else [f"runs it {speed:g} times as fast as its file says"]), *answer.remarks]
-
-
-def _worth_showing(found: Plan, most: int) -> list[Candidate]:
-    """Return the first candidates, and the best among them wherever it stands."""
-    first = found.candidates[:most]
-    if found.best is not None and found.best not in first:
-        first[-1] = found.best
-    return first
 
 
 def show_picture(found: Plan, answers: Sequence[Answer]) -> None:

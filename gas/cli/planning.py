@@ -13,18 +13,18 @@ import typer
 from gas.agent.agent import Agent
 from gas.agent.options import AUTO, MOST_SAMPLES, Forecasting, Instant, PlanOptions, checked_samples
 from gas.agent.schedulers import Scheduler
-from gas.cli.options import percentage
+from gas.cli.options import INSTANTS, percentage
 from gas.cli.scripts import Subject, Work
 from gas.cli.tables import note, remark
 from gas.compiled import tell_of_compiling
 from gas.errors import BadInput
 from gas.planner import Algorithm
 
-__all__ = ["Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for", "repeated"]
+__all__ = ["Everything", "Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for", "repeated"]
 
 NotBefore = Annotated[
     str | None,
-    typer.Option("--not-before", metavar="TIME", help="No start before: 2026-11-21T08:00 (local), +2h or @EPOCH."),
+    typer.Option("--not-before", metavar="TIME", help=f"No start before (local time): {INSTANTS}."),
 ]
 Deadline = Annotated[
     str | None, typer.Option("--deadline", metavar="TIME", help="No expected finish after (written like --not-before).")
@@ -41,7 +41,12 @@ Tolerance = Annotated[
 AlgorithmName = Annotated[
     Algorithm, typer.Option("--algorithm", help="walk is the paper's own search; it can miss the best.")
 ]
-Explain = Annotated[bool, typer.Option("--explain", help="Say why every other size lost or is impossible.")]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Show which requests finish later but cost less, and what bears on the plan.")
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="With what --explain shows, say why every other size lost or is impossible.")
+]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")]
 
 Probes = Annotated[
@@ -67,7 +72,8 @@ Predict = Annotated[
         "--predict",
         metavar="HISTORY",
         help="Choose by what is likely, as learnt from the past: auto asks each scheduler for its own (S³; Slurm's "
-        "accounting); else an SWF log, or what sacct --parsable2 printed (plain or gzip; - is standard input).",
+        "accounting), of at least 20 ended jobs; else an SWF log, or what sacct --parsable2 printed (plain "
+        "or gzip; - is standard input).",
     ),
 ]
 Risk = Annotated[

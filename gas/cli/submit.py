@@ -13,7 +13,7 @@ from gas.application import Application
 from gas.cli.jobs import wait_for_end
 from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption, grouped
 from gas.cli.plan import draw, how_sure, sentence, show_plan
-from gas.cli.planning import Explain, Planning, Plot, agent_for
+from gas.cli.planning import Everything, Explain, Planning, Plot, agent_for
 from gas.cli.scripts import Subject
 from gas.cli.states import report_end
 from gas.cli.tables import note, print_json, say
@@ -56,6 +56,7 @@ def submit_command(
     wait: Annotated[bool, typer.Option("--wait", help="Then wait until the job has ended, as gas wait does.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Plan and show the request; send nothing.")] = False,
     explain: Explain = False,
+    everything: Everything = False,
     plot: Plot = None,
     config: ConfigFile = None,
     json: Json = False,
@@ -96,7 +97,7 @@ def submit_command(
     chosen = chosen_endpoints(endpoint, None, config, slurm_here=work.script is not None)
     agent = agent_for(work, chosen, config)
     if dry_run:
-        _show_request(prepared := agent.prepare(run, options), explain=explain, json=json)
+        _show_request(prepared := agent.prepare(run, options), explain=explain, everything=everything, json=json)
         if plot is not None:
             draw(prepared.planned.plan, prepared.planned.answers, plot)
         return
@@ -106,7 +107,7 @@ def submit_command(
         if json:
             note(f"job {made.reference}")
         else:
-            _show_job(app, made, explain=explain)
+            _show_job(app, made, explain=explain, everything=everything)
         finished = wait_for_end(made.endpoint, int(made.job["id"]), quiet=json)
     if json:
         print_json(
@@ -122,7 +123,7 @@ def submit_command(
             }
         )
     elif not wait:
-        _show_job(app, made, explain=explain)
+        _show_job(app, made, explain=explain, everything=everything)
         say(f"follow it: gas wait {made.reference}")
     if plot is not None and made.planned is not None:
         draw(made.planned.plan, made.planned.answers, plot)
@@ -130,14 +131,14 @@ def submit_command(
         report_end(finished, quiet=json)
 
 
-def _show_job(app: Application, made: Submitted, *, explain: bool) -> None:
+def _show_job(app: Application, made: Submitted, *, explain: bool, everything: bool) -> None:
     """Say what was submitted."""
     if made.planned is None:
         say(f"{app.name}: submitted already, as job {made.job['id']} on {made.scheduler} ({made.job['state']})")
         return
     found, answers, best = made.planned.plan, made.planned.answers, made.planned.best
-    if explain:
-        show_plan(found, answers, explain=True)
+    if explain or everything:
+        show_plan(found, answers, explain=True, everything=everything)
         say()
     else:
         say(f"{app.name}: {sentence(best, found)}")
@@ -178,7 +179,7 @@ def _environment(pairs: list[str]) -> dict[str, str]:
     return environment
 
 
-def _show_request(prepared: Prepared, *, explain: bool, json: bool) -> None:
+def _show_request(prepared: Prepared, *, explain: bool, everything: bool, json: bool) -> None:
     request, job, preview = prepared.request, prepared.job, prepared.preview
     if json:
         print_json(
@@ -199,7 +200,7 @@ def _show_request(prepared: Prepared, *, explain: bool, json: bool) -> None:
             }
         )
         return
-    show_plan(prepared.planned.plan, prepared.planned.answers, explain=explain)
+    show_plan(prepared.planned.plan, prepared.planned.answers, explain=explain, everything=everything)
     say()
     if preview is not None:
         say(f"would submit (nothing was):\n{preview.rstrip()}")
