@@ -11,11 +11,10 @@ from gas.agent.choice import Planned, predicted, why_nothing
 from gas.agent.schedulers import chosen_endpoints
 from gas.application import Application
 from gas.availability import NodeAvailability
-from gas.cli.candidates import interval, show_best_candidates, show_impossible, show_trade_offs, when
 from gas.cli.options import AvailabilityFiles, ConfigFile, Endpoints, Json, grouped
 from gas.cli.planning import Everything, Explain, Planning, Plot, agent_for, repeated
 from gas.cli.scripts import Subject
-from gas.cli.tables import draw_text, many, note, picture_width, print_json, say, wants_ascii, wants_colour
+from gas.cli.tables import draw_text, many, note, picture_width, print_json, print_table, say, wants_ascii, wants_colour
 from gas.endpoints import Answer, Request
 from gas.errors import Infeasible
 from gas.planner import Candidate, Plan
@@ -90,15 +89,15 @@ def plan_command(
 
 def _line_of(app: Application, planned: Planned) -> str | None:
     """Return the command that submits the best request by hand; None if its scheduler does not say it."""
-    return planned.endpoint.line(Request(planned.best.processors, planned.best.walltime), app.name)
+    best = planned.best
+    return planned.endpoint.line(Request(best.processors, best.walltime, layout=best.layout), app.name)
 
 
 def sentence(candidate: Candidate, found: Plan) -> str:
     """Return a candidate in words."""
     start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
     verb = "starts" if candidate.kind == "promise" else "may start"
-    size = many(candidate.processors, "processor")
-    what = f"{size} on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
+    what = f"{candidate.size_text} on {candidate.scheduler}, walltime {duration_text(candidate.walltime)}: "
     by_likely = predicted(found)
     if by_likely is not None and (likely := by_likely.predictions.get(candidate)) is not None:
         bound = "no later than" if candidate.kind == "promise" else "planned"
@@ -124,7 +123,7 @@ def without_predictions(found: PredictedPlan) -> str:
     promised = planned.finish - best.finish
     certain = "promised to finish" if {best.kind, planned.kind} == {"promise"} else "planned to finish"
     return (
-        f"Without predictions it would be {many(planned.processors, 'processor')} on {planned.scheduler}: "
+        f"Without predictions it would be {planned.size_text} on {planned.scheduler}: "
         f"{likely}, {certain} {_apart(promised)}."
     )
 
@@ -168,6 +167,8 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool = False, 
         say()
         show_picture(found, answers)
     if explain:
+        from gas.cli.candidates import show_impossible, show_trade_offs
+
         show_trade_offs(found, everything=everything)
     else:
         show_best_candidates(found)
@@ -183,11 +184,94 @@ def show_plan(found: Plan, answers: Sequence[Answer], *, explain: bool = False, 
         show_impossible(found, everything=everything)
 
 
+MOST_SHOWN = 12
+"""How many candidates are printed without --all."""
+
+
+def show_best_candidates(found: Plan) -> None:
+    """Print the first candidates, and the best among them wherever it stands."""
+    shown = found.candidates[:MOST_SHOWN]
+    if found.best is not None and found.best not in shown:
+        shown[-1] = found.best
+    if shown:
+        best = shown.index(found.best) if found.best in shown else None
+        size, hours = counted(found)
+        columns = ["", "scheduler", size, "walltime", "runs", *when_titles(found, shown), hours]
+        print_table(columns, [row_of(c, found) for c in shown], best=best, left=("", "scheduler"))
+    if len(shown) < len(found.candidates):
+        say(f"({len(found.candidates) - len(shown)} more candidates: --explain)")
+
+
+def row_of(candidate: Candidate, found: Plan) -> tuple[str, ...]:
+    return (
+        mark_of(candidate, found),
+        candidate.scheduler,
+        size_of(candidate),
+        duration_text(candidate.walltime),
+        duration_text(candidate.execution_time),
+        *when(candidate, found),
+        f"{candidate.processor_seconds / 3600:.2f}",
+    )
+
+
+def size_of(candidate: Candidate) -> str:
+    """Return a size, with its layout where it has one."""
+    layout = candidate.layout
+    return str(candidate.processors) if layout is None or not layout.per_node else f"{candidate.processors} ({layout})"
+
+
+def counted(found: Plan, *, narrow: bool = False) -> tuple[str, str]:
+    """Return the titles of a column of sizes, and of one of what their use amounts to."""
+    units = [*(one.unit for one in found.candidates), *(one.unit for one in found.rejected)]
+    unit = units[0] if units else "processors"
+    size, hours = {"gpus": ("GPUs", "GPU-hours"), "nodes": ("nodes", "node-hours")}.get(
+        unit, ("proces-\nsors" if narrow else "processors", "proc-hours")
+    )
+    return size, hours.replace("hours", "h") if narrow else hours
+
+
+def mark_of(candidate: Candidate, found: Plan) -> str:
+    return "" if candidate != found.best else ">" if wants_ascii() else "→"
+
+
+def when_titles(found: Plan, shown: Sequence[Candidate]) -> list[str]:
+    likely = predicted(found)
+    if likely is None:
+        return ["starts", "finishes"]
+    promises = all(c.kind == "promise" for c in shown)
+    finishes = "finishes" if likely.risk is None else f"{100 * likely.risk:g}%\nfinish by"
+    return ["starts", f"{interval()}\nof starts", "no later\nthan" if promises else "planned", finishes]
+
+
+def when(candidate: Candidate, found: Plan) -> tuple[str, ...]:
+    """Return when a candidate starts and finishes; of a prediction also between which instants, and by when at last.
+
+    The finish is the one that decides.
+    """
+    start, finish = relative_text(candidate.start, found.now), relative_text(candidate.finish, found.now)
+    by_likely = predicted(found)
+    if by_likely is None:
+        return start, finish
+    likely = by_likely.predictions.get(candidate)
+    if likely is None:
+        return start, "not predicted", start, finish
+    low, high = relative_text(likely.start_low, found.now), relative_text(likely.start_high, found.now)
+    between = low if low == high else f"{low} to {high.removeprefix('in ')}"
+    return relative_text(likely.start, found.now), between, start, relative_text(by_likely.score(candidate), found.now)
+
+
+def interval() -> str:
+    """Return the probability of the interval in which starts are predicted, in percent."""
+    from gas.prediction.choice import INTERVAL
+
+    return f"{INTERVAL:.0%}"
+
+
 def how_sure(candidate: Candidate, answers: Sequence[Answer]) -> str:
     """Return what is known of how its scheduler will treat a request, as a sentence; empty if nothing is."""
     for answer in answers:
         if answer.name == candidate.scheduler and isinstance(answer.availability, NodeAvailability):
-            words = answer.availability.said(candidate.processors, candidate.walltime)
+            words = answer.availability.said(candidate.processors, candidate.walltime, candidate.layout)
             return f"{words}." if words else ""
     return ""
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gas.cli.candidates import MOST_SHOWN, show_best_candidates, show_impossible, show_trade_offs
+from gas.cli.candidates import show_impossible, show_trade_offs
+from gas.cli.plan import MOST_SHOWN, show_best_candidates
 from gas.planner import Candidate, Plan, Rejected
 
 NOW = 1_700_000_000
