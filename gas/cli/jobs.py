@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from gas.agent.options import checked_key
+from gas.agent.options import Instant, checked_key
 from gas.agent.reserving import clock_of, reserve
 from gas.agent.schedulers import find_by_key, job_endpoint, job_endpoints, job_of
 from gas.agent.states import ENDED, describe
-from gas.cli.options import ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
+from gas.cli.options import INSTANTS, ConfigFile, Endpoints, Json, KeyOption, OneEndpoint
 from gas.cli.states import JobFailed, ends_text, report_end, starts_text, walltime_text
 from gas.cli.tables import note, print_json, print_table, remark, say, write_output
 from gas.endpoints import JobEndpoint
 from gas.errors import BadInput, NotFound, Unreachable, outcome_of
-from gas.times import parse_duration, parse_instant
+from gas.times import parse_duration
 
 __all__ = ["cancel_command", "logs_command", "reserve_command", "status_command", "wait_command", "wait_for_end"]
 
@@ -254,7 +254,7 @@ def cancel_command(
 
 def reserve_command(
     processors: Annotated[int, typer.Option("--processors", "-p", min=1, help="Number of processors.")],
-    start: Annotated[str, typer.Option("--start", metavar="TIME", help="Start: 2026-11-21T08:00, +2h or @EPOCH.")],
+    start: Annotated[str, typer.Option("--start", metavar="TIME", help=f"Start: {INSTANTS}.")],
     walltime: Annotated[str, typer.Option("--walltime", "-w", metavar="TIME", help="Duration: 2h or 02:00:00.")],
     endpoint: OneEndpoint = None,
     name: Annotated[str, typer.Option("--name", help="Name of the reservation.")] = "reservation",
@@ -271,13 +271,12 @@ def reserve_command(
     """
     seconds = parse_duration(walltime, "--walltime")
     where = job_endpoint(endpoint, config)
-    if start.strip().startswith("@") and not start.strip()[1:].isdigit():
-        raise BadInput(f"--start {start!r}: write @ and epoch seconds")
+    begin = Instant.parse(start, "--start")
     found = reserve(
         where,
         name,
         processors,
-        lambda: parse_instant(start, clock_of(where) if start.strip().startswith("+") else 0, "--start"),
+        lambda: begin.at(clock_of(where)),
         seconds,
         key=key,
         remark=remark,

@@ -13,18 +13,18 @@ import typer
 from gas.agent.agent import Agent
 from gas.agent.options import AUTO, MOST_SAMPLES, Forecasting, Instant, PlanOptions, checked_samples
 from gas.agent.schedulers import Scheduler
-from gas.cli.options import percentage
+from gas.cli.options import INSTANTS, percentage
 from gas.cli.scripts import Subject, Work
 from gas.cli.tables import note, remark
 from gas.compiled import tell_of_compiling
 from gas.errors import BadInput
 from gas.planner import Algorithm
 
-__all__ = ["Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for", "repeated"]
+__all__ = ["Everything", "Explain", "MaxProcessorHours", "Planning", "Plot", "StaleOk", "agent_for", "repeated"]
 
 NotBefore = Annotated[
     str | None,
-    typer.Option("--not-before", metavar="TIME", help="No start before: 2026-11-21T08:00 (local), +2h or @EPOCH."),
+    typer.Option("--not-before", metavar="TIME", help=f"No start before (local time): {INSTANTS}."),
 ]
 Deadline = Annotated[
     str | None, typer.Option("--deadline", metavar="TIME", help="No expected finish after (written like --not-before).")
@@ -41,7 +41,12 @@ Tolerance = Annotated[
 AlgorithmName = Annotated[
     Algorithm, typer.Option("--algorithm", help="walk is the paper's own search; it can miss the best.")
 ]
-Explain = Annotated[bool, typer.Option("--explain", help="Say why every other size lost or is impossible.")]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Show which requests finish later but cost less, and what bears on the plan.")
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="With what --explain shows, say why every other size lost or is impossible.")
+]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw the plan: .png, .svg or .pdf.")]
 
 Probes = Annotated[
@@ -66,8 +71,9 @@ Predict = Annotated[
     typer.Option(
         "--predict",
         metavar="HISTORY",
-        help="Choose by likely starts, learnt from past jobs: auto asks each scheduler (S³, Slurm's accounting). Or "
-        "name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; - for standard input).",
+        help="Choose by likely starts, learnt from past jobs: auto asks each scheduler (S³, Slurm's accounting) "
+        "for at least 20 ended ones. Or name a file: an SWF log, or the output of sacct --parsable2 (plain or gzip; "
+        "- for standard input).",
     ),
 ]
 Risk = Annotated[

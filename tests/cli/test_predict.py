@@ -222,7 +222,7 @@ def test_people_are_told_what_is_likely_what_is_promised_and_how_the_two_differ(
 
 
 def test_where_predictions_change_nothing_that_is_said(gas, app, s3, tenth):
-    result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", tenth, "--explain")
+    result = gas("plan", app, "-e", s3.url, "--samples", "5", "--predict", tenth, "--all")
     assert "Without predictions it would be the same request." in result.out
     assert "expected to finish 4h00m later" in result.out
 

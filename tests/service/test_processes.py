@@ -194,7 +194,7 @@ def test_one_string_that_no_program_can_be_given_is_refused_beforehand() -> None
         Command(("echo",), {"A": "x" * 131_070}, "/")
 
 
-@pytest.mark.thorough(but=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [0, 1000, 100_000])
 def test_of_command_and_environment_together_what_is_taken_can_be_started_and_what_is_too_much_is_refused(
     tmp_path: Path, size: int
