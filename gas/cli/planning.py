@@ -30,7 +30,8 @@ Deadline = Annotated[
     str | None, typer.Option("--deadline", metavar="TIME", help="No expected finish after (written like --not-before).")
 ]
 MaxProcessorHours = Annotated[
-    float | None, typer.Option("--max-processor-hours", metavar="N", help="The most that the run may use up.")
+    float | None,
+    typer.Option("--max-processor-hours", metavar="N", help="Most processors × hours that the run may use."),
 ]
 Tolerance = Annotated[
     str,
